@@ -1,0 +1,71 @@
+// What an engine wants sent: a bounded list that the caller turns into frames and clears after
+// every call. Payload spans point into engine memory and are valid until the next call into
+// the engine.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/wire/frame.h"
+#include "core/wire/header.h"
+
+namespace tributary::aggregator {
+
+// Where a packet came from, and where an answer goes. Equality is what binds a child to its
+// place (protocol rule 18).
+struct Peer {
+  std::uint16_t port = 0;  // switch port index
+  std::uint16_t udp_port = 0;
+  std::uint32_t ipv4 = 0;
+  std::optional<std::uint16_t> vlan_tci;
+  wire::MacAddress mac{};
+  bool operator==(const Peer&) const = default;
+};
+
+struct Outgoing {
+  enum class To : std::uint8_t { peer, job_group };
+
+  To to = To::peer;
+  Peer peer;  // To::peer: the destination
+  wire::Header header;
+  std::size_t extension_bytes = 0;
+  std::array<std::byte, wire::kMaxExtensionBytes> extensions;
+  std::span<const std::byte> payload;
+
+  [[nodiscard]] std::span<const std::byte> extension_span() const {
+    return std::span(extensions).first(extension_bytes);
+  }
+};
+
+class Outbox {
+ public:
+  explicit Outbox(std::size_t capacity) : items_(capacity) {}
+
+  // The next free entry, reset but for its extension bytes; nullptr when full (counted).
+  Outgoing* add() {
+    if (used_ == items_.size()) {
+      ++overflows_;
+      return nullptr;
+    }
+    Outgoing& item = items_[used_++];
+    item.to = Outgoing::To::peer;
+    item.header = {};
+    item.extension_bytes = 0;
+    item.payload = {};
+    return &item;
+  }
+  void clear() { used_ = 0; }
+
+  [[nodiscard]] std::span<const Outgoing> items() const { return std::span(items_).first(used_); }
+  [[nodiscard]] std::uint64_t overflows() const { return overflows_; }
+
+ private:
+  std::vector<Outgoing> items_;
+  std::size_t used_ = 0;
+  std::uint64_t overflows_ = 0;
+};
+
+}  // namespace tributary::aggregator

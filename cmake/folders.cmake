@@ -1,0 +1,30 @@
+# One file per folder, sources.txt, lists what both build systems compile.
+function(tributary_sources out folder)
+  set(list ${PROJECT_SOURCE_DIR}/${folder}/sources.txt)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} paths REGEX "^[^#]")
+  list(TRANSFORM paths PREPEND ${PROJECT_SOURCE_DIR}/)
+  set(${out} ${paths} PARENT_SCOPE)
+endfunction()
+
+# Static library tributary_<folder> from <folder>/sources.txt, linked with the given targets.
+function(tributary_library folder)
+  tributary_sources(paths ${folder})
+  if(NOT paths)
+    add_library(tributary_${folder} INTERFACE)
+    target_link_libraries(tributary_${folder} INTERFACE ${ARGN})
+    return()
+  endif()
+  add_library(tributary_${folder} STATIC ${paths})
+  target_link_libraries(tributary_${folder} PUBLIC ${ARGN})
+endfunction()
+
+# GoogleTest binary <folder>_test from tests/<folder>/sources.txt. TSAN in the labels marks what has threads.
+function(tributary_test folder)
+  tributary_sources(paths tests/${folder})
+  add_executable(${folder}_test ${paths})
+  target_link_libraries(${folder}_test PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${folder}_test PRIVATE TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME unit.${folder} COMMAND ${folder}_test)
+  set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()

@@ -1,0 +1,16 @@
+# Turns each option() of meson_options.txt into a CMake option TRIBUTARY_<NAME>, so that names,
+# defaults and descriptions stand in one place.
+file(STRINGS ${PROJECT_SOURCE_DIR}/meson_options.txt option_lines REGEX "^option\\(")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/meson_options.txt)
+foreach(line IN LISTS option_lines)
+  if(NOT line MATCHES "^option\\('([a-z_]+)', type: 'boolean', value: (true|false), description: '([^']*)'\\)$")
+    message(FATAL_ERROR "meson_options.txt: cannot read '${line}'; write boolean options on one line")
+  endif()
+  string(TOUPPER ${CMAKE_MATCH_1} upper)
+  if(CMAKE_MATCH_2 STREQUAL "true")
+    set(default ON)
+  else()
+    set(default OFF)
+  endif()
+  option(TRIBUTARY_${upper} "${CMAKE_MATCH_3}" ${default})
+endforeach()

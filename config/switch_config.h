@@ -1,0 +1,104 @@
+// What a switch is told: typed, checked, immutable after load. config/load.h fills it from
+// YAML; tests fill it by hand. Limits that several modules depend on are derived once, here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+#include "core/wire/frame.h"
+#include "core/wire/integrity.h"
+
+namespace tributary::config {
+
+// Results and requests of shard s use UDP port udp_base_port + s.
+inline constexpr std::uint16_t kDefaultUdpBasePort = 47000;
+// Room in front of a payload: Ethernet, VLAN, IPv4, UDP, header, and 64 bytes of extensions.
+inline constexpr std::size_t kFrameOverheadBytes =
+    wire::kUdpPayloadOffset + wire::kVlanBytes + wire::kHeaderBytes + 64;
+inline constexpr std::uint32_t kMaxWorkers = 1024;
+inline constexpr std::uint32_t kMaxWindow = 4096;
+inline constexpr std::uint32_t kMaxChunkBytes = 8192;
+inline constexpr std::uint8_t kMaxShards = 16;
+
+struct PortConfig {
+  std::string name;          // what show and metrics call it
+  std::string devargs;       // any DPDK device, e.g. net_af_packet0,iface=ve0
+  std::uint32_t mtu = 1500;  // largest IP packet; frames beyond it are dropped and counted
+};
+
+struct MemberConfig {
+  std::uint32_t rank = 0;
+  std::string port;  // the rank may join through this port only
+};
+
+struct JobConfig {
+  std::uint32_t id = 0;
+  std::string name;
+  std::uint32_t workers = 0;         // fan-in at this switch
+  std::uint32_t window = 64;         // chunks in flight per shard; power of two
+  std::uint32_t chunk_bytes = 1024;  // largest payload; multiple of 8
+  std::uint8_t shards = 1;
+  Duration deadline = Duration::seconds(30);  // from a chunk's first contribution to ABORT
+  Duration lease = Duration::seconds(10);     // silence of a member that ends the epoch
+  wire::Integrity integrity = wire::Integrity::udp_checksum;
+  std::vector<MemberConfig> members;  // optional pinning of ranks to ports
+};
+
+struct MemoryConfig {
+  bool hugepages = false;
+  std::uint32_t megabytes = 256;
+};
+
+struct StaticMac {
+  wire::MacAddress mac{};
+  std::string port;
+};
+
+struct ForwardingConfig {
+  std::uint32_t fdb_entries = 4096;  // learned addresses; power of two
+  Duration fdb_ageing = Duration::seconds(300);
+  std::vector<StaticMac> static_macs;
+};
+
+struct SwitchConfig {
+  std::string name = "switch";
+  std::uint32_t ipv4 = 0;               // host order; workers send here
+  std::optional<wire::MacAddress> mac;  // default: locally administered, derived from ipv4
+  std::uint16_t udp_base_port = kDefaultUdpBasePort;
+  std::uint32_t slots = 4096;  // per shard; static partition of `window` per job
+  int lcore = -1;              // CPU of the worker lcore; -1: not pinned
+  Duration idle_sleep_max = Duration::us(200);
+  MemoryConfig memory;
+  std::vector<PortConfig> ports;
+  std::vector<JobConfig> jobs;
+  ForwardingConfig forwarding;
+  std::string metrics_listen;  // host:port of the Prometheus endpoint; empty: none
+  std::string control_socket;  // path of the unix socket for `show`; empty: none
+};
+
+// 239.195.0.0/16 (organisation-local scope, RFC 2365) plus the job's low 16 bits. Jobs of one
+// switch must differ in those bits; the loader refuses a file in which they do not.
+constexpr std::uint32_t job_group_ipv4(std::uint32_t job) {
+  return 0xEFC30000u | (job & 0xFFFFu);
+}
+
+// 02:74 ("t") and the four address bytes.
+constexpr wire::MacAddress derived_mac(std::uint32_t ipv4) {
+  return {0x02,
+          0x74,
+          static_cast<std::uint8_t>(ipv4 >> 24),
+          static_cast<std::uint8_t>(ipv4 >> 16),
+          static_cast<std::uint8_t>(ipv4 >> 8),
+          static_cast<std::uint8_t>(ipv4)};
+}
+
+// Largest frame a job puts on the wire, and what the mbuf data room must hold.
+constexpr std::size_t job_frame_bytes(const JobConfig& job) {
+  return kFrameOverheadBytes + job.chunk_bytes;
+}
+
+}  // namespace tributary::config

@@ -1,0 +1,103 @@
+// Why a packet did not go on: one list for the enum, the names operators read, and the
+// counters. Every packet that enters a port and is not consumed or forwarded is counted
+// under exactly one of these.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/counter.h"
+
+namespace tributary {
+
+// X(enumerator, metric label, what it means to an operator)
+#define TRIBUTARY_DROP_REASONS(X)                                                              \
+  X(frame_truncated, "frame-truncated", "frame shorter than the headers it announces")         \
+  X(frame_bad_ip, "frame-bad-ip", "IP header with bad version, length, checksum or options")   \
+  X(frame_fragment, "frame-fragment", "IP fragment of an aggregation packet")                  \
+  X(frame_bad_udp, "frame-bad-udp", "UDP length disagrees with the IP length")                 \
+  X(frame_multi_segment, "frame-multi-segment", "aggregation packet in several mbuf segments") \
+  X(checksum, "checksum", "UDP checksum is wrong")                                             \
+  X(crc32c, "crc32c", "CRC32C extension is wrong")                                             \
+  X(no_integrity, "no-integrity", "neither UDP checksum nor CRC32C is present")                \
+  X(header_truncated, "header-truncated", "shorter than the aggregation header")               \
+  X(bad_version, "bad-version", "unknown protocol version")                                    \
+  X(bad_type, "bad-type", "unknown or unexpected packet type")                                 \
+  X(bad_flags, "bad-flags", "unknown flag that may not be ignored")                            \
+  X(bad_extension, "bad-extension", "extension area is malformed")                             \
+  X(critical_extension, "critical-extension", "unknown extension marked critical")             \
+  X(bad_dtype, "bad-dtype", "data type unknown or not supported")                              \
+  X(bad_reduce_op, "bad-reduce-op", "reduce operation unknown or not valid for the type")      \
+  X(bad_encoding, "bad-encoding", "payload encoding unknown or not supported")                 \
+  X(bad_collective, "bad-collective", "collective unknown or not supported")                   \
+  X(bad_payload_length, "bad-payload-length", "element count times size is not the payload")   \
+  X(payload_too_large, "payload-too-large", "payload exceeds the job's chunk size")            \
+  X(unknown_job, "unknown-job", "job is not configured on this switch")                        \
+  X(not_joined, "not-joined", "sender has not joined the job's current epoch")                 \
+  X(stale_epoch, "stale-epoch", "packet of an earlier or unknown epoch")                       \
+  X(bad_child, "bad-child", "child index outside the job's fan-in")                            \
+  X(sender_mismatch, "sender-mismatch", "child is bound to another port or address")           \
+  X(bad_shard, "bad-shard", "shard, plane or stream outside the job's")                        \
+  X(stale_seq, "stale-seq", "chunk finished and acknowledged long ago")                        \
+  X(beyond_window, "beyond-window", "chunk is beyond the window the sender may use")           \
+  X(duplicate, "duplicate", "contribution already counted")                                    \
+  X(op_mismatch, "op-mismatch", "workers disagree on count, type or operation")                \
+  X(aborted, "aborted", "packet of an epoch that was aborted")                                 \
+  X(no_slot, "no-slot", "no aggregation slot or buffer is free")                               \
+  X(at_parameter_server, "at-parameter-server", "asks for a parameter server; job has none")   \
+  X(reply_limit, "reply-limit", "replies to unknown senders are rate limited")                 \
+  X(no_mbuf, "no-mbuf", "packet buffer pool is exhausted")                                     \
+  X(tx_full, "tx-full", "transmit queue is full")                                              \
+  X(tx_link_down, "tx-link-down", "link of the egress port is down")                           \
+  X(mtu, "mtu", "frame exceeds the egress port's MTU")                                         \
+  X(bad_source_mac, "bad-source-mac", "source address is multicast or zero")                   \
+  X(no_egress, "no-egress", "destination is on the ingress port, or no other port exists")
+
+enum class DropReason : std::uint8_t {
+#define X(id, label, text) id,
+  TRIBUTARY_DROP_REASONS(X)
+#undef X
+      count_
+};
+
+inline constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::count_);
+
+// Metric label, e.g. "bad-version".
+constexpr const char* drop_label(DropReason r) {
+  constexpr std::array<const char*, kDropReasonCount> labels = {
+#define X(id, label, text) label,
+      TRIBUTARY_DROP_REASONS(X)
+#undef X
+  };
+  return labels[static_cast<std::size_t>(r)];
+}
+
+// One sentence for people.
+constexpr const char* drop_text(DropReason r) {
+  constexpr std::array<const char*, kDropReasonCount> texts = {
+#define X(id, label, text) text,
+      TRIBUTARY_DROP_REASONS(X)
+#undef X
+  };
+  return texts[static_cast<std::size_t>(r)];
+}
+
+// One counter per reason; written by one lcore.
+class DropCounters {
+ public:
+  void add(DropReason r, std::uint64_t n = 1) { counters_[static_cast<std::size_t>(r)].add(n); }
+  [[nodiscard]] std::uint64_t get(DropReason r) const {
+    return counters_[static_cast<std::size_t>(r)].get();
+  }
+  [[nodiscard]] std::uint64_t total() const {
+    std::uint64_t sum = 0;
+    for (const auto& c : counters_) sum += c.get();
+    return sum;
+  }
+
+ private:
+  std::array<Counter, kDropReasonCount> counters_;
+};
+
+}  // namespace tributary

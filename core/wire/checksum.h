@@ -1,0 +1,22 @@
+// Internet checksum (RFC 1071) and CRC32C (RFC 3720, Castagnoli), for packet integrity.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tributary::wire {
+
+// Ones'-complement sum of the bytes taken as 16-bit words in memory order, folded to 16 bits,
+// not complemented. An odd trailing byte is padded with zero. Sums of pieces at even offsets
+// may be combined with ones_complement_add().
+std::uint16_t ones_complement_sum(std::span<const std::byte> bytes);
+constexpr std::uint16_t ones_complement_add(std::uint16_t a, std::uint16_t b) {
+  const std::uint32_t s = std::uint32_t{a} + b;
+  return static_cast<std::uint16_t>((s & 0xFFFF) + (s >> 16));
+}
+
+// CRC32C of the bytes; chain by passing the previous return value as `crc`.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0);
+
+}  // namespace tributary::wire

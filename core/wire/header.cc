@@ -1,0 +1,119 @@
+#include "core/wire/header.h"
+
+#include <cstring>
+
+#include "core/wire/extension.h"
+
+namespace tributary::wire {
+namespace {
+
+Header decode(const HeaderV1& w) {
+  Header h;
+  h.type = static_cast<PacketType>(w.type);
+  h.flags = w.flags;
+  h.job = w.job;
+  h.epoch = w.epoch;
+  h.attempt = w.attempt;
+  h.seed_generation = w.seed_generation;
+  h.op = w.op;
+  h.chunk = w.chunk;
+  h.seq = w.seq;
+  h.slot = w.slot;
+  h.origin = w.origin;
+  h.child = w.child;
+  h.fan_in = w.fan_in;
+  h.covered = w.covered;
+  h.dtype = static_cast<DType>(w.dtype);
+  h.reduce_op = static_cast<ReduceOp>(w.reduce_op);
+  h.element_count = w.element_count;
+  h.scale_exponent = static_cast<std::int16_t>(static_cast<std::uint16_t>(w.scale_exponent));
+  h.encoding = static_cast<Encoding>(w.encoding);
+  h.collective = static_cast<Collective>(w.collective_ttl >> 4);
+  h.ttl = w.collective_ttl & 0x0F;
+  h.shard = w.shard;
+  h.plane = w.plane_stream >> 4;
+  h.stream = w.plane_stream & 0x0F;
+  h.reason = static_cast<Reason>(w.reason);
+  return h;
+}
+
+HeaderV1 encode(const Header& h, std::uint8_t extension_words) {
+  HeaderV1 w{};
+  w.version = kVersion;
+  w.type = static_cast<std::uint8_t>(h.type);
+  w.flags = h.flags;
+  w.job = h.job;
+  w.epoch = h.epoch;
+  w.attempt = h.attempt;
+  w.seed_generation = h.seed_generation;
+  w.op = h.op;
+  w.chunk = h.chunk;
+  w.seq = h.seq;
+  w.slot = h.slot;
+  w.origin = h.origin;
+  w.child = h.child;
+  w.fan_in = h.fan_in;
+  w.covered = h.covered;
+  w.dtype = static_cast<std::uint8_t>(h.dtype);
+  w.reduce_op = static_cast<std::uint8_t>(h.reduce_op);
+  w.element_count = h.element_count;
+  w.scale_exponent = static_cast<std::uint16_t>(h.scale_exponent);
+  w.encoding = static_cast<std::uint8_t>(h.encoding);
+  w.collective_ttl =
+      static_cast<std::uint8_t>(static_cast<std::uint8_t>(h.collective) << 4 | (h.ttl & 0x0F));
+  w.shard = h.shard;
+  w.plane_stream = static_cast<std::uint8_t>(h.plane << 4 | (h.stream & 0x0F));
+  w.reason = static_cast<std::uint8_t>(h.reason);
+  w.extension_words = extension_words;
+  return w;
+}
+
+// The field values that only this version defines; DropReason::count_ when all are known.
+DropReason check_values(const HeaderV1& w) {
+  if (w.version != kVersion) return DropReason::bad_version;
+  if (w.type == 0 || w.type > kPacketTypeMax) return DropReason::bad_type;
+  if ((w.flags & kFlagsMustUnderstand) != 0) return DropReason::bad_flags;
+  if (w.dtype > kDTypeMax) return DropReason::bad_dtype;
+  if (w.reduce_op == 0 || w.reduce_op > kReduceOpMax) return DropReason::bad_reduce_op;
+  if (w.encoding > static_cast<std::uint8_t>(Encoding::compressed)) return DropReason::bad_encoding;
+  if ((w.collective_ttl >> 4) > static_cast<std::uint8_t>(Collective::barrier))
+    return DropReason::bad_collective;
+  return DropReason::count_;
+}
+
+}  // namespace
+
+std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes) {
+  if (bytes.size() < kHeaderBytes) return DropReason::header_truncated;
+  HeaderV1 w;
+  std::memcpy(&w, bytes.data(), sizeof w);
+  if (const DropReason bad = check_values(w); bad != DropReason::count_) return bad;
+
+  const std::size_t extension_bytes = std::size_t{w.extension_words} * 4;
+  if (bytes.size() < kHeaderBytes + extension_bytes) return DropReason::bad_extension;
+  Packet p{decode(w), bytes.subspan(kHeaderBytes, extension_bytes),
+           bytes.subspan(kHeaderBytes + extension_bytes)};
+  if (const DropReason bad = check_extensions(p.extensions); bad != DropReason::count_) return bad;
+
+  // Compressed and block-scaled payloads carry their own length rules.
+  if (p.header.encoding == Encoding::plain &&
+      p.payload.size() != std::size_t{p.header.element_count} * size_of(p.header.dtype))
+    return DropReason::bad_payload_length;
+  return p;
+}
+
+std::size_t serialize(const Header& header, std::span<const std::byte> extensions,
+                      std::span<std::byte> out) {
+  const std::size_t total = serialized_bytes(extensions.size());
+  const std::size_t padded = total - kHeaderBytes;
+  if (out.size() < total || padded > kMaxExtensionBytes || extensions.size() % 4 != 0) return 0;
+  const HeaderV1 w = encode(header, static_cast<std::uint8_t>(padded / 4));
+  std::memcpy(out.data(), &w, sizeof w);
+  if (!extensions.empty())
+    std::memcpy(out.data() + kHeaderBytes, extensions.data(), extensions.size());
+  for (std::size_t at = extensions.size(); at < padded; at += 4)
+    write_padding_word(out.subspan(kHeaderBytes + at, 4));
+  return total;
+}
+
+}  // namespace tributary::wire

@@ -1,0 +1,99 @@
+#include "core/wire/types.h"
+
+namespace tributary::wire {
+
+const char* name_of(PacketType type) {
+  switch (type) {
+    case PacketType::contribution: return "contribution";
+    case PacketType::aggregate: return "aggregate";
+    case PacketType::result: return "result";
+    case PacketType::escalation: return "escalation";
+    case PacketType::probe: return "probe";
+    case PacketType::pending: return "pending";
+    case PacketType::unknown: return "unknown";
+    case PacketType::ack: return "ack";
+    case PacketType::nack: return "nack";
+    case PacketType::abort: return "abort";
+    case PacketType::join: return "join";
+    case PacketType::start: return "start";
+    case PacketType::lease: return "lease";
+    case PacketType::leave: return "leave";
+  }
+  return "?";
+}
+
+const char* name_of(DType type) {
+  switch (type) {
+    case DType::none: return "none";
+    case DType::int8: return "int8";
+    case DType::int16: return "int16";
+    case DType::int32: return "int32";
+    case DType::int64: return "int64";
+    case DType::uint8: return "uint8";
+    case DType::uint32: return "uint32";
+    case DType::uint64: return "uint64";
+    case DType::float16: return "float16";
+    case DType::bfloat16: return "bfloat16";
+    case DType::float32: return "float32";
+    case DType::float64: return "float64";
+    case DType::boolean: return "bool";
+  }
+  return "?";
+}
+
+const char* name_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum: return "sum";
+    case ReduceOp::mean: return "mean";
+    case ReduceOp::prod: return "prod";
+    case ReduceOp::min: return "min";
+    case ReduceOp::max: return "max";
+    case ReduceOp::bit_and: return "band";
+    case ReduceOp::bit_or: return "bor";
+    case ReduceOp::bit_xor: return "bxor";
+    case ReduceOp::logical_and: return "land";
+    case ReduceOp::logical_or: return "lor";
+    case ReduceOp::logical_xor: return "lxor";
+  }
+  return "?";
+}
+
+const char* name_of(Collective c) {
+  switch (c) {
+    case Collective::allreduce: return "allreduce";
+    case Collective::reduce: return "reduce";
+    case Collective::broadcast: return "broadcast";
+    case Collective::all_gather: return "all_gather";
+    case Collective::reduce_scatter: return "reduce_scatter";
+    case Collective::barrier: return "barrier";
+  }
+  return "?";
+}
+
+const char* name_of(Reason r) {
+  switch (r) {
+    case Reason::none: return "none";
+    case Reason::deadline: return "deadline";
+    case Reason::excluded: return "excluded";
+    case Reason::collision: return "collision";
+    case Reason::resend: return "resend";
+    case Reason::overflow: return "overflow";
+    case Reason::no_slot: return "no-slot";
+    case Reason::verify: return "verify";
+    case Reason::unknown_job: return "unknown-job";
+    case Reason::not_joined: return "not-joined";
+    case Reason::stale_epoch: return "stale-epoch";
+    case Reason::bad_rank: return "bad-rank";
+    case Reason::sender_mismatch: return "sender-mismatch";
+    case Reason::job_size_mismatch: return "job-size-mismatch";
+    case Reason::aborted: return "aborted";
+    case Reason::lease_expired: return "lease-expired";
+    case Reason::rank_left: return "rank-left";
+    case Reason::rank_restarted: return "rank-restarted";
+    case Reason::op_mismatch: return "op-mismatch";
+    case Reason::shutdown: return "shutdown";
+  }
+  return "?";
+}
+
+}  // namespace tributary::wire

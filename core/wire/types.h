@@ -1,0 +1,146 @@
+// The vocabulary of the aggregation protocol: packet types, flags, data types, reduce
+// operations. Numbers are part of the wire format (docs/protocol.md) and never reused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::wire {
+
+inline constexpr std::uint8_t kVersion = 1;
+
+enum class PacketType : std::uint8_t {
+  contribution = 1,  // worker → switch: one child's data for one chunk
+  aggregate = 2,     // switch → parent: reduced data of a subtree
+  result = 3,        // switch → workers: the finished chunk
+  escalation = 4,    // switch → completion host
+  probe = 5,         // worker → switch: "what of this chunk?", header only
+  pending = 6,       // switch → worker: waiting, with the missing ids
+  unknown = 7,       // switch → worker: your contribution is not here, send it (again)
+  ack = 8,           // worker → switch: cumulative, all results before seq are held
+  nack = 9,          // switch → worker: refused, reason field and error extension say why
+  abort = 10,        // switch → workers: the epoch is over, with missing ids or an error
+  join = 11,         // worker → switch: rank and nonce
+  start = 12,        // switch → workers: epoch, window, chunk size
+  lease = 13,        // worker → switch: still here
+  leave = 14,        // worker → switch: done
+};
+inline constexpr std::uint8_t kPacketTypeMax = 14;
+const char* name_of(PacketType type);
+
+// Flag bits of the u32 `flags` field. Unknown bits in the high byte make a receiver drop
+// the packet; unknown bits elsewhere are ignored.
+enum Flag : std::uint32_t {
+  kFlagAtPs = 1u << 0,
+  kFlagResend = 1u << 1,
+  kFlagCollision = 1u << 2,
+  kFlagBypass = 1u << 3,
+  kFlagPartial = 1u << 4,
+  kFlagVerified = 1u << 5,
+  kFlagOverflow = 1u << 6,
+  kFlagFloatRetry = 1u << 7,
+  kFlagDegraded = 1u << 8,
+  kFlagRaw = 1u << 9,
+  kFlagModular = 1u << 10,
+  kFlagParams = 1u << 11,
+  kFlagCe = 1u << 12,
+  kFlagExcluded = 1u << 13,
+  kFlagCompleteSubtree = 1u << 14,
+  kFlagLast = 1u << 15,  // last chunk of its op
+};
+inline constexpr std::uint32_t kFlagsMustUnderstand = 0xFF000000u;
+
+enum class DType : std::uint8_t {
+  none = 0,  // no elements: barrier and control packets
+  int8 = 1,
+  int16 = 2,
+  int32 = 3,
+  int64 = 4,
+  uint8 = 5,
+  uint32 = 6,
+  uint64 = 7,
+  float16 = 8,
+  bfloat16 = 9,
+  float32 = 10,
+  float64 = 11,
+  boolean = 12,
+};
+inline constexpr std::uint8_t kDTypeMax = 12;
+// Bytes per element; 0 for none and unknown values.
+constexpr std::size_t size_of(DType t) {
+  switch (t) {
+    case DType::int8:
+    case DType::uint8:
+    case DType::boolean: return 1;
+    case DType::int16:
+    case DType::float16:
+    case DType::bfloat16: return 2;
+    case DType::int32:
+    case DType::uint32:
+    case DType::float32: return 4;
+    case DType::int64:
+    case DType::uint64:
+    case DType::float64: return 8;
+    case DType::none: return 0;
+  }
+  return 0;
+}
+const char* name_of(DType type);
+
+enum class ReduceOp : std::uint8_t {
+  sum = 1,
+  mean = 2,
+  prod = 3,
+  min = 4,
+  max = 5,
+  bit_and = 6,
+  bit_or = 7,
+  bit_xor = 8,
+  logical_and = 9,
+  logical_or = 10,
+  logical_xor = 11,
+};
+inline constexpr std::uint8_t kReduceOpMax = 11;
+const char* name_of(ReduceOp op);
+
+enum class Encoding : std::uint8_t { plain = 0, block_scaled = 1, compressed = 2 };
+
+enum class Collective : std::uint8_t {
+  allreduce = 0,
+  reduce = 1,
+  broadcast = 2,
+  all_gather = 3,
+  reduce_scatter = 4,
+  barrier = 5,
+};
+const char* name_of(Collective c);
+
+// The `reason` field: of an escalation, a NACK or an ABORT.
+enum class Reason : std::uint8_t {
+  none = 0,
+  // escalation
+  deadline = 1,  // also ABORT: chunk deadline passed without a completion engine
+  excluded = 2,
+  collision = 3,
+  resend = 4,
+  overflow = 5,
+  no_slot = 6,
+  verify = 7,
+  // NACK
+  unknown_job = 16,
+  not_joined = 17,
+  stale_epoch = 18,
+  bad_rank = 19,         // rank or child outside the job
+  sender_mismatch = 20,  // rank is bound to another port or address
+  job_size_mismatch = 21,
+  aborted = 22,
+  // ABORT
+  lease_expired = 32,   // missing ids: the ranks that fell silent
+  rank_left = 33,       // missing ids: the ranks that left while an op was open
+  rank_restarted = 34,  // missing ids: the ranks that joined anew
+  op_mismatch = 35,     // error extension: who sent what
+  shutdown = 36,        // the switch is stopping
+};
+const char* name_of(Reason r);
+
+}  // namespace tributary::wire
