@@ -1,0 +1,67 @@
+// How a worker's datagrams reach its switch. One thread, the communicator's progress thread,
+// calls everything but wake().
+//
+// A datagram is one aggregation packet: the UDP payload, without the headers below it. Every
+// transport delivers only packets that passed parse() and check_integrity(); what it refuses
+// it counts in its DropCounters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/drop_reason.h"
+#include "core/time.h"
+#include "core/wire/extension.h"
+#include "core/wire/header.h"
+
+namespace tributary::worker {
+
+// Both spans stay valid until send() returns; the transport copies what it keeps.
+struct Datagram {
+  std::span<const std::byte> head;     // serialised header and extensions
+  std::span<const std::byte> payload;  // elements, may be empty
+  std::uint8_t shard = 0;              // chooses the UDP port
+};
+
+class Transport {
+ public:
+  using Receiver = std::function<void(const wire::Packet&)>;
+
+  virtual ~Transport() = default;
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  // START arrived: join the job's multicast group, size buffers for window × chunk_bytes.
+  virtual void on_start(const wire::StartInfo& info) = 0;
+
+  // Sends a prefix of the batch; returns how many were accepted (the rest: try again later).
+  virtual std::size_t send(std::span<const Datagram> batch) = 0;
+
+  // Hands every waiting packet, at most a burst or so, to `receiver`; returns how many there were.
+  virtual std::size_t receive(const Receiver& receiver) = 0;
+
+  // Blocks until a packet is there, wake() is called, or `limit` has passed. Burns no CPU.
+  virtual void wait(Duration limit) = 0;
+
+  // Any thread: makes the current or next wait() return at once.
+  virtual void wake() = 0;
+
+  // Largest UDP payload the path carries.
+  [[nodiscard]] virtual std::size_t max_datagram_bytes() const = 0;
+  [[nodiscard]] virtual const DropCounters& drops() const = 0;
+  [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+// address: "udp://SWITCH_IPV4[:BASE_PORT]" or
+// "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT]"
+// [&ip=OWN_IPV4]. Throws std::invalid_argument (bad address) or std::runtime_error (says what
+// failed).
+std::unique_ptr<Transport> make_transport(const std::string& address, std::uint32_t job,
+                                          std::uint32_t rank);
+
+}  // namespace tributary::worker
