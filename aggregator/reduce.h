@@ -1,12 +1,15 @@
 // Element-wise reduction kernels: acc[i] = acc[i] ⊕ in[i].
 //
 // Branch-free over spans, any alignment, any count. The kernel set is chosen once from what the
-// CPU has; tests and benches may force one. Integer sums wrap modulo 2^32 (two's complement).
+// CPU has; tests and benches may force one. Integer sums wrap modulo 2^32 (two's complement);
+// float sums are IEEE 754 single additions in the order of the calls, so every set gives the
+// same bits (of a NaN only that it is one). Nothing beyond `count` elements is written.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "core/isa.h"
 #include "core/wire/types.h"
 
 namespace tributary::aggregator {
@@ -14,13 +17,13 @@ namespace tributary::aggregator {
 // accumulator and input hold `count` elements each and do not overlap.
 using ReduceFunction = void (*)(std::byte* accumulator, const std::byte* input, std::size_t count);
 
-enum class Isa : std::uint8_t { portable, avx2, avx512, neon };
-const char* name_of(Isa isa);
-// Best set this CPU can run; TRIBUTARY_ISA=portable|avx2|avx512|neon in the environment lowers it.
-Isa best_isa();
-bool isa_available(Isa isa);
+using tributary::best_isa;
+using tributary::Isa;
+using tributary::isa_available;
+using tributary::name_of;
 
-// nullptr when the pair is not supported. Supported now: sum of int32 and float32.
+// nullptr when the pair is not supported, or the set is not available here. Supported now: sum
+// of int32 and float32.
 ReduceFunction find_reduce(wire::DType dtype, wire::ReduceOp op, Isa isa = best_isa());
 
 }  // namespace tributary::aggregator

@@ -1,0 +1,55 @@
+#include "core/isa.h"
+
+#include <cstdlib>
+
+namespace tributary {
+
+const char* name_of(Isa isa) {
+  switch (isa) {
+    case Isa::portable: return "portable";
+    case Isa::avx2: return "avx2";
+    case Isa::avx512: return "avx512";
+    case Isa::neon: return "neon";
+  }
+  return "?";
+}
+
+bool isa_available(Isa isa) {
+#if defined(__x86_64__)
+  switch (isa) {
+    case Isa::portable: return true;
+    case Isa::avx2:
+      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("sse4.2") != 0 &&
+             __builtin_cpu_supports("pclmul") != 0;
+    case Isa::avx512:
+      return isa_available(Isa::avx2) && __builtin_cpu_supports("avx512f") != 0 &&
+             __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+    case Isa::neon: return false;
+  }
+  return false;
+#elif defined(__aarch64__)
+  return isa == Isa::portable || isa == Isa::neon;
+#else
+  return isa == Isa::portable;
+#endif
+}
+
+Isa choose_isa(std::string_view wanted) {
+  Isa best = Isa::portable;
+  for (const Isa isa : kAllIsas) {
+    if (!isa_available(isa)) continue;
+    if (wanted == name_of(isa)) return isa;
+    best = isa;
+  }
+  return best;
+}
+
+Isa best_isa() {
+  static const Isa chosen = [] {
+    const char* wanted = std::getenv("TRIBUTARY_ISA");
+    return choose_isa(wanted == nullptr ? "" : wanted);
+  }();
+  return chosen;
+}
+
+}  // namespace tributary
