@@ -1,0 +1,21 @@
+#include "worker/packet_check.h"
+
+#include <cstring>
+
+#include "core/wire/byte_order.h"
+#include "core/wire/extension.h"
+#include "core/wire/integrity.h"
+
+namespace tributary::worker {
+
+DropReason check_crc32c(std::span<const std::byte> datagram, const wire::Packet& packet,
+                        bool required) {
+  const auto crc = wire::find_extension(packet.extensions, wire::ExtensionType::crc32c);
+  if (!crc || crc->data.size() < sizeof(wire::be32))
+    return required || crc ? DropReason::no_integrity : DropReason::count_;
+  wire::be32 carried;
+  std::memcpy(&carried, crc->data.data(), sizeof carried);
+  return wire::packet_crc32c(datagram) == carried ? DropReason::count_ : DropReason::crc32c;
+}
+
+}  // namespace tributary::worker
