@@ -19,12 +19,24 @@ function(tributary_library folder)
   target_link_libraries(tributary_${folder} PUBLIC ${ARGN})
 endfunction()
 
-# GoogleTest binary <folder>_test from tests/<folder>/sources.txt. TSAN in the labels marks what has threads.
+# GoogleTest binary <folder>_test from tests/<folder>/sources.txt:
+#   tributary_test(folder [THREADS] libraries...)
+# THREADS marks what starts threads: ThreadSanitizer's run builds and tests just those.
+add_custom_target(unit_tests)
+add_custom_target(threaded_tests)
 function(tributary_test folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "")
   tributary_sources(paths tests/${folder})
   add_executable(${folder}_test ${paths})
-  target_link_libraries(${folder}_test PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${folder}_test PRIVATE ${arg_UNPARSED_ARGUMENTS} GTest::gmock
+                                               GTest::gtest_main)
   target_compile_definitions(${folder}_test PRIVATE TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME unit.${folder} COMMAND ${folder}_test)
-  set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 300)
+  set(labels unit)
+  add_dependencies(unit_tests ${folder}_test)
+  if(arg_THREADS)
+    list(APPEND labels threads)
+    add_dependencies(threaded_tests ${folder}_test)
+  endif()
+  set_tests_properties(unit.${folder} PROPERTIES LABELS "${labels}" TIMEOUT 300)
 endfunction()
