@@ -1,0 +1,142 @@
+"""Synchronous data-parallel SGD; how gradients are summed over the ranks is a parameter.
+
+The same loop runs in a worker (its own shard, summed by the network) and in the single-process
+reference (all shards, summed in memory), so that a difference in the outcome can only come from
+the summation.
+"""
+
+import json
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from data import DEFAULT_DIRECTORY, Shard, load
+from model import Model, MomentumSgd
+
+
+@dataclass(frozen=True)
+class Settings:
+    workers: int = 4
+    epochs: int = 5
+    batch: int = 64  # images per worker and step
+    hidden: int = 256
+    rate: float = 0.1
+    momentum: float = 0.9
+    seed: int = 1
+    directory: str = str(DEFAULT_DIRECTORY)
+
+    @staticmethod
+    def add_arguments(parser):
+        for name, value in Settings().__dict__.items():
+            parser.add_argument(f"--{name}", type=type(value), default=value)
+
+    @staticmethod
+    def of(arguments):
+        settings = Settings(**{name: getattr(arguments, name) for name in Settings().__dict__})
+        for name in ("workers", "epochs", "batch", "hidden"):
+            if getattr(settings, name) < 1:
+                raise SystemExit(f"--{name} must be at least 1")
+        return settings
+
+
+def emit(event, **fields):
+    """One JSON object a line on stdout: what a supervisor follows, and a person can read."""
+    print(json.dumps({"event": event, **fields}), flush=True)
+
+
+class LocalSum:
+    """Sums the shards of all ranks in this process, in rank order."""
+
+    def __init__(self, settings, images, labels):
+        self._settings = settings
+        self.shards = [
+            Shard(images, labels, rank, settings.workers, settings.batch, settings.seed)
+            for rank in range(settings.workers)
+        ]
+        self.seconds = 0.0
+
+    def reduce(self, contributions):
+        total = contributions[0]
+        for other in contributions[1:]:
+            total += other
+        return total
+
+
+class NetworkSum:
+    """Sums this rank's shard with the other ranks' through a communicator."""
+
+    def __init__(self, settings, images, labels, communicator, rank):
+        self.shards = [
+            Shard(images, labels, rank, settings.workers, settings.batch, settings.seed)
+        ]
+        self._communicator = communicator
+        self.seconds = 0.0
+
+    def reduce(self, contributions):
+        started = time.monotonic()
+        self._communicator.allreduce(contributions[0], op="sum").wait()
+        self.seconds += time.monotonic() - started
+        return contributions[0]
+
+
+def step(model, optimizer, summation, batches, buffers, settings):
+    """One SGD step over the global batch; returns its mean loss."""
+    for (images, labels), buffer in zip(batches, buffers):
+        # The last element carries the loss, so that every rank reports the global one.
+        buffer[-1] = model.gradient(images, labels, buffer[:-1])
+        # A short last batch counts as what it is: a smaller part of the nominal batch.
+        buffer /= np.float32(settings.batch)
+    total = summation.reduce(buffers)
+    total /= np.float32(settings.workers)
+    optimizer.step(total[:-1])
+    return float(total[-1])
+
+
+def train(settings, make_summation):
+    """Runs all epochs, emits an event after each, and returns the report."""
+    train_images, train_labels = load("train", settings.directory)
+    test_images, test_labels = load("t10k", settings.directory)
+    summation = make_summation(train_images, train_labels)
+    model = Model(settings.hidden, settings.seed)
+    buffers = [np.empty(len(model.parameters) + 1, np.float32) for _ in summation.shards]
+    steps = summation.shards[0].steps
+    optimizer = MomentumSgd(
+        model.parameters, settings.rate, settings.momentum, steps * settings.epochs
+    )
+    accuracy = 0.0
+    started = time.monotonic()
+    for epoch in range(1, settings.epochs + 1):
+        epoch_started, summed_before, losses = time.monotonic(), summation.seconds, []
+        for batches in zip(*(shard.epoch(epoch) for shard in summation.shards)):
+            losses.append(step(model, optimizer, summation, batches, buffers, settings))
+        seconds = time.monotonic() - epoch_started
+        summed = summation.seconds - summed_before
+        accuracy = model.accuracy(test_images, test_labels)
+        emit(
+            "epoch",
+            epoch=epoch,
+            epochs=settings.epochs,
+            loss=sum(losses) / len(losses),
+            accuracy=accuracy,
+            steps_per_second=steps / seconds,
+            # Bytes of one rank's array over the time the all-reduce took, as nccl-tests has it.
+            algbw=steps * buffers[0].nbytes / summed if summed > 0 else None,
+        )
+    return {
+        "accuracy": accuracy,
+        "sha256": model.sha256(),
+        "parameters": len(model.parameters),
+        "steps": steps * settings.epochs,
+        "images": len(train_images),
+        "seconds": time.monotonic() - started,
+        "allreduce_seconds": summation.seconds,
+    }
+
+
+def fail(text):
+    """Reports a failure both as an event and in words; the exit status."""
+    emit("error", text=text)
+    print(text, file=sys.stderr)
+    return 1
