@@ -97,11 +97,20 @@ struct SlotStatus {
   std::vector<std::uint32_t> missing;  // ranks, at most 16
 };
 
+// Where an incarnation of a switch begins to count.
+struct EngineStart {
+  // Should differ between incarnations, so that a worker of the previous one is told that it is
+  // stale. 0 counts as 1.
+  std::uint16_t epoch = 1;
+  // First seq of every shard; START carries it. Tests begin near the wrap.
+  std::uint32_t seq = 0;
+};
+
 class Engine {
  public:
-  // Port indices of config.ports are the `port` of Peer. `initial_epoch` should differ between
-  // incarnations of a switch, so that a worker of the previous one is told that it is stale.
-  Engine(const config::SwitchConfig& config, std::uint16_t initial_epoch);
+  // Port indices of config.ports are the `port` of Peer. Throws std::invalid_argument when the
+  // jobs do not fit the configured slots.
+  Engine(const config::SwitchConfig& config, EngineStart start);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
