@@ -1,0 +1,53 @@
+#include "tools/impair/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace tributary::impair {
+namespace {
+
+TEST(Options, SharesAreExactAndBounded) {
+  EXPECT_EQ(parse_ppm("1%"), 10'000u);
+  EXPECT_EQ(parse_ppm("0.05%"), 500u);
+  EXPECT_EQ(parse_ppm("100%"), 1'000'000u);
+  EXPECT_EQ(parse_ppm("0"), 0u);
+  for (const char* bad : {"", "1", "101%", "-1%", "nan%", "1 %", "1%%", "x"})
+    EXPECT_EQ(parse_ppm(bad), std::nullopt) << bad;
+}
+
+TEST(Options, TimesHaveUnits) {
+  EXPECT_EQ(parse_duration("250us"), Duration::us(250));
+  EXPECT_EQ(parse_duration("1.5ms"), Duration::us(1500));
+  EXPECT_EQ(parse_duration("2s"), Duration::seconds(2));
+  EXPECT_EQ(parse_duration("0"), Duration());
+  for (const char* bad : {"", "5", "61s", "-1ms", "1h", "inf s"})
+    EXPECT_EQ(parse_duration(bad), std::nullopt) << bad;
+}
+
+TEST(Options, WholeCommandLine) {
+  const std::array argv = {
+      "tributary-impair", "--a",  "net_memif0,id=0", "--b", "net_memif1,id=1", "--drop", "1%",
+      "--delay",          "10us", "--seed",          "9"};
+  Options options;
+  ASSERT_EQ(parse_options(static_cast<int>(argv.size()), argv.data(), options), std::nullopt);
+  EXPECT_EQ(options.devargs_a, "net_memif0,id=0");
+  EXPECT_EQ(options.devargs_b, "net_memif1,id=1");
+  EXPECT_EQ(options.impairment.drop_ppm, 10'000u);
+  EXPECT_EQ(options.impairment.delay, Duration::us(10));
+  EXPECT_EQ(options.seed, 9u);
+}
+
+TEST(Options, RefusesWhatItCannotRead) {
+  const std::array argv = {"tributary-impair", "--a", "x", "--b", "y", "--drop", "lots"};
+  Options options;
+  testing::internal::CaptureStderr();
+  const auto status = parse_options(static_cast<int>(argv.size()), argv.data(), options);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("'lots'"));
+  ASSERT_TRUE(status);
+  EXPECT_NE(*status, 0);
+}
+
+}  // namespace
+}  // namespace tributary::impair

@@ -1,0 +1,95 @@
+#include "tools/impair/options.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace tributary::impair {
+namespace {
+
+struct Quantity {
+  double value = 0;
+  std::string_view unit;
+};
+
+std::optional<Quantity> parse_quantity(std::string_view text) {
+  Quantity q;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), q.value);
+  if (error != std::errc{} || !std::isfinite(q.value) || q.value < 0) return std::nullopt;
+  q.unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  return q;
+}
+
+CLI::Option* add_share(CLI::App& app, const std::string& name, std::uint32_t& target,
+                       const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&target, name](const std::string& text) {
+            const auto ppm = parse_ppm(text);
+            if (!ppm) throw CLI::ValidationError(name, "'" + text + "' is not 0 or 0% to 100%");
+            target = *ppm;
+          },
+          help)
+      ->type_name("PERCENT");
+}
+
+CLI::Option* add_time(CLI::App& app, const std::string& name, Duration& target,
+                      const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&target, name](const std::string& text) {
+            const auto time = parse_duration(text);
+            if (!time) throw CLI::ValidationError(name, "'" + text + "' is not 0, or 1us to 60s");
+            target = *time;
+          },
+          help)
+      ->type_name("TIME");
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> parse_ppm(const std::string& text) {
+  const auto q = parse_quantity(text);
+  if (!q || q->value > 100) return std::nullopt;
+  if (q->unit != "%" && !(q->unit.empty() && q->value == 0)) return std::nullopt;
+  return static_cast<std::uint32_t>(std::lround(q->value * 10'000));
+}
+
+std::optional<Duration> parse_duration(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> units = {
+      {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+  const auto q = parse_quantity(text);
+  if (!q) return std::nullopt;
+  if (q->unit.empty()) return q->value == 0 ? std::optional(Duration()) : std::nullopt;
+  for (const auto& [name, ns] : units) {
+    if (q->unit == name && q->value * ns <= 60e9) return Duration::ns(std::llround(q->value * ns));
+  }
+  return std::nullopt;
+}
+
+std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {
+  CLI::App app("Joins two DPDK ports like a cable that loses, repeats and reorders frames.");
+  app.set_version_flag("--version", TRIBUTARY_VERSION);
+  app.add_option("--a", options.devargs_a, "first port, DPDK devargs")->required();
+  app.add_option("--b", options.devargs_b, "second port, DPDK devargs")->required();
+  add_share(app, "--drop", options.impairment.drop_ppm, "share of frames lost");
+  add_share(app, "--duplicate", options.impairment.duplicate_ppm, "share of frames sent twice");
+  add_share(app, "--reorder", options.impairment.reorder_ppm, "share of frames held back");
+  add_share(app, "--corrupt", options.impairment.corrupt_ppm, "share of frames with a flipped bit");
+  add_time(app, "--delay", options.impairment.delay, "delay of every frame");
+  add_time(app, "--reorder-delay", options.impairment.reorder_delay,
+           "how long reordered frames are held back (default 500us)");
+  app.add_option("--seed", options.seed, "seed of all decisions (default 1)");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tributary::impair

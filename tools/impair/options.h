@@ -1,0 +1,28 @@
+// The command line of tributary-impair, checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/time.h"
+#include "tools/impair/impairment.h"
+
+namespace tributary::impair {
+
+struct Options {
+  std::string devargs_a;
+  std::string devargs_b;
+  ImpairmentConfig impairment;  // of both directions
+  std::uint64_t seed = 1;
+};
+
+// "1%", "0.05%" or "0" to parts per million; nullopt if it is not a share of 0 % to 100 %.
+std::optional<std::uint32_t> parse_ppm(const std::string& text);
+// "250us", "1.5ms", "2s" or "0"; nullopt if it is not a time of 0 to 60 s.
+std::optional<Duration> parse_duration(const std::string& text);
+
+// Fills `options`. A value: exit with that status now (help was shown, or the error was printed).
+std::optional<int> parse_options(int argc, const char* const* argv, Options& options);
+
+}  // namespace tributary::impair
