@@ -1,0 +1,224 @@
+// The rules that tie one key to another. Each function is one rule.
+#include "config/check.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "config/codec.h"
+#include "config/memory_plan.h"
+
+namespace tributary::config {
+namespace {
+
+// The first place of each value; reports later ones.
+template <typename Key>
+class Unique {
+ public:
+  explicit Unique(ReadContext& context) : context_(context) {}
+  void add(const std::string& path, const Key& key, const std::string& what) {
+    if (!context_.usable(path)) return;
+    const auto [it, fresh] = first_.emplace(key, path);
+    if (!fresh)
+      context_.report(path, what + " is already used by " + it->second + " on line " +
+                                std::to_string(context_.mark_of(it->second).line));
+  }
+
+ private:
+  ReadContext& context_;
+  std::map<Key, std::string> first_;
+};
+
+std::string port_path(std::size_t i, const char* key) {
+  return item_path("ports", i) + '.' + key;
+}
+std::string job_path(std::size_t i, const char* key) {
+  return item_path("jobs", i) + '.' + key;
+}
+
+// A list of names is worth checking against only when every name in it was read.
+bool ports_usable(const SwitchConfig& config, const ReadContext& context) {
+  if (!context.usable("ports")) return false;
+  for (std::size_t i = 0; i < config.ports.size(); ++i)
+    if (!context.usable(port_path(i, "name"))) return false;
+  return true;
+}
+
+const PortConfig* find_port(const SwitchConfig& config, const std::string& name) {
+  for (const auto& port : config.ports)
+    if (port.name == name) return &port;
+  return nullptr;
+}
+
+void check_port_exists(const SwitchConfig& config, ReadContext& context, const std::string& path,
+                       const std::string& name) {
+  if (!context.usable(path) || !ports_usable(config, context)) return;
+  if (find_port(config, name) != nullptr) return;
+  std::string names;
+  for (const auto& port : config.ports) names += (names.empty() ? "" : ", ") + port.name;
+  context.report(path, "there is no port " + quoted(name) + "; allowed: " + names);
+}
+
+void check_unique_ports(const SwitchConfig& config, ReadContext& context) {
+  Unique<std::string> names(context);
+  Unique<std::string> devices(context);
+  for (std::size_t i = 0; i < config.ports.size(); ++i) {
+    const PortConfig& port = config.ports[i];
+    names.add(port_path(i, "name"), port.name, "name " + quoted(port.name));
+    const std::string device = port.devargs.substr(0, port.devargs.find(','));
+    devices.add(port_path(i, "devargs"), device, "device " + quoted(device));
+  }
+}
+
+void check_unique_jobs(const SwitchConfig& config, ReadContext& context) {
+  Unique<std::string> names(context);
+  std::map<std::uint32_t, std::size_t> groups;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    const JobConfig& job = config.jobs[i];
+    if (context.usable(job_path(i, "id")))
+      names.add(job_path(i, "name"), job.name, "name " + quoted(job.name));
+    if (!context.usable(job_path(i, "id"))) continue;
+    const auto [it, fresh] = groups.emplace(job_group_ipv4(job.id), i);
+    if (fresh) continue;
+    const JobConfig& other = config.jobs[it->second];
+    if (other.id == job.id)
+      context.report(job_path(i, "id"), "id " + std::to_string(job.id) + " is already used by " +
+                                            item_path("jobs", it->second));
+    else
+      context.report(job_path(i, "id"),
+                     "shares its low 16 bits with id " + std::to_string(other.id) + " of " +
+                         item_path("jobs", it->second) +
+                         ", so both would use the multicast group " + format_ipv4(it->first) +
+                         "; allowed: ids that differ modulo 65536");
+  }
+}
+
+void check_members(const SwitchConfig& config, ReadContext& context) {
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    const JobConfig& job = config.jobs[i];
+    Unique<std::uint32_t> ranks(context);
+    for (std::size_t m = 0; m < job.members.size(); ++m) {
+      const std::string member = item_path(job_path(i, "members"), m);
+      const std::uint32_t rank = job.members[m].rank;
+      ranks.add(member + ".rank", rank, "rank " + std::to_string(rank));
+      if (context.usable(member + ".rank") && context.usable(job_path(i, "workers")) &&
+          rank >= job.workers)
+        context.report(member + ".rank", "rank " + std::to_string(rank) + " is outside the job; " +
+                                             "allowed: 0 to " + std::to_string(job.workers - 1) +
+                                             " (workers: " + std::to_string(job.workers) + ")");
+      check_port_exists(config, context, member + ".port", job.members[m].port);
+    }
+  }
+}
+
+// Protocol rule 17: a chunk's packet, with room for extensions, crosses every port it may take.
+void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
+  constexpr std::size_t kOverhead = kFrameOverheadBytes - wire::kEthernetBytes - wire::kVlanBytes;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    const JobConfig& job = config.jobs[i];
+    if (!context.usable(job_path(i, "chunk_bytes"))) continue;
+    const bool pinned = job.workers > 0 && job.members.size() >= job.workers;
+    for (std::size_t p = 0; p < config.ports.size(); ++p) {
+      const PortConfig& port = config.ports[p];
+      if (!context.usable(port_path(p, "mtu")) || job.chunk_bytes + kOverhead <= port.mtu) continue;
+      bool used = !pinned;
+      for (const auto& member : job.members) used = used || member.port == port.name;
+      if (!used) continue;
+      const std::size_t room = port.mtu > kOverhead ? (port.mtu - kOverhead) / 8 * 8 : 0;
+      context.report(job_path(i, "chunk_bytes"),
+                     std::to_string(job.chunk_bytes) + " bytes and " + std::to_string(kOverhead) +
+                         " of headers exceed the MTU of port " + quoted(port.name) + ", " +
+                         std::to_string(port.mtu) + "; allowed: at most " + std::to_string(room) +
+                         ", or an mtu of at least " + std::to_string(job.chunk_bytes + kOverhead));
+      break;
+    }
+  }
+}
+
+void check_slots(const SwitchConfig& config, ReadContext& context) {
+  if (!context.usable("switch.slots")) return;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    if (!context.usable(job_path(i, "window"))) return;
+    sum += config.jobs[i].window;
+  }
+  if (sum > config.slots)
+    context.report("switch.slots", std::to_string(config.slots) +
+                                       " slots cannot hold the windows of all jobs, " +
+                                       std::to_string(sum) + " together; allowed: at least " +
+                                       std::to_string(sum) + ", or smaller windows");
+}
+
+void check_udp_ports(const SwitchConfig& config, ReadContext& context) {
+  constexpr std::uint32_t kRocePort = 4791;
+  if (!context.usable("switch.udp_base_port")) return;
+  std::uint32_t shards = 1;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i)
+    if (context.usable(job_path(i, "shards")))
+      shards = std::max<std::uint32_t>(shards, config.jobs[i].shards);
+  const std::uint32_t first = config.udp_base_port;
+  const std::uint32_t last = first + shards - 1;
+  const std::string range = "ports " + std::to_string(first) + " to " + std::to_string(last);
+  if (last > 65535)
+    context.report("switch.udp_base_port", range + " of " + std::to_string(shards) +
+                                               " shards pass 65535; allowed: at most " +
+                                               std::to_string(65536 - shards));
+  if (first <= kRocePort && kRocePort <= last)
+    context.report("switch.udp_base_port",
+                   range + " include 4791, which is RoCEv2's; allowed: below " +
+                       std::to_string(kRocePort + 1 - shards) + " or above 4791");
+}
+
+void check_static_macs(const SwitchConfig& config, ReadContext& context) {
+  Unique<wire::MacAddress> macs(context);
+  const auto& list = config.forwarding.static_macs;
+  const wire::MacAddress own = config.mac.value_or(derived_mac(config.ipv4));
+  const bool own_known = context.usable("switch.mac") && context.usable("switch.address");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string path = item_path("forwarding.static_macs", i);
+    macs.add(path + ".mac", list[i].mac, "address " + format_mac(list[i].mac));
+    if (own_known && context.usable(path + ".mac") && list[i].mac == own)
+      context.report(path + ".mac", "is the switch's own address; allowed: any other");
+    check_port_exists(config, context, path + ".port", list[i].port);
+  }
+  if (context.usable("forwarding.fdb_entries") && list.size() > config.forwarding.fdb_entries)
+    context.report("forwarding.fdb_entries", std::to_string(config.forwarding.fdb_entries) +
+                                                 " entries cannot hold " +
+                                                 std::to_string(list.size()) + " static addresses");
+}
+
+void check_memory(const SwitchConfig& config, ReadContext& context) {
+  if (!context.usable("switch.memory.megabytes") || !context.usable("ports")) return;
+  for (std::size_t i = 0; i < config.ports.size(); ++i)
+    if (!context.usable(port_path(i, "mtu"))) return;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i)
+    for (const char* key : {"window", "shards", "chunk_bytes"})
+      if (!context.usable(job_path(i, key))) return;
+  const auto mebibytes = [](std::size_t bytes) { return (bytes + (1u << 20) - 1) >> 20; };
+  const std::size_t needed = mebibytes(required_bytes(config));
+  if (needed <= config.memory.megabytes) return;
+  const std::size_t buffers = mebibytes(packet_buffer_bytes(config));
+  context.report("switch.memory.megabytes",
+                 std::to_string(config.memory.megabytes) +
+                     " MiB cannot hold the packet buffers of " +
+                     std::to_string(config.ports.size()) + " ports (" + std::to_string(buffers) +
+                     " MiB), the jobs' payloads (" +
+                     std::to_string(needed - buffers - mebibytes(kRuntimeBytes)) +
+                     " MiB) and DPDK itself (" + std::to_string(mebibytes(kRuntimeBytes)) +
+                     " MiB); allowed: at least " + std::to_string(needed));
+}
+
+}  // namespace
+
+void check(const SwitchConfig& config, ReadContext& context) {
+  check_unique_ports(config, context);
+  check_unique_jobs(config, context);
+  check_members(config, context);
+  check_chunk_fits_mtu(config, context);
+  check_slots(config, context);
+  check_udp_ports(config, context);
+  check_static_macs(config, context);
+  check_memory(config, context);
+}
+
+}  // namespace tributary::config

@@ -1,0 +1,43 @@
+// What reading one file collects besides values: where each key stands, which could not be read,
+// and what is wrong. Paths look like "jobs[0].members[1].port".
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/error.h"
+#include "config/yaml_tree.h"
+
+namespace tributary::config {
+
+class ReadContext {
+ public:
+  explicit ReadContext(std::string file) : file_(std::move(file)) {}
+
+  void note(const std::string& path, Mark mark) { marks_[path] = mark; }
+  // Reports, and marks the value at `path` as not to be relied upon.
+  void fail(const std::string& path, Mark mark, const std::string& message);
+  // Reports at the place of `path`, or of the nearest key around it that is in the file.
+  void report(const std::string& path, const std::string& message);
+
+  // False when the value, or something around it, could not be read: a check that would use it
+  // would only repeat that mistake in other words.
+  [[nodiscard]] bool usable(const std::string& path) const;
+  [[nodiscard]] Mark mark_of(const std::string& path) const;
+  [[nodiscard]] const std::vector<ConfigError>& errors() const { return errors_; }
+
+ private:
+  std::string file_;
+  std::map<std::string, Mark> marks_;
+  std::set<std::string> failed_;
+  std::vector<ConfigError> errors_;
+};
+
+std::string child_path(const std::string& parent, const std::string& key);
+std::string item_path(const std::string& list, std::size_t index);
+// "a" of "a.b" and of "a[0]"; empty at the top.
+std::string parent_path(const std::string& path);
+
+}  // namespace tributary::config

@@ -1,0 +1,172 @@
+// One line a key: name, member, what it allows, what it means.
+#include "config/schema.h"
+
+#include <array>
+
+namespace tributary::config {
+namespace {
+
+using enum Presence;
+
+const Fields<PortConfig>& port_fields() {
+  static const Fields<PortConfig> fields = {
+      scalar("name", &PortConfig::name, identifier(),
+             "What `show` and the metrics call the port; unique.", required),
+      scalar("devargs", &PortConfig::devargs, devargs(),
+             "Any DPDK device, in DPDK's own syntax. Each device once.", required),
+      scalar("mtu", &PortConfig::mtu, integer<std::uint32_t>(kMinMtu, kMaxMtu),
+             "Largest IP packet in bytes; frames beyond it are dropped and counted."),
+  };
+  return fields;
+}
+
+const Fields<MemberConfig>& member_fields() {
+  static const Fields<MemberConfig> fields = {
+      scalar("rank", &MemberConfig::rank, integer<std::uint32_t>(0, kMaxWorkers - 1),
+             "A rank of the job, each at most once, below `workers`.", required),
+      scalar("port", &MemberConfig::port, identifier(),
+             "Name of the only port through which the rank may join.", required),
+  };
+  return fields;
+}
+
+const Fields<JobConfig>& job_fields() {
+  static const Fields<JobConfig> fields = {
+      scalar("id", &JobConfig::id, integer<std::uint32_t>(1, 0xFFFFFFFF),
+             "The job number that workers join. Jobs of a switch must differ in the low 16 bits, "
+             "which choose the multicast group of the results.",
+             required),
+      scalar("name", &JobConfig::name, identifier(),
+             "What `show` and the metrics call the job; unique. Left out: `job-` and the id."),
+      scalar("workers", &JobConfig::workers, integer<std::uint32_t>(1, kMaxWorkers),
+             "How many ranks, 0 to workers - 1, each sum is made of (the fan-in).", required),
+      scalar("window", &JobConfig::window, power_of_two<std::uint32_t>(1, kMaxWindow),
+             "Chunks that a worker may have in flight in each shard. The windows of all jobs "
+             "together must fit `switch.slots`."),
+      scalar("chunk_bytes", &JobConfig::chunk_bytes,
+             multiple_of<std::uint32_t>(8, 8, kMaxChunkBytes),
+             "Payload bytes of a chunk, a packet's worth. With 146 bytes of headers and extensions "
+             "it must fit the MTU of every port that the job may use."),
+      scalar("shards", &JobConfig::shards, integer<std::uint8_t>(1, kMaxShards),
+             "Independent parts with a UDP port and a window each."),
+      scalar(
+          "deadline", &JobConfig::deadline,
+          duration(kMinDeadline, Duration::seconds(3600), Duration::ms(1)),
+          "From a chunk's first contribution until the job is aborted for want of the others. At "
+          "least ten retransmission timers (10 x 20ms), so that loss can be repaired."),
+      scalar("lease", &JobConfig::lease,
+             duration(kMinLease, Duration::seconds(3600), Duration::ms(1)),
+             "Silence of a worker after which it counts as dead. Workers that have nothing to send "
+             "say so every third of it."),
+      scalar("integrity", &JobConfig::integrity, integrity(),
+             "What covers every packet: the UDP checksum, or a CRC32C extension."),
+      list("members", &JobConfig::members, member_fields(), 0, kMaxWorkers,
+           "Ties ranks to ports. Ranks not listed may join through any port."),
+  };
+  return fields;
+}
+
+const Fields<MemoryConfig>& memory_fields() {
+  static const Fields<MemoryConfig> fields = {
+      scalar("hugepages", &MemoryConfig::hugepages, boolean(),
+             "Take memory from hugepages, which must be reserved. Off: ordinary pages."),
+      scalar("megabytes", &MemoryConfig::megabytes, integer<std::uint32_t>(32, 1 << 20),
+             "Memory for packet buffers and for the jobs' open and retained results, in MiB; "
+             "reserved at start."),
+  };
+  return fields;
+}
+
+const Fields<SwitchConfig>& switch_fields() {
+  static const Fields<SwitchConfig> fields = {
+      scalar("name", &SwitchConfig::name, identifier(), "What the switch calls itself."),
+      scalar("address", &SwitchConfig::ipv4, host_ipv4(),
+             "The IPv4 address that workers send to. The switch answers ARP for it on every port.",
+             required),
+      scalar("mac", &SwitchConfig::mac, or_absent(unicast_mac()),
+             "The switch's own MAC address. Left out: 02:74 and the four bytes of `address`."),
+      scalar("udp_base_port", &SwitchConfig::udp_base_port, integer<std::uint16_t>(1024, 65535),
+             "Shard s of a job uses UDP port udp_base_port + s; 4791 (RoCEv2) may not be among "
+             "them."),
+      scalar("slots", &SwitchConfig::slots, integer<std::uint32_t>(1, 1 << 20),
+             "Aggregation slots of each shard; each job reserves its window of them."),
+      scalar("lcore", &SwitchConfig::lcore, integer<int>(-1, 1023),
+             "CPU that the packet loop is pinned to; -1: not pinned."),
+      scalar("idle_sleep_max", &SwitchConfig::idle_sleep_max,
+             duration(Duration::us(0), Duration::ms(100)),
+             "Longest sleep of an idle packet loop. 0s: never sleep, burn the CPU."),
+      mapping<SwitchConfig, MemoryConfig>(
+          "memory", [](auto& c) -> auto& { return c.memory; }, memory_fields(),
+          "Memory that the switch reserves."),
+  };
+  return fields;
+}
+
+const Fields<StaticMac>& static_mac_fields() {
+  static const Fields<StaticMac> fields = {
+      scalar("mac", &StaticMac::mac, unicast_mac(), "An address, each at most once.", required),
+      scalar("port", &StaticMac::port, identifier(), "Name of the port it is behind.", required),
+  };
+  return fields;
+}
+
+const Fields<ForwardingConfig>& forwarding_fields() {
+  static const Fields<ForwardingConfig> fields = {
+      scalar("fdb_entries", &ForwardingConfig::fdb_entries,
+             power_of_two<std::uint32_t>(16, 1 << 20), "Addresses that the switch can know."),
+      scalar("fdb_ageing", &ForwardingConfig::fdb_ageing,
+             duration(Duration::seconds(1), Duration::seconds(86400)),
+             "A learned address is forgotten after this much silence."),
+      list("static_macs", &ForwardingConfig::static_macs, static_mac_fields(), 0, kMaxStaticMacs,
+           "Addresses that are never learned, moved or forgotten."),
+  };
+  return fields;
+}
+
+const Fields<SwitchConfig>& metrics_fields() {
+  static const Fields<SwitchConfig> fields = {
+      scalar("listen", &SwitchConfig::metrics_listen, listen_address(),
+             "Where Prometheus finds `/metrics`. Left out: no endpoint."),
+  };
+  return fields;
+}
+
+const Fields<SwitchConfig>& control_fields() {
+  static const Fields<SwitchConfig> fields = {
+      scalar("socket", &SwitchConfig::control_socket, socket_path(),
+             "Unix socket for `tributary show`. Left out: none."),
+  };
+  return fields;
+}
+
+}  // namespace
+
+const Fields<SwitchConfig>& schema() {
+  const auto self = [](auto& c) -> auto& {
+    return c;
+  };
+  static const Fields<SwitchConfig> fields = {
+      mapping<SwitchConfig, SwitchConfig>("switch", self, switch_fields(), "The switch itself.",
+                                          required),
+      list("ports", &SwitchConfig::ports, port_fields(), 1, kMaxPorts,
+           "Ports, in the order in which `show` lists them."),
+      list("jobs", &SwitchConfig::jobs, job_fields(), 0, kMaxJobs,
+           "Jobs that the switch aggregates for. None: it only forwards."),
+      mapping<SwitchConfig, ForwardingConfig>(
+          "forwarding", [](auto& c) -> auto& { return c.forwarding; }, forwarding_fields(),
+          "Switching of all traffic that is not aggregation."),
+      mapping<SwitchConfig, SwitchConfig>("metrics", self, metrics_fields(),
+                                          "The Prometheus endpoint."),
+      mapping<SwitchConfig, SwitchConfig>("control", self, control_fields(),
+                                          "The local control interface."),
+  };
+  return fields;
+}
+
+std::vector<KeyInfo> describe_schema() {
+  std::vector<KeyInfo> keys;
+  describe_fields(schema(), "", keys);
+  return keys;
+}
+
+}  // namespace tributary::config

@@ -1,0 +1,24 @@
+// The keys of a switch's configuration file, as one table. docs/configuration.md is checked
+// against it.
+#pragma once
+
+#include "config/field.h"
+#include "config/switch_config.h"
+
+namespace tributary::config {
+
+inline constexpr std::size_t kMaxPorts = 32;  // RTE_MAX_ETHPORTS of the DPDK we build with
+inline constexpr std::size_t kMaxJobs = 256;
+inline constexpr std::size_t kMaxStaticMacs = 1024;
+inline constexpr std::uint32_t kMinMtu = 256;  // the largest control packet's minimum
+inline constexpr std::uint32_t kMaxMtu = 9216;
+// Protocol rule 13: ten retransmission timers (20 ms) for a loss to be repaired.
+inline constexpr Duration kMinDeadline = Duration::ms(200);
+// Three JOIN repetitions (100 ms): a rank that is alive must not lapse while a job forms.
+inline constexpr Duration kMinLease = Duration::ms(300);
+
+const Fields<SwitchConfig>& schema();
+// Every key in file order.
+std::vector<KeyInfo> describe_schema();
+
+}  // namespace tributary::config

@@ -1,0 +1,57 @@
+// YAML text as a small tree with a position on every node. The only file that knows yaml-cpp.
+//
+// A configuration is plain data from a stranger's editor: what it can't need is refused before it
+// can cost anything: more than kMaxFileBytes, nesting beyond kMaxDepth, anchors and aliases (a
+// few lines of which can stand for gigabytes), tags, several documents, keys that are not plain
+// text, keys given twice, control characters, text that is not UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tributary::config {
+
+inline constexpr std::size_t kMaxFileBytes = 1 << 20;
+inline constexpr int kMaxDepth = 16;
+
+// 1-based, as editors count.
+struct Mark {
+  int line = 1;
+  int column = 1;
+  bool operator==(const Mark&) const = default;
+};
+
+struct Node {
+  enum class Kind { null, scalar, sequence, mapping };
+
+  Kind kind = Kind::null;
+  Mark mark;
+  std::string text;         // scalar, or the key's own text when this node is a key
+  bool quoted = false;      // scalar written in quotes or as a block: text, never a number
+  std::vector<Node> items;  // sequence
+  std::vector<std::pair<Node, Node>> entries;  // mapping, in file order, keys distinct
+};
+// "a list", "a mapping", "text" ...
+const char* name_of(Node::Kind kind);
+
+// The first reason why text is not a tree; parsing stops there.
+class YamlError : public std::runtime_error {
+ public:
+  YamlError(Mark mark, const std::string& message) : std::runtime_error(message), mark_(mark) {}
+  [[nodiscard]] Mark mark() const { return mark_; }
+
+ private:
+  Mark mark_;
+};
+
+// Throws YamlError.
+Node parse_yaml(std::string_view text);
+
+// For messages: at most 40 characters of `text` in quotes, nothing unprintable.
+std::string quoted(std::string_view text);
+
+}  // namespace tributary::config

@@ -1,0 +1,123 @@
+// Values that are fine one by one and contradict each other.
+#include "config/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/config/sample.h"
+
+namespace tributary::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::StartsWith;
+
+class Contradiction : public testing::TestWithParam<BadLine> {};
+TEST_P(Contradiction, IsRefusedAtItsPlace) {
+  expect_refused(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Contradiction,
+    testing::Values(
+        BadLine{12, "  - {name: w1, devargs: net_null0, mtu: 9000}",
+                "f.yaml:12:25: ports[1].devargs: device 'net_null0' is already used by "
+                "ports[0].devargs on line 11"},
+        BadLine{13, "jobs:\n  - {id: 1, workers: 1}",
+                "f.yaml:15:9: jobs[1].id: id 1 is already used by jobs[0]"},
+        BadLine{13, "jobs:\n  - {id: 65537, workers: 1}",
+                "f.yaml:15:9: jobs[1].id: shares its low 16 bits with id 65537 of jobs[0], so both "
+                "would use the multicast group 239.195.0.1; allowed: ids that differ modulo 65536"},
+        BadLine{
+            13, "jobs:\n  - {id: 2, name: train, workers: 1}",
+            "f.yaml:16:11: jobs[1].name: name 'train' is already used by jobs[0].name on line 14"},
+        BadLine{25, "      - {rank: 0, port: w1}",
+                "f.yaml:25:16: jobs[0].members[1].rank: rank 0 is already used by "
+                "jobs[0].members[0].rank on line 24"},
+        BadLine{
+            25, "      - {rank: 2, port: w1}",
+            "f.yaml:25:16: jobs[0].members[1].rank: rank 2 is outside the job; allowed: 0 to 1"},
+        BadLine{25, "      - {rank: 1, port: w9}",
+                "f.yaml:25:25: jobs[0].members[1].port: there is no port 'w9'; allowed: w0, w1"},
+        BadLine{
+            30, "    - {mac: 00:00:5e:00:01:01, port: w9}",
+            "f.yaml:30:38: forwarding.static_macs[0].port: there is no port 'w9'; allowed: w0, w1"},
+        BadLine{30, "    - {mac: 02:74:0a:4d:00:fe, port: w0}",
+                "f.yaml:30:13: forwarding.static_macs[0].mac: is the switch's own address"},
+        BadLine{
+            30,
+            "    - {mac: 00:00:5e:00:01:01, port: w0}\n    - {mac: 00:00:5E:00:01:01, port: w1}",
+            "f.yaml:31:13: forwarding.static_macs[1].mac: address 00:00:5e:00:01:01 is already "
+            "used"},
+        BadLine{
+            6, "  slots: 63",
+            "f.yaml:6:10: switch.slots: 63 slots cannot hold the windows of all jobs, 64 together; "
+            "allowed: at least 64"},
+        BadLine{5, "  udp_base_port: 4791",
+                "f.yaml:5:18: switch.udp_base_port: ports 4791 to 4791 include 4791, which is "
+                "RoCEv2's; "
+                "allowed: below 4791 or above 4791"},
+        BadLine{9, "  memory: {megabytes: 32}",
+                "f.yaml:9:23: switch.memory.megabytes: 32 MiB cannot hold the packet buffers of 2 "
+                "ports "
+                "(19 MiB), the jobs' payloads (1 MiB) and DPDK itself (16 MiB); allowed: at least "
+                "36"}));
+
+// Protocol rule 17: 8,192 bytes need 146 more for IP, UDP, header and extensions.
+TEST(ChunkSize, MustFitTheSmallestMtuOfTheJobsPorts) {
+  const auto with_mtu = [](const char* mtu) {
+    return sample_with(12, std::string("  - {name: w1, devargs: net_null1, mtu: ") + mtu + "}");
+  };
+  EXPECT_THAT(errors_of(with_mtu("8338")), ElementsAre());
+  EXPECT_THAT(
+      errors_of(with_mtu("8337")),
+      ElementsAre("f.yaml:18:18: jobs[0].chunk_bytes: 8192 bytes and 146 of headers exceed "
+                  "the MTU of port 'w1', 8337; allowed: at most 8184, or an mtu of at least "
+                  "8338"));
+}
+
+TEST(ChunkSize, PortsThatAFullyPinnedJobCannotUseDoNotMatter) {
+  const std::string third =
+      "  - {name: w1, devargs: net_null1, mtu: 9000}\n"
+      "  - {name: w2, devargs: net_null2, mtu: 1500}";
+  EXPECT_THAT(errors_of(sample_with(12, third)), ElementsAre());
+  std::string unpinned = sample_with(12, third);
+  unpinned.replace(unpinned.find("      - {rank: 1, port: w1}\n"), 28, "");
+  EXPECT_THAT(errors_of(unpinned),
+              ElementsAre(StartsWith("f.yaml:19:18: jobs[0].chunk_bytes: 8192 bytes and 146")));
+}
+
+TEST(UdpPorts, AllShardsCount) {
+  EXPECT_THAT(
+      errors_of("switch: {address: 10.0.0.1, udp_base_port: 65533}\n"
+                "ports: [{name: a, devargs: net_null0}]\n"
+                "jobs: [{id: 1, workers: 2, shards: 4}]\n"),
+      ElementsAre("f.yaml:1:44: switch.udp_base_port: ports 65533 to 65536 of 4 shards pass "
+                  "65535; allowed: at most 65532"));
+  EXPECT_THAT(errors_of("switch: {address: 10.0.0.1, udp_base_port: 4788}\n"
+                        "ports: [{name: a, devargs: net_null0}]\n"
+                        "jobs: [{id: 1, workers: 2, shards: 4}]\n"),
+              ElementsAre(StartsWith("f.yaml:1:44: switch.udp_base_port: ports 4788 to 4791")));
+}
+
+TEST(Slots, AreSharedByAllJobs) {
+  EXPECT_THAT(errors_of("switch: {address: 10.0.0.1, slots: 100}\n"
+                        "ports: [{name: a, devargs: net_null0}]\n"
+                        "jobs:\n"
+                        "  - {id: 1, workers: 2, window: 64}\n"
+                        "  - {id: 2, workers: 2, window: 64}\n"),
+              ElementsAre(StartsWith("f.yaml:1:36: switch.slots: 100 slots cannot hold")));
+}
+
+// A value that could not be read is reported once, not again by every rule that needs it.
+TEST(Check, SkipsWhatCouldNotBeRead) {
+  EXPECT_THAT(errors_of(sample_with(11, "  - {name: [], devargs: \"net_null0\", mtu: 9000}")),
+              ElementsAre(StartsWith("f.yaml:11:12: ports[0].name: is a list")));
+  EXPECT_THAT(errors_of(sample_with(16, "    workers: x")),
+              ElementsAre(StartsWith("f.yaml:16:14: jobs[0].workers: 'x' is not an integer")));
+  EXPECT_THAT(errors_of(sample_with(6, "  slots: x")),
+              ElementsAre(StartsWith("f.yaml:6:10: switch.slots: 'x' is not an integer")));
+}
+
+}  // namespace
+}  // namespace tributary::config

@@ -1,0 +1,50 @@
+// docs/configuration.md lists exactly the keys of the schema, with the code's own defaults and
+// limits.
+#include "config/schema.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace tributary::config {
+namespace {
+
+std::vector<std::string> documented_rows() {
+  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/configuration.md");
+  EXPECT_TRUE(file.is_open());
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("| `")) rows.push_back(line);
+  return rows;
+}
+
+std::vector<std::string> expected_rows() {
+  std::vector<std::string> rows;
+  for (const KeyInfo& key : describe_schema())
+    rows.push_back("| `" + key.path + "` | " + key.type + " | " + key.fallback + " | " +
+                   key.allowed + " | " + key.meaning + " |");
+  return rows;
+}
+
+TEST(Schema, IsWhatTheDocumentationSays) {
+  const auto expected = expected_rows();
+  const auto documented = documented_rows();
+  std::string table;
+  for (const auto& row : expected) table += row + '\n';
+  EXPECT_EQ(documented, expected) << "the table should read:\n" << table;
+}
+
+TEST(Schema, EveryKeyIsExplained) {
+  const auto keys = describe_schema();
+  EXPECT_GE(keys.size(), 30u);
+  for (const KeyInfo& key : keys) {
+    EXPECT_TRUE(key.meaning.ends_with('.')) << key.path;
+    EXPECT_FALSE(key.allowed.empty()) << key.path;
+    EXPECT_EQ((key.meaning + key.allowed).find('|'), std::string::npos) << key.path;
+  }
+}
+
+}  // namespace
+}  // namespace tributary::config
