@@ -124,9 +124,7 @@ void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Peer& 
   o->header.epoch = 0;
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(nonce);
-  // The area also holds the nonce.
-  constexpr std::size_t kMostJoinIds = kMaxListedIds - 4;
-  const std::size_t n = job.membership.awaited(std::span(scratch_ids).first(kMostJoinIds));
+  const std::size_t n = job.membership.awaited(scratch_ids);
   ext.add_missing_ids(std::span(scratch_ids).first(n));
   o->extension_bytes = ext.bytes().size();
   job.counters.pending_replies.add();

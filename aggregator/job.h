@@ -13,8 +13,8 @@
 
 namespace tributary::aggregator {
 
-// Ids that fit in one extension area beside a CRC32C, padded; longer lists are cut there.
-inline constexpr std::size_t kMaxListedIds = 250;
+// Longer lists of missing ranks are cut here.
+inline constexpr std::size_t kMaxListedIds = wire::kMaxMissingIds;
 // Enough to tell a late member why its epoch is over.
 struct AbortCause {
   wire::Reason reason = wire::Reason::none;

@@ -140,9 +140,8 @@ bool ExtensionWriter::add_raw(std::uint8_t type_byte, std::uint16_t inline_value
 }
 
 bool ExtensionWriter::add_missing_ids(std::span<const std::uint32_t> ids) {
-  constexpr std::size_t kMost = 254;
-  if (ids.size() > kMost) return false;
-  std::array<be32, kMost> wire;
+  if (ids.size() > kMaxMissingIds) return false;
+  std::array<be32, kMaxMissingIds> wire;
   std::copy(ids.begin(), ids.end(), wire.begin());
   return add_raw(raw(ExtensionType::missing_ids), static_cast<std::uint16_t>(ids.size()),
                  std::as_bytes(std::span(wire.data(), ids.size())));

@@ -33,6 +33,9 @@ enum class ExtensionType : std::uint8_t {
 };
 inline constexpr std::uint8_t kExtensionTypeMax = 11;
 inline constexpr std::uint8_t kCriticalBit = 0x80;
+// One packet lists at most so many: the area holds 255 words, is padded to 8 bytes, and a nonce
+// and a CRC32C must fit beside the list.
+inline constexpr std::size_t kMaxMissingIds = 248;
 
 struct Extension {
   ExtensionType type = ExtensionType::padding;

@@ -253,11 +253,11 @@ TEST_F(EngineTest, ShutDownTellsTheMembers) {
 TEST_F(EngineTest, LargestJobFitsTheOutboxAndItsLists) {
   build(config::kMaxWorkers, 2);
   join(0);
-  EXPECT_EQ(sent_.at(0).missing().size(), 246u);
+  EXPECT_EQ(sent_.at(0).missing().size(), wire::kMaxMissingIds);
   join_all();
   contribute(0, 0, {1});
   probe(0, 0);
-  EXPECT_EQ(sent_.at(0).missing().size(), 250u);
+  EXPECT_EQ(sent_.at(0).missing().size(), wire::kMaxMissingIds);
   std::array<std::byte, 2048> buffer;
   EXPECT_GT(wire::serialize(sent_.at(0).header, sent_.at(0).extensions, buffer), 0u);
   EXPECT_EQ(outbox_->overflows(), 0u);
