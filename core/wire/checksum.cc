@@ -1,80 +1,108 @@
+// The Internet checksum: portable kernel and choice at run time.
 #include "core/wire/checksum.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 
+#include "core/wire/checksum_kernels.h"
+
 namespace tributary::wire {
+namespace kernels {
 namespace {
 
-constexpr std::array<std::uint32_t, 256> make_crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t c = i;
-    for (int k = 0; k < 8; ++k) c = (c >> 1) ^ ((c & 1) != 0 ? 0x82F63B78u : 0u);
-    table[i] = c;
-  }
-  return table;
+template <typename Word>
+Word load(const std::byte* at) {
+  Word word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
 }
-constexpr auto kCrcTable = make_crc_table();
-
-std::uint32_t crc32c_portable(std::span<const std::byte> bytes, std::uint32_t state) {
-  for (const std::byte b : bytes)
-    state = kCrcTable[(state ^ static_cast<std::uint8_t>(b)) & 0xFF] ^ (state >> 8);
-  return state;
-}
-
-#if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t crc32c_sse42(std::span<const std::byte> bytes,
-                                                             std::uint32_t state) {
-  std::uint64_t wide = state;
-  while (bytes.size() >= 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    wide = __builtin_ia32_crc32di(wide, word);
-    bytes = bytes.subspan(8);
-  }
-  state = static_cast<std::uint32_t>(wide);
-  for (const std::byte b : bytes)
-    state = __builtin_ia32_crc32qi(state, static_cast<std::uint8_t>(b));
-  return state;
-}
-#endif
 
 }  // namespace
 
-std::uint16_t ones_complement_sum(std::span<const std::byte> bytes) {
-  // 32-bit words into 64-bit lanes: no carry is lost below 2^32 words, and it vectorises.
-  std::array<std::uint64_t, 4> lanes{};
-  while (bytes.size() >= 16) {
-    std::array<std::uint32_t, 4> words;
-    std::memcpy(words.data(), bytes.data(), sizeof words);
-    for (std::size_t i = 0; i < 4; ++i) lanes[i] += words[i];
-    bytes = bytes.subspan(16);
+std::uint16_t finish(WordSum sum, std::span<const std::byte> rest) {
+  const std::byte* at = rest.data();
+  std::size_t left = rest.size();
+  std::uint64_t low = sum.total - (sum.high << 32);
+  std::uint64_t high = sum.high;
+  for (; left >= 8; at += 8, left -= 8) {
+    const auto word = load<std::uint64_t>(at);
+    low += word & 0xFFFFFFFF;
+    high += word >> 32;
   }
-  std::uint64_t sum = 0;
-  for (const std::uint64_t lane : lanes) sum += (lane & 0xFFFFFFFF) + (lane >> 32);
-  while (bytes.size() >= 2) {
-    std::uint16_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    sum += word;
-    bytes = bytes.subspan(2);
+  if (left >= 4) {
+    low += load<std::uint32_t>(at);
+    at += 4;
+    left -= 4;
   }
-  if (!bytes.empty()) {
-    std::array<std::uint8_t, 2> last = {static_cast<std::uint8_t>(bytes[0]), 0};
-    std::uint16_t word = 0;
-    std::memcpy(&word, last.data(), sizeof word);
-    sum += word;
+  if (left >= 2) {
+    low += load<std::uint16_t>(at);
+    at += 2;
+    left -= 2;
   }
-  while ((sum >> 16) != 0) sum = (sum & 0xFFFF) + (sum >> 16);
-  return static_cast<std::uint16_t>(sum);
+  if (left != 0) {
+    const std::array<std::byte, 2> padded = {*at, std::byte{0}};
+    low += load<std::uint16_t>(padded.data());
+  }
+  std::uint64_t folded = (low & 0xFFFFFFFF) + (low >> 32) + (high & 0xFFFFFFFF) + (high >> 32);
+  while ((folded >> 16) != 0) folded = (folded & 0xFFFF) + (folded >> 16);
+  return static_cast<std::uint16_t>(folded);
 }
 
-std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc) {
+std::uint16_t ones_complement_portable(std::span<const std::byte> bytes) {
+  // Four independent lanes, which compilers turn into vectors of the baseline.
+  constexpr std::size_t kLanes = 4;
+  std::array<std::uint64_t, kLanes> total{};
+  std::array<std::uint64_t, kLanes> high{};
+  std::size_t at = 0;
+  for (; bytes.size() - at >= kLanes * 8; at += kLanes * 8) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const auto word = load<std::uint64_t>(bytes.data() + at + lane * 8);
+      total[lane] += word;
+      high[lane] += word >> 32;
+    }
+  }
+  WordSum sum;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    sum.total += total[lane];
+    sum.high += high[lane];
+  }
+  return finish(sum, bytes.subspan(at));
+}
+
+}  // namespace kernels
+
+namespace {
+
+// Headers are summed where they stand: a call through a pointer would cost more than the sum.
+constexpr std::size_t kShortBytes = 64;
+
+std::uint16_t choose_and_sum(std::span<const std::byte> bytes);
+
+// Starts as the chooser, which replaces itself: no guard and no static-initialisation order on
+// the packet path. Any thread may do it, all store the same value; hence relaxed.
+constinit std::atomic<OnesComplementFunction> g_sum{choose_and_sum};
+
+std::uint16_t choose_and_sum(std::span<const std::byte> bytes) {
+  const OnesComplementFunction best = find_ones_complement(best_isa());
+  g_sum.store(best, std::memory_order_relaxed);
+  return best(bytes);
+}
+
+}  // namespace
+
+OnesComplementFunction find_ones_complement(Isa isa) {
+  if (!isa_available(isa)) return nullptr;
 #if defined(__x86_64__)
-  static const bool have_sse42 = __builtin_cpu_supports("sse4.2") != 0;
-  if (have_sse42) return ~crc32c_sse42(bytes, ~crc);
+  if (isa == Isa::avx2) return kernels::ones_complement_avx2;
+  if (isa == Isa::avx512) return kernels::ones_complement_avx512;
 #endif
-  return ~crc32c_portable(bytes, ~crc);
+  return kernels::ones_complement_portable;
+}
+
+std::uint16_t ones_complement_sum(std::span<const std::byte> bytes) {
+  if (bytes.size() < kShortBytes) return kernels::finish({}, bytes);
+  return g_sum.load(std::memory_order_relaxed)(bytes);
 }
 
 }  // namespace tributary::wire
