@@ -13,6 +13,8 @@
 #include "aggregator/reduce.h"
 #include "bench/harness.h"
 #include "core/prng.h"
+#include "core/wire/frame.h"
+#include "core/wire/header.h"
 
 namespace tributary::bench {
 namespace {
@@ -24,6 +26,8 @@ using wire::DType;
 constexpr std::size_t kAccumulatorBytes = 32 << 10;
 constexpr std::size_t kDramBytes = std::size_t{256} << 20;
 constexpr std::size_t kElementBytes = 4;
+// Where payloads lie relative to a cache line: behind Ethernet, IPv4, UDP and the header.
+constexpr std::size_t kPayloadOffset = wire::kUdpPayloadOffset + wire::kHeaderBytes;
 // Half a page between inputs and accumulators, modulo the page: loads and stores whose addresses
 // agree in the low 12 bits stall each other, and glibc's memcpy then copies backwards.
 constexpr std::size_t kAliasingOffset = 2048;
@@ -124,13 +128,14 @@ void run_cases(const Options& options, DType dtype, const Residency& residency,
 int run(int argc, char** argv) {
   const Options options = parse_options(
       argc, argv, "Summing kernels beside memcpy into the same destination (suite reduce).");
-  const Buffer memory(kDramBytes);
+  const Buffer input_memory(kDramBytes + kPayloadOffset);
+  const auto memory = input_memory.bytes().subspan(kPayloadOffset);
   const Buffer accumulator_memory(kAccumulatorBytes + kAliasingOffset);
   const auto accumulators = accumulator_memory.bytes().subspan(kAliasingOffset);
   const std::size_t l2_input = l2_bytes() / 2 / kAccumulatorBytes * kAccumulatorBytes;
   const Residency residencies[] = {
-      {"dram", memory.bytes(), 1, true},
-      {"l2", memory.bytes().first(l2_input), 128, false},
+      {"dram", memory, 1, true},
+      {"l2", memory.first(l2_input), 128, false},
   };
   Report report(options);
   for (const Residency& residency : residencies) {
