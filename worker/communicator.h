@@ -1,16 +1,18 @@
 // The worker library's C++ API: join a job, reduce arrays with the other ranks, leave.
 //
-//   auto comm = Communicator::create({.job = 1, .rank = 0, .size = 4, .address =
-//   "udp://10.77.0.254"}); Request r = comm->allreduce(values.data(), values.size(),
-//   DType::float32, ReduceOp::sum); r.wait();
+//   auto comm = Communicator::create({.job = 1, .rank = 0, .size = 4,
+//                                     .address = "udp://10.77.0.254"});
+//   comm->allreduce(values.data(), values.size(), DType::float32, ReduceOp::sum).wait();
 //
 // Ranks must issue the same ops in the same order. Thread-safe: any thread may submit and wait;
 // ops run in submission order. One progress thread per communicator does all I/O and sleeps
-// when there is nothing to do.
+// when there is nothing to do. A communicator does not survive fork(): in the child its calls
+// throw std::logic_error and its destructor only forgets it; the parent's goes on.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -41,6 +43,8 @@ struct CommunicatorOptions {
   std::string address;                            // see worker/transport.h
   Duration join_timeout = Duration::seconds(60);  // for all ranks to appear
   Duration op_timeout = Duration::seconds(60);    // from the op's turn to its last result
+  // If set, create() asks it every 50 ms while it waits; true ends it with a CommunicatorError.
+  std::function<bool()> cancelled = {};
 };
 
 // Cumulative since create(). Bytes are payload bytes.
@@ -64,6 +68,9 @@ class Request {
   Request() = default;
   // Blocks until the op is done; throws CommunicatorError if it failed. May be called again.
   void wait();
+  // As wait(), for at most `limit`. True when the op is done; false otherwise, which may be early
+  // when a signal handler ran.
+  bool wait_for(Duration limit);
   // True when wait() would not block.
   [[nodiscard]] bool done() const;
 
@@ -88,7 +95,9 @@ class Communicator {
   // holds the result. Unsupported pairs throw std::invalid_argument here.
   virtual Request allreduce(void* data, std::size_t count, wire::DType dtype,
                             wire::ReduceOp op) = 0;
-  virtual void barrier() = 0;
+  // Done when every rank has issued it, and all ops before it.
+  virtual Request barrier_async() = 0;
+  void barrier() { barrier_async().wait(); }
 
   [[nodiscard]] virtual std::uint32_t rank() const = 0;
   [[nodiscard]] virtual std::uint32_t size() const = 0;

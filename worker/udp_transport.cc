@@ -189,8 +189,7 @@ std::size_t UdpTransport::send(std::span<const Datagram> batch) {
 std::size_t UdpTransport::receive(const Receiver& receiver) {
   const bool known =
       std::any_of(sources_.begin(), sources_.end(), [](const Source& s) { return s.readable; });
-  constexpr timespec kNow{};
-  if (!known && !poll_sockets(&kNow)) return 0;
+  if (!known && !poll_sockets(Duration(), false)) return 0;
   std::size_t received = 0;
   for (Source& source : sources_)
     if (source.readable) received += receive_burst(source, receiver);
@@ -236,33 +235,34 @@ void UdpTransport::deliver(std::span<const std::byte> bytes, const sockaddr_in& 
   receiver(packet);
 }
 
-// Marks what is readable; false when the limit passed and nothing is.
-bool UdpTransport::poll_sockets(const timespec* limit) {
+// Marks what is readable; false when the limit passed and nothing is. Only wait() may consume a
+// wake().
+bool UdpTransport::poll_sockets(Duration limit, bool watch_wake) {
   std::array<pollfd, 2 + 256> fds;  // shards is a u8
-  fds[0] = {wake_.get(), POLLIN, 0};
-  for (std::size_t i = 0; i < sources_.size(); ++i)
-    fds[1 + i] = {sources_[i].socket.get(), POLLIN, 0};
-  if (send_blocked_) fds[1].events |= POLLOUT;
-  if (::ppoll(fds.data(), 1 + sources_.size(), limit, nullptr) <= 0) return false;
-  if (fds[0].revents != 0) {
+  for (std::size_t i = 0; i < sources_.size(); ++i) fds[i] = {sources_[i].socket.get(), POLLIN, 0};
+  if (send_blocked_) fds[0].events |= POLLOUT;
+  pollfd& woken = fds[sources_.size()];
+  woken = {wake_.get(), POLLIN, 0};
+  const std::int64_t ns = std::clamp<std::int64_t>(limit.to_ns(), 0, 3'600'000'000'000);
+  const timespec t{ns / 1'000'000'000, ns % 1'000'000'000};
+  if (::ppoll(fds.data(), sources_.size() + (watch_wake ? 1 : 0), &t, nullptr) <= 0) return false;
+  if (woken.revents != 0) {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto n = ::read(wake_.get(), &count, sizeof count);
   }
-  if ((fds[1].revents & POLLOUT) != 0) send_blocked_ = false;
+  if ((fds[0].revents & POLLOUT) != 0) send_blocked_ = false;
   bool any = false;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
-    sources_[i].readable = (fds[1 + i].revents & (POLLIN | POLLERR)) != 0;
+    sources_[i].readable = (fds[i].revents & (POLLIN | POLLERR)) != 0;
     any = any || sources_[i].readable;
   }
   return any;
 }
 
 void UdpTransport::wait(Duration limit) {
-  for (const Source& source : sources_)
-    if (source.readable) return;
-  const std::int64_t ns = std::clamp<std::int64_t>(limit.to_ns(), 0, 3'600'000'000'000);
-  const timespec t{ns / 1'000'000'000, ns % 1'000'000'000};
-  poll_sockets(&t);
+  const bool known =
+      std::any_of(sources_.begin(), sources_.end(), [](const Source& s) { return s.readable; });
+  if (!known) poll_sockets(limit, true);
 }
 
 void UdpTransport::wake() {

@@ -55,7 +55,7 @@ class UdpTransport final : public Transport {
   void size_receive_buffers(std::size_t datagram_bytes);
   void grow_socket_buffers(int socket, std::size_t wanted_bytes);
   void join_group(const wire::StartInfo& info, std::uint8_t shard);
-  bool poll_sockets(const timespec* limit);
+  bool poll_sockets(Duration limit, bool watch_wake);
   std::size_t receive_burst(Source& source, const Receiver& receiver);
   void deliver(std::span<const std::byte> bytes, const sockaddr_in& from, bool truncated,
                const Receiver& receiver);

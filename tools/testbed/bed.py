@@ -1,0 +1,95 @@
+"""The whole testbed: run directory, fabric, switch and workers, made and unmade together."""
+
+import contextlib
+import os
+import pwd
+from pathlib import Path
+
+from .fabric import FABRICS
+from .process import Process
+from .run_directory import RunDirectory, sweep
+from .switch import Job, Switch, configuration
+
+TOP = Path(__file__).resolve().parents[2]
+PYTHON = "/usr/bin/python3"
+
+
+def build_directory():
+    """Where the binaries are; TRIBUTARY_BUILD overrides the Release build."""
+    return Path(os.environ.get("TRIBUTARY_BUILD", TOP / "build/release"))
+
+
+class Bed:
+    """A context manager. `ports`: "veth" or "memif"; one port per worker.
+
+    Entering sets up the fabric and starts the switch; start_workers() then runs one command per
+    rank where that rank's port is.
+    """
+
+    def __init__(
+        self, loop, ports, workers, jobs=None, impairment=None, user=None, metrics=None, **options
+    ):
+        self.loop = loop
+        self.build = build_directory()
+        self.workers = workers
+        self._ports = ports
+        self._jobs = jobs if jobs is not None else [Job(1, workers)]
+        self._impairment = impairment
+        self._user = user
+        self._metrics = metrics
+        self._options = options
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with self._stack as stack:
+            sweep()
+            self.run = stack.enter_context(RunDirectory())
+            if self._user is not None:
+                _give(self.run.path, self._user)
+            self.fabric = stack.enter_context(
+                FABRICS[self._ports](
+                    self.build, self.loop, self.run, self.workers, self._impairment
+                )
+            )
+            config = configuration(
+                self.run, self.fabric.ports, self._jobs, self._metrics, **self._options
+            )
+            self.switch = stack.enter_context(
+                Switch(self.build, self.loop, self.run, self.fabric, config, self._user)
+            )
+            self.fabric.start_cables()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception):
+        return self._stack.__exit__(*exception)
+
+    def start(self, name, argv, rank=None, on_line=None, env=None, cwd=None):
+        """A process at a rank's port (None: on the machine itself), stopped with the bed."""
+        process = Process(
+            self.loop,
+            name,
+            argv,
+            self.run / f"{name}.log",
+            namespace=None if rank is None else self.fabric.namespace(rank),
+            user=self._user,
+            env={
+                "PYTHONPATH": str(self.build / "python"),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "OPENBLAS_NUM_THREADS": "1",
+                "RUNTIME_DIRECTORY": str(self.run.path),
+                **(env or {}),
+            },
+            cwd=cwd,
+            on_line=on_line,
+        )
+        self._stack.enter_context(process)
+        return process
+
+    def address(self, rank):
+        return self.fabric.address(rank)
+
+
+def _give(path, user):
+    entry = pwd.getpwnam(user)
+    os.chown(path, entry.pw_uid, entry.pw_gid)

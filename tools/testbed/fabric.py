@@ -1,0 +1,148 @@
+"""How workers reach the switch: veth pairs and kernel UDP, or memif (shared memory).
+
+A fabric knows, for each rank, the switch's port (name and devargs), the address that a worker
+gives to the library, and the namespaces in which both run (None: the machine's own). With an
+Impairment, every worker's cable runs through a tributary-impair process.
+"""
+
+import contextlib
+from dataclasses import dataclass
+
+from .namespace import Namespace, add_veth
+from .process import Process
+
+SWITCH_ADDRESS = "10.77.0.254"
+MTU = 9000
+# Frame and block sizes that carry MTU-sized frames; the default ends at 1518 bytes.
+_AF_PACKET = "net_af_packet{index},iface={link},qdisc_bypass=1,framesz=16384,blocksz=65536"
+_MEMIF = (
+    "net_memif{index},id={id},socket={socket},socket-abstract=no,rsize=10,bsize=9728,role={role}"
+)
+
+
+def worker_address(rank):
+    return f"10.77.0.{rank + 1}"
+
+
+@dataclass(frozen=True)
+class Port:
+    name: str
+    devargs: str
+    mtu: int = MTU
+
+
+@dataclass(frozen=True)
+class Impairment:
+    """Arguments of tributary-impair, e.g. ("--drop", "1%"); each rank gets its own seed."""
+
+    arguments: tuple
+    seed: int = 1
+
+
+class _Fabric:
+    def __init__(self, build, loop, run, workers, impairment=None):
+        self.workers = workers
+        self.ports = []
+        self.cables = []
+        self._build, self._loop, self._run, self._impairment = build, loop, run, impairment
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with self._stack:
+            self._open()
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, *exception):
+        return self._stack.__exit__(*exception)
+
+    def start_cables(self):
+        """Call when the switch's ports exist: a memif client needs its server."""
+
+    def _start_cable(self, rank, a, b):
+        command = [self._build / "bin/tributary-impair", "--a", a, "--b", b]
+        command += ["--seed", str(self._impairment.seed + rank), *self._impairment.arguments]
+        cable = Process(
+            self._loop,
+            f"cable{rank}",
+            command,
+            self._run / f"cable{rank}.log",
+            namespace=self.switch_namespace,
+            env={"RUNTIME_DIRECTORY": str(self._run.path)},
+        )
+        self._stack.enter_context(cable)
+        self.cables.append(cable)
+
+    def _wait_cables(self):
+        for cable in self.cables:
+            cable.wait_line("^ready", 60)
+
+
+class VethFabric(_Fabric):
+    """A namespace per worker, one for the switch, a veth pair each. Needs root."""
+
+    def _open(self):
+        enter = self._stack.enter_context
+        self.switch_namespace = enter(Namespace())
+        self._namespaces = []
+        for rank in range(self.workers):
+            self._loop.check()
+            worker = enter(Namespace())
+            self._namespaces.append(worker)
+            add_veth(self.switch_namespace, f"w{rank}", worker, "eth0", MTU)
+            worker.run(["ip", "addr", "add", f"{worker_address(rank)}/24", "dev", "eth0"])
+            # Results come by multicast.
+            worker.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
+            link = f"w{rank}"
+            if self._impairment is not None:
+                link = f"s{rank}"
+                add_veth(self.switch_namespace, f"c{rank}", self.switch_namespace, link, MTU)
+                self._start_cable(
+                    rank,
+                    _AF_PACKET.format(index=0, link=f"w{rank}"),
+                    _AF_PACKET.format(index=1, link=f"c{rank}"),
+                )
+            self.ports.append(Port(f"w{rank}", _AF_PACKET.format(index=rank, link=link)))
+        self._wait_cables()
+
+    def namespace(self, rank):
+        return self._namespaces[rank]
+
+    def address(self, _rank):
+        return f"udp://{SWITCH_ADDRESS}"
+
+
+class MemifFabric(_Fabric):
+    """One socket in the run directory, one memif per worker. Needs no privilege."""
+
+    switch_namespace = None
+
+    def _open(self):
+        for rank in range(self.workers):
+            self.ports.append(Port(f"w{rank}", self._switch_end(rank, rank, "server")))
+
+    def _switch_end(self, index, rank, role):
+        return _MEMIF.format(index=index, id=rank, socket=self._run / "switch.memif", role=role)
+
+    def start_cables(self):
+        if self._impairment is None:
+            return
+        for rank in range(self.workers):
+            outer = _MEMIF.format(index=0, id=0, socket=self._outer_socket(rank), role="server")
+            self._start_cable(rank, outer, self._switch_end(1, rank, "client"))
+        self._wait_cables()
+
+    def _outer_socket(self, rank):
+        return self._run / f"cable{rank}.memif"
+
+    def namespace(self, _rank):
+        return None
+
+    def address(self, rank):
+        socket, number = self._run / "switch.memif", rank
+        if self._impairment is not None:
+            socket, number = self._outer_socket(rank), 0
+        return f"memif://{socket}?id={number}&switch={SWITCH_ADDRESS}"
+
+
+FABRICS = {"veth": VethFabric, "memif": MemifFabric}

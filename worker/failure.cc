@@ -1,0 +1,163 @@
+#include "worker/failure.h"
+
+#include <array>
+#include <cstdio>
+
+namespace tributary::worker {
+namespace {
+
+using wire::Reason;
+
+std::string job_text(std::uint32_t job) {
+  return "job " + std::to_string(job);
+}
+std::string chunk_text(const wire::Header& h) {
+  return job_text(h.job) + " op " + std::to_string(h.op) + " chunk " + std::to_string(h.chunk);
+}
+
+std::string seconds(Duration d) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g s", d.to_seconds());
+  return text.data();
+}
+
+std::vector<std::uint32_t> missing_in(const wire::Packet& packet) {
+  std::vector<std::uint32_t> ids(254);
+  const std::size_t listed = wire::find_missing_ids(packet.extensions, ids);
+  ids.resize(std::min(listed, ids.size()));
+  return ids;
+}
+
+Failure mismatch(const wire::Packet& abort) {
+  Failure f{Reason::op_mismatch, {}, {}, abort.header.op};
+  const std::string where = job_text(abort.header.job) + " op " + std::to_string(abort.header.op);
+  const auto error = wire::find_op_error(abort.extensions);
+  if (!error) {
+    f.text = where + ": workers disagree on count, type or operation";
+    return f;
+  }
+  f.ranks = {error->got.rank, error->expected.rank};
+  std::string got = describe(error->got);
+  std::string expected = describe(error->expected);
+  if (got == expected) {
+    // Same shape: the ranks are at different ops, or this chunk ends one of them.
+    got += error->got.last ? " ending here" : " of another op";
+    expected += error->expected.last ? " ending here" : "";
+  }
+  f.text = where + ": rank " + std::to_string(error->got.rank) + " sent " + got + ", rank " +
+           std::to_string(error->expected.rank) + " sent " + expected;
+  return f;
+}
+
+const char* refusal_text(Reason reason) {
+  switch (reason) {
+    case Reason::unknown_job: return "the switch has no such job";
+    case Reason::not_joined: return "the switch does not know this member; it was restarted?";
+    case Reason::stale_epoch: return "the switch runs another epoch; the job was started anew?";
+    case Reason::bad_rank: return "the rank is outside the job, or not allowed on this port";
+    case Reason::sender_mismatch:
+      return "the rank is bound to another port or address, whose lease has not lapsed";
+    case Reason::job_size_mismatch: return "the switch has another worker count for this job";
+    case Reason::aborted: return "the epoch was aborted";
+    default: return "refused";
+  }
+}
+
+}  // namespace
+
+std::string rank_list(std::span<const std::uint32_t> ranks) {
+  constexpr std::size_t kMost = 16;
+  if (ranks.empty()) return "unnamed ranks";
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  const std::size_t shown = std::min(ranks.size(), kMost);
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  if (shown < ranks.size()) text += " and " + std::to_string(ranks.size() - shown) + " more";
+  return text;
+}
+
+std::string describe(const wire::OpDescription& d) {
+  if (d.collective == wire::Collective::barrier) return "a barrier";
+  std::string text = d.total_elements != 0 ? std::to_string(d.total_elements)
+                                           : "a chunk of " + std::to_string(d.element_count);
+  text += std::string(" ") + wire::name_of(d.dtype);
+  if (d.reduce_op != wire::ReduceOp::sum) text += std::string(" (") + name_of(d.reduce_op) + ")";
+  if (d.collective != wire::Collective::allreduce)
+    text += std::string(" for ") + wire::name_of(d.collective);
+  return text;
+}
+
+Failure aborted(const wire::Packet& abort) {
+  const wire::Header& h = abort.header;
+  if (h.reason == Reason::op_mismatch) return mismatch(abort);
+  Failure f{h.reason, missing_in(abort), {}, {}};
+  const std::string ranks = rank_list(f.ranks);
+  switch (h.reason) {
+    case Reason::deadline:
+      f.op = h.op;
+      f.text = chunk_text(h) + ": the switch's deadline passed without " + ranks;
+      break;
+    case Reason::lease_expired:
+      f.text = job_text(h.job) + ": " + ranks + " fell silent and the lease expired";
+      break;
+    case Reason::rank_left:
+      f.text = job_text(h.job) + ": " + ranks + " left while an op was open";
+      break;
+    case Reason::rank_restarted:
+      f.text = job_text(h.job) + ": " + ranks + " restarted and joined anew";
+      break;
+    case Reason::shutdown: f.text = job_text(h.job) + ": the switch is shutting down"; break;
+    default:
+      f.text = job_text(h.job) + ": the switch aborted the epoch (" + name_of(h.reason) + ")";
+      if (!f.ranks.empty()) f.text += ", " + ranks;
+  }
+  return f;
+}
+
+Failure refused(const wire::Packet& nack, std::uint32_t rank, std::uint32_t own_size) {
+  const wire::Header& h = nack.header;
+  return {h.reason,
+          {},
+          job_text(h.job) + ": the switch refused rank " + std::to_string(rank) + " of " +
+              std::to_string(own_size) + " (" + name_of(h.reason) + "): " + refusal_text(h.reason),
+          {}};
+}
+
+Failure bad_start(std::uint32_t job, const std::string& why) {
+  return {Reason::none, {}, job_text(job) + ": cannot start: " + why, {}};
+}
+
+Failure timed_out(const OpTimeout& t) {
+  Failure f{Reason::none, {t.missing.begin(), t.missing.end()}, {}, t.op};
+  f.text = job_text(t.job) + " op " + std::to_string(t.op) + " chunk " + std::to_string(t.chunk) +
+           ": no result within " + seconds(t.limit) + ": ";
+  if (!t.silent_for || *t.silent_for >= t.limit)
+    f.text += "the switch did not answer at " + t.switch_name;
+  else if (!t.missing.empty())
+    f.text += "waiting for " + rank_list(t.missing);
+  else
+    f.text += "the switch was last heard " + seconds(*t.silent_for) + " ago and named no cause";
+  return f;
+}
+
+Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& switch_name,
+                       bool answered, std::span<const std::uint32_t> missing, Reason last_refusal) {
+  Failure f{last_refusal, {missing.begin(), missing.end()}, {}, {}};
+  f.text = job_text(job) + ": not joined within " + seconds(limit) + ": ";
+  if (last_refusal != Reason::none)
+    f.text += refusal_text(last_refusal);
+  else if (!answered)
+    f.text += "the switch did not answer at " + switch_name;
+  else
+    f.text += "waiting for " + rank_list(missing);
+  return f;
+}
+
+Failure not_done(std::uint32_t job, std::uint32_t op, const Failure& cause) {
+  return {cause.reason, cause.ranks,
+          job_text(job) + " op " + std::to_string(op) + " was not done: " + cause.text, op};
+}
+
+}  // namespace tributary::worker

@@ -1,0 +1,19 @@
+// What a Request points to. Shared by the caller's Requests and, until the op is finished, by the
+// progress thread, which holds `self` meanwhile.
+#pragma once
+
+#include <memory>
+
+#include "worker/communicator.h"
+#include "worker/completion_flag.h"
+#include "worker/op.h"
+
+namespace tributary {
+
+// After `done` is set, the op's failure and data are final.
+struct Request::State : worker::Op {
+  worker::CompletionFlag done;
+  std::shared_ptr<State> self;
+};
+
+}  // namespace tributary

@@ -1,0 +1,174 @@
+// The protocol engine of one rank in one epoch of a job (docs/protocol.md).
+//
+//   joining ──START──▶ running ──leave()──▶ leaving ──ACK, or 3 tries──▶ left
+//      │                  │                    ▲
+//      └─────timeout, NACK, ABORT─▶ failed ────┘ (only where the switch still holds this member)
+//
+// Pure: packets, ops and `now` come in; datagrams and finished ops go out. No clock, no I/O, no
+// threads, and no allocation between START and the end of the epoch. One thread at a time calls it;
+// counters may be read by others at any time. An epoch that failed stays so: a new session joins
+// the next one.
+//
+// Files: session.cc (life, ops, timers), session_join.cc (JOIN, START, LEAVE), session_send.cc
+// (what goes out while running), session_receive.cc (what comes in while running).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/counter.h"
+#include "core/drop_reason.h"
+#include "core/time.h"
+#include "core/wire/extension.h"
+#include "core/wire/header.h"
+#include "worker/failure.h"
+#include "worker/op.h"
+#include "worker/retransmission.h"
+#include "worker/send_batch.h"
+#include "worker/window.h"
+
+namespace tributary::worker {
+
+struct SessionOptions {
+  std::uint32_t job = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  std::uint64_t nonce = 0;  // random: tells this incarnation of the rank from earlier ones
+  Duration join_timeout = Duration::seconds(60);
+  Duration op_timeout = Duration::seconds(60);
+  std::size_t max_datagram_bytes = 1472;
+  std::string switch_name;        // for error texts
+  std::uint32_t initial_seq = 0;  // tests bring the sequence near its wrap
+};
+
+// Bytes are payload bytes.
+struct SessionCounters {
+  Counter ops;
+  Counter contributions;  // first sends
+  Counter contribution_bytes;
+  Counter results;
+  Counter result_bytes;
+  Counter duplicate_results;
+  Counter probes;
+  Counter resends;
+  Counter pending_replies;
+  Counter unknown_replies;
+  Counter smoothed_rtt_ns;
+  DropCounters drops;
+};
+
+enum class SessionState : std::uint8_t { joining, running, failed, leaving, left };
+
+class Session {
+ public:
+  Session(const SessionOptions& options, Instant now);
+
+  [[nodiscard]] SessionState state() const { return state_; }
+  [[nodiscard]] std::uint16_t epoch() const { return epoch_; }
+  [[nodiscard]] const wire::StartInfo& start_info() const { return start_; }  // from running on
+  [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
+  [[nodiscard]] const SessionCounters& counters() const { return counters_; }
+
+  // From running on. After a failure the op finishes at once, with the cause.
+  void submit(Op& op, Instant now);
+  // Ops that ended since the last call, in the order they ended; nullptr when there are none.
+  Op* take_finished() { return finished_.pop_front(); }
+  [[nodiscard]] bool idle() const { return ops_.empty(); }
+
+  // A packet from the switch that passed parse() and its integrity check.
+  void on_packet(const wire::Packet& packet, Instant now);
+
+  // Runs what is due and fills `batch` with what to send now. A full batch: ask again at once.
+  void poll(Instant now, SendBatch& batch);
+  // The transport took only the first `accepted` of `batch`: the rest is sent later.
+  void rejected(const SendBatch& batch, std::size_t accepted);
+  // When poll() has something to do, if no packet and no op arrive before.
+  [[nodiscard]] Instant next_wakeup() const;
+
+  // Says good-bye; open ops fail. Then poll() until left.
+  void leave(Instant now);
+  // A failure outside the protocol, such as a socket that cannot be opened.
+  void fail_locally(const std::string& text);
+
+ private:
+  using Phase = ChunkState::Phase;
+
+  // session.cc
+  void fail(Failure cause);
+  void finish(Op& op);
+  void fail_overdue_op(Instant now);
+  void drop(DropReason reason) { counters_.drops.add(reason); }
+
+  // session_join.cc
+  void poll_join(Instant now, SendBatch& batch);
+  void poll_leave(Instant now, SendBatch& batch);
+  void on_packet_joining(const wire::Packet& packet, Instant now);
+  void on_start(const wire::Packet& packet, Instant now);
+  [[nodiscard]] std::string objection(const wire::StartInfo& info) const;
+
+  // session_receive.cc
+  void on_packet_running(const wire::Packet& packet, Instant now);
+  void on_result(const wire::Packet& packet, Instant now);
+  void on_pending(const wire::Packet& packet, Instant now);
+  void on_unknown(const wire::Packet& packet);
+  ChunkIndex find_chunk(const wire::Header& h);
+  [[nodiscard]] static bool result_fits(const ChunkState& c, const wire::Packet& packet,
+                                        std::uint32_t size);
+  void hold(ChunkIndex i, Instant now);
+
+  // session_send.cc
+  [[nodiscard]] wire::Header header(wire::PacketType type) const;
+  void put(SendBatch& batch, const wire::Header& h, wire::ExtensionWriter& extensions,
+           std::span<const std::byte> payload, ChunkIndex chunk);
+  void put_control(SendBatch& batch, wire::PacketType type, std::uint8_t shard, std::uint32_t seq);
+  void send_queued(Instant now, SendBatch& batch);
+  void send_probes(Instant now, SendBatch& batch);
+  void send_new(Instant now, SendBatch& batch);
+  void send_chunk(ChunkIndex i, Instant now, SendBatch& batch);
+  void send_acks(Instant now, SendBatch& batch);
+  void unlink(ChunkIndex i);
+  [[nodiscard]] ChunkIndex index_of(std::uint8_t shard, std::uint32_t seq) const {
+    return shard * start_.window + (seq & (start_.window - 1));
+  }
+
+  SessionOptions options_;
+  SessionState state_ = SessionState::joining;
+  std::uint16_t epoch_ = 0;
+  wire::StartInfo start_;
+  std::optional<Failure> failure_;
+  SessionCounters counters_;
+
+  // Joining and leaving.
+  Instant next_try_;  // of JOIN or LEAVE
+  Instant join_deadline_;
+  std::uint8_t leaves_sent_ = 0;
+  bool answered_ = false;
+  wire::Reason last_refusal_ = wire::Reason::none;
+  bool member_ = false;  // as far as known, the switch holds state for this rank
+
+  // Running.
+  std::uint32_t next_op_ = 0;
+  OpQueue ops_;  // not finished, in submission order
+  OpQueue finished_;
+  Instant op_deadline_ = Instant::max();  // of the oldest op
+  std::vector<ChunkState> chunks_;
+  std::vector<ShardWindow> shards_;
+  std::uint8_t next_shard_ = 0;  // where sending goes on
+  ChunkList queued_;
+  RetransmissionTimers timers_;
+  RetransmissionTimeout timeout_;
+  Instant last_sent_;
+  std::optional<Instant> last_heard_;
+
+  // Ranks the switch named as missing last, and for which op (or for the JOIN).
+  static constexpr std::size_t kMostMissing = 254;
+  std::array<std::uint32_t, kMostMissing> missing_{};
+  std::size_t missing_count_ = 0;
+  std::uint32_t missing_op_ = 0;
+  std::uint32_t missing_chunk_ = 0;
+};
+
+}  // namespace tributary::worker

@@ -1,0 +1,114 @@
+// Entering and leaving an epoch: JOIN until START, LEAVE until acknowledged.
+#include <bit>
+
+#include "config/switch_config.h"
+#include "core/wire/integrity.h"
+#include "worker/session.h"
+
+namespace tributary::worker {
+namespace {
+
+constexpr Duration kJoinPeriod = Duration::ms(100);
+constexpr Duration kLeavePeriod = Duration::ms(20);
+constexpr std::uint8_t kLeaveTries = 3;
+
+}  // namespace
+
+void Session::poll_join(Instant now, SendBatch& batch) {
+  if (now >= join_deadline_) {
+    return fail(join_timed_out(options_.job, options_.join_timeout, options_.switch_name, answered_,
+                               std::span(missing_).first(missing_count_), last_refusal_));
+  }
+  if (now < next_try_) return;
+  next_try_ = now + kJoinPeriod;
+  std::array<std::byte, 16> room;
+  wire::ExtensionWriter extensions(room);
+  extensions.add_nonce(options_.nonce);
+  put(batch, header(wire::PacketType::join), extensions, {}, kNoChunk);
+}
+
+void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
+  // Every answer to a JOIN carries its nonce; others were meant for an earlier incarnation.
+  if (wire::find_nonce(packet.extensions) != options_.nonce) return drop(DropReason::stale_epoch);
+  last_heard_ = now;
+  answered_ = true;
+  switch (packet.header.type) {
+    case wire::PacketType::pending:
+      missing_count_ = std::min(wire::find_missing_ids(packet.extensions, missing_), kMostMissing);
+      last_refusal_ = wire::Reason::none;
+      return;
+    case wire::PacketType::start: return on_start(packet, now);
+    case wire::PacketType::nack:
+      // Bound to a place whose lease will lapse: JOIN goes on until then, or until the timeout.
+      last_refusal_ = packet.header.reason;
+      if (last_refusal_ != wire::Reason::sender_mismatch)
+        fail(refused(packet, options_.rank, options_.size));
+      return;
+    default: return drop(DropReason::bad_type);
+  }
+}
+
+// Empty when this worker can run with it.
+std::string Session::objection(const wire::StartInfo& info) const {
+  const auto number = [](auto n) { return std::to_string(n); };
+  if (info.workers != options_.size)
+    return "the switch counts " + number(info.workers) + " workers, this rank " +
+           number(options_.size);
+  if (!std::has_single_bit(info.window) || info.window > config::kMaxWindow)
+    return "window " + number(info.window) + " is not a power of two up to " +
+           number(config::kMaxWindow);
+  if (info.chunk_bytes == 0 || info.chunk_bytes % 8 != 0 ||
+      info.chunk_bytes > config::kMaxChunkBytes)
+    return "chunk_bytes " + number(info.chunk_bytes) + " is not a multiple of 8 up to " +
+           number(config::kMaxChunkBytes);
+  if (info.shards == 0 || info.shards > config::kMaxShards)
+    return number(info.shards) + " shards; 1 to " + number(config::kMaxShards) + " are allowed";
+  if (info.integrity > static_cast<std::uint8_t>(wire::Integrity::crc32c))
+    return "integrity " + number(info.integrity) + " is unknown";
+  if (info.lease_ms == 0) return "the lease is 0";
+  if (const std::size_t most = SendBatch::kHeadBytes + info.chunk_bytes;
+      most > options_.max_datagram_bytes)
+    return "chunks of " + number(info.chunk_bytes) + " bytes need datagrams of " + number(most) +
+           ", but the path carries " + number(options_.max_datagram_bytes) +
+           ": raise the MTU or lower chunk_bytes";
+  return {};
+}
+
+void Session::on_start(const wire::Packet& packet, Instant now) {
+  const auto info = wire::find_start_info(packet.extensions);
+  if (!info || packet.header.epoch == 0) return drop(DropReason::bad_extension);
+  epoch_ = packet.header.epoch;
+  member_ = true;
+  if (const std::string why = objection(*info); !why.empty())
+    return fail(bad_start(options_.job, why));
+  start_ = *info;
+  state_ = SessionState::running;
+  missing_count_ = 0;
+  last_sent_ = now;
+  chunks_.assign(std::size_t{start_.shards} * start_.window, {});
+  ShardWindow fresh;
+  fresh.base = fresh.next = options_.initial_seq;
+  fresh.last_activity = now;
+  shards_.assign(start_.shards, fresh);
+}
+
+void Session::leave(Instant now) {
+  if (state_ == SessionState::leaving || state_ == SessionState::left) return;
+  fail_locally("the communicator was closed");
+  // A switch that aborted the epoch, refused this rank or never admitted it holds nothing of it.
+  state_ = member_ ? SessionState::leaving : SessionState::left;
+  next_try_ = now;
+}
+
+void Session::poll_leave(Instant now, SendBatch& batch) {
+  if (now < next_try_) return;
+  if (leaves_sent_ == kLeaveTries) {
+    state_ = SessionState::left;
+    return;
+  }
+  ++leaves_sent_;
+  next_try_ = now + kLeavePeriod;
+  put_control(batch, wire::PacketType::leave, 0, 0);
+}
+
+}  // namespace tributary::worker

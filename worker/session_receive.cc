@@ -1,0 +1,140 @@
+// What a running session makes of packets. Everything is checked against the chunk it names before
+// any of it is used; what does not fit is counted and dropped.
+#include <algorithm>
+#include <cstring>
+
+#include "worker/session.h"
+
+namespace tributary::worker {
+
+void Session::on_packet_running(const wire::Packet& packet, Instant now) {
+  const wire::Header& h = packet.header;
+  // START may come twice; its nonce was checked the first time.
+  if (h.epoch != epoch_ || h.attempt != 0) return drop(DropReason::stale_epoch);
+  last_heard_ = now;
+  switch (h.type) {
+    case wire::PacketType::result: return on_result(packet, now);
+    case wire::PacketType::pending: return on_pending(packet, now);
+    case wire::PacketType::unknown: return on_unknown(packet);
+    case wire::PacketType::start: return;
+    case wire::PacketType::ack: return;
+    case wire::PacketType::abort: member_ = false; return fail(aborted(packet));
+    case wire::PacketType::nack:
+      member_ = false;
+      return fail(refused(packet, options_.rank, options_.size));
+    default: return drop(DropReason::bad_type);
+  }
+}
+
+// The chunk in flight that a packet is about; kNoChunk, counted, when there is none.
+ChunkIndex Session::find_chunk(const wire::Header& h) {
+  if (h.shard >= start_.shards || h.plane != 0 || h.stream != 0) {
+    drop(DropReason::bad_shard);
+    return kNoChunk;
+  }
+  const ShardWindow& shard = shards_[h.shard];
+  if (!shard.in_flight(h.seq)) {
+    const bool late = seq_before(h.seq, shard.base);
+    if (late && h.type == wire::PacketType::result)
+      counters_.duplicate_results.add();
+    else
+      drop(late ? DropReason::stale_seq : DropReason::beyond_window);
+    return kNoChunk;
+  }
+  const ChunkIndex i = index_of(h.shard, h.seq);
+  const ChunkState& c = chunks_[i];
+  if (c.phase == Phase::held) {
+    if (h.type == wire::PacketType::result)
+      counters_.duplicate_results.add();
+    else
+      drop(DropReason::stale_seq);
+    return kNoChunk;
+  }
+  if (!c.sent || c.op->id != h.op || c.chunk != h.chunk) {
+    drop(DropReason::op_mismatch);
+    return kNoChunk;
+  }
+  return i;
+}
+
+bool Session::result_fits(const ChunkState& c, const wire::Packet& packet, std::uint32_t size) {
+  const wire::Header& h = packet.header;
+  return h.dtype == c.op->dtype && h.reduce_op == c.op->reduce_op &&
+         h.collective == c.op->collective && h.encoding == wire::Encoding::plain &&
+         h.element_count == c.op->elements_of(c.chunk) && h.covered == size &&
+         packet.payload.size() == c.op->bytes_of(c.chunk).size();
+}
+
+void Session::on_result(const wire::Packet& packet, Instant now) {
+  const ChunkIndex i = find_chunk(packet.header);
+  if (i == kNoChunk) return;
+  ChunkState& c = chunks_[i];
+  if (!result_fits(c, packet, options_.size)) return drop(DropReason::op_mismatch);
+
+  if (!packet.payload.empty())
+    std::memcpy(c.op->bytes_of(c.chunk).data(), packet.payload.data(), packet.payload.size());
+  counters_.results.add();
+  counters_.result_bytes.add(packet.payload.size());
+  if (!c.ambiguous) {
+    timeout_.sample(now - c.first_sent);
+    counters_.smoothed_rtt_ns.set(static_cast<std::uint64_t>(timeout_.smoothed().to_ns()));
+  }
+  hold(i, now);
+}
+
+// The result of chunk i is in its op's buffer: moves the window, and ends the op with its last one.
+void Session::hold(ChunkIndex i, Instant now) {
+  ChunkState& c = chunks_[i];
+  Op& op = *c.op;
+  unlink(i);
+  c.phase = Phase::held;
+  c.op = nullptr;
+  ShardWindow& shard = shards_[c.shard];
+  shard.last_activity = now;
+  shard.ack_due = true;
+  while (shard.base != shard.next) {
+    ChunkState& oldest = chunks_[index_of(c.shard, shard.base)];
+    if (oldest.phase != Phase::held) break;
+    oldest.phase = Phase::idle;
+    ++shard.base;
+  }
+  if (--op.remaining > 0) return;
+  const bool was_oldest = ops_.front() == &op;
+  finish(op);
+  if (was_oldest) op_deadline_ = now + options_.op_timeout;
+}
+
+// The contribution is there, others are not: probing often would not help.
+void Session::on_pending(const wire::Packet& packet, Instant now) {
+  const ChunkIndex i = find_chunk(packet.header);
+  if (i == kNoChunk) return;
+  counters_.pending_replies.add();
+  missing_count_ = std::min(wire::find_missing_ids(packet.extensions, missing_), kMostMissing);
+  missing_op_ = packet.header.op;
+  missing_chunk_ = packet.header.chunk;
+
+  ChunkState& c = chunks_[i];
+  if (!c.probe_unanswered) return;  // a duplicate, or late
+  unlink(i);
+  c.phase = Phase::waiting;
+  c.probe_unanswered = false;
+  if (c.backoff < RetransmissionTimers::kMaxBackoff) ++c.backoff;
+  timers_.arm(chunks_, i, now);
+}
+
+// The contribution was lost: it goes out with the next batch.
+void Session::on_unknown(const wire::Packet& packet) {
+  const ChunkIndex i = find_chunk(packet.header);
+  if (i == kNoChunk) return;
+  counters_.unknown_replies.add();
+  ChunkState& c = chunks_[i];
+  if (!c.probe_unanswered) return;  // a duplicate, or late: the data is on its way already
+  unlink(i);
+  c.resend = true;
+  c.probe_unanswered = false;
+  c.backoff = 0;
+  c.phase = Phase::queued;
+  queued_.push_back(chunks_, i);
+}
+
+}  // namespace tributary::worker

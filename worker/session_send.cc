@@ -1,0 +1,166 @@
+// What a running session sends, most urgent first: data the switch asked for, probes of what is
+// overdue, new data as far as the windows allow, acknowledgements.
+#include <cstring>
+
+#include "core/wire/checksum.h"
+#include "core/wire/integrity.h"
+#include "worker/session.h"
+
+namespace tributary::worker {
+namespace {
+
+// The CRC covers head and payload, with its own field as 0, which is what the placeholder holds.
+void seal(std::span<std::byte> head, std::span<const std::byte> payload) {
+  const auto area = head.subspan(wire::kHeaderBytes);
+  const auto crc = wire::find_extension(area, wire::ExtensionType::crc32c);
+  const wire::be32 value = wire::crc32c(payload, wire::crc32c(head));
+  std::memcpy(head.data() + (crc->data.data() - head.data()), &value, sizeof value);
+}
+
+}  // namespace
+
+wire::Header Session::header(wire::PacketType type) const {
+  wire::Header h;
+  h.type = type;
+  h.job = options_.job;
+  h.epoch = epoch_;
+  h.origin = options_.rank;
+  h.child = static_cast<std::uint16_t>(options_.rank);
+  h.fan_in = static_cast<std::uint16_t>(options_.size);
+  return h;
+}
+
+void Session::put(SendBatch& batch, const wire::Header& h, wire::ExtensionWriter& extensions,
+                  std::span<const std::byte> payload, ChunkIndex chunk) {
+  const bool crc = start_.integrity == static_cast<std::uint8_t>(wire::Integrity::crc32c);
+  if (crc) extensions.add_crc32c_placeholder();
+  const std::span<std::byte> room = batch.head();
+  const std::size_t bytes = wire::serialize(h, extensions.bytes(), room);
+  if (crc) seal(room.first(bytes), payload);
+  batch.add(bytes, payload, h.shard, h.type, chunk);
+}
+
+void Session::put_control(SendBatch& batch, wire::PacketType type, std::uint8_t shard,
+                          std::uint32_t seq) {
+  std::array<std::byte, 16> room;
+  wire::ExtensionWriter extensions(room);
+  wire::Header h = header(type);
+  h.shard = shard;
+  h.seq = seq;
+  put(batch, h, extensions, {}, kNoChunk);
+}
+
+void Session::send_queued(Instant now, SendBatch& batch) {
+  while (!batch.full() && queued_.front() != kNoChunk) {
+    const ChunkIndex i = queued_.front();
+    queued_.remove(chunks_, i);
+    send_chunk(i, now, batch);
+  }
+}
+
+void Session::send_probes(Instant now, SendBatch& batch) {
+  while (!batch.full()) {
+    const ChunkIndex i = timers_.expired(chunks_, timeout_, now);
+    if (i == kNoChunk) return;
+    timers_.cancel(chunks_, i);
+    ChunkState& c = chunks_[i];
+    // A switch that does not answer is asked less and less often.
+    if (c.probe_unanswered && c.backoff < RetransmissionTimers::kMaxBackoff) ++c.backoff;
+    c.probe_unanswered = true;
+    c.ambiguous = true;
+    timers_.arm(chunks_, i, now);
+
+    std::array<std::byte, 16> room;
+    wire::ExtensionWriter extensions(room);
+    wire::Header h = header(wire::PacketType::probe);
+    h.op = c.op->id;
+    h.chunk = c.chunk;
+    h.seq = c.seq;
+    h.shard = c.shard;
+    put(batch, h, extensions, {}, kNoChunk);
+    counters_.probes.add();
+  }
+}
+
+// One chunk a shard in turn, so that shards share the link evenly.
+void Session::send_new(Instant now, SendBatch& batch) {
+  std::uint8_t blocked = 0;
+  while (!batch.full() && blocked < start_.shards) {
+    const std::uint8_t s = next_shard_;
+    next_shard_ = static_cast<std::uint8_t>(s + 1 == start_.shards ? 0 : s + 1);
+    ShardWindow& shard = shards_[s];
+    if (shard.op == nullptr || !shard.open(start_.window)) {
+      ++blocked;
+      continue;
+    }
+    blocked = 0;
+    const ChunkIndex i = index_of(s, shard.next);
+    ChunkState fresh;
+    fresh.op = shard.op;
+    fresh.chunk = shard.chunk;
+    fresh.seq = shard.next;
+    fresh.shard = s;
+    chunks_[i] = fresh;
+    ++shard.next;
+    shard.advance(s, start_.shards);
+    // The window is full: this send acknowledges every result before base.
+    if (!shard.open(start_.window)) shard.ack_due = false;
+    send_chunk(i, now, batch);
+  }
+}
+
+// Sends the data of a chunk that is in no list, for the first time or again.
+void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
+  ChunkState& c = chunks_[i];
+  const Op& op = *c.op;
+  std::array<std::byte, 32> room;
+  wire::ExtensionWriter extensions(room);
+  if (c.chunk == 0) extensions.add(wire::TaskInformation{op.count, options_.size, 0});
+
+  wire::Header h = header(wire::PacketType::contribution);
+  h.flags = (c.chunk + 1 == op.chunks ? wire::kFlagLast : 0u) | (c.resend ? wire::kFlagResend : 0u);
+  h.op = op.id;
+  h.chunk = c.chunk;
+  h.seq = c.seq;
+  h.slot = c.seq & (start_.window - 1);
+  h.covered = 1;
+  h.dtype = op.dtype;
+  h.reduce_op = op.reduce_op;
+  h.element_count = static_cast<std::uint16_t>(op.elements_of(c.chunk));
+  h.collective = op.collective;
+  h.shard = c.shard;
+  const std::span<const std::byte> payload = op.bytes_of(c.chunk);
+  put(batch, h, extensions, payload, i);
+
+  if (!c.sent) c.first_sent = now;
+  if (c.resend) counters_.resends.add();
+  if (!c.counted) {
+    counters_.contributions.add();
+    counters_.contribution_bytes.add(payload.size());
+  }
+  c.sent = c.counted = true;
+  c.phase = Phase::waiting;
+  timers_.arm(chunks_, i, now);
+  shards_[c.shard].last_activity = now;
+}
+
+// Data goes back in the queue, in order; of the rest, timers take care.
+void Session::rejected(const SendBatch& batch, std::size_t accepted) {
+  for (std::size_t k = accepted; k < batch.size() && state_ == SessionState::running; ++k) {
+    const ChunkIndex i = batch.tag(k).chunk;
+    if (i == kNoChunk) continue;
+    ChunkState& c = chunks_[i];
+    timers_.cancel(chunks_, i);
+    c.phase = Phase::queued;
+    if (!c.ambiguous) c.sent = false;  // it never left
+    queued_.push_back(chunks_, i);
+  }
+}
+
+// Takes a chunk out of the list that its phase says it is in.
+void Session::unlink(ChunkIndex i) {
+  if (chunks_[i].phase == Phase::queued) queued_.remove(chunks_, i);
+  if (chunks_[i].phase == Phase::waiting) timers_.cancel(chunks_, i);
+}
+
+}  // namespace tributary::worker

@@ -1,0 +1,91 @@
+// The chunks a rank has in flight, and the lists they wait in.
+//
+//   idle ─send─▶ waiting ─result─▶ held ─all before it held─▶ idle
+//                 │   ▲
+//         UNKNOWN │   │ resent
+//                 ▼   │
+//                queued        (also: the transport had no room for it)
+//
+// Rule 2: a shard's seq s may be sent only when every result up to s − W is held; hence
+// next − base ≤ W, and chunk s lives at index s mod W of its shard until its result is held.
+// All state is an array of shards × W chunks; lists are intrusive, so each step is O(1).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/seq.h"
+#include "core/time.h"
+#include "worker/op.h"
+
+namespace tributary::worker {
+
+using ChunkIndex = std::uint32_t;
+inline constexpr ChunkIndex kNoChunk = ~ChunkIndex{0};
+
+struct ChunkState {
+  enum class Phase : std::uint8_t { idle, queued, waiting, held };
+
+  Op* op = nullptr;
+  std::uint32_t chunk = 0;
+  std::uint32_t seq = 0;
+  Instant first_sent;
+  Instant armed_at;  // when the retransmission timer was last set
+  ChunkIndex next = kNoChunk;
+  ChunkIndex previous = kNoChunk;
+  Phase phase = Phase::idle;
+  std::uint8_t shard = 0;
+  std::uint8_t backoff = 0;  // the timer is doubled this many times
+  bool sent = false;         // at least once
+  bool counted = false;      // as a contribution
+  bool resend = false;       // the switch may have seen it: flag what is sent
+  bool ambiguous = false;    // probed or resent: no round-trip sample (Karn's rule)
+  bool probe_unanswered = false;
+};
+
+// FIFO of chunks, linked through ChunkState::next and previous.
+class ChunkList {
+ public:
+  [[nodiscard]] ChunkIndex front() const { return head_; }
+
+  void push_back(std::vector<ChunkState>& chunks, ChunkIndex i) {
+    chunks[i].next = kNoChunk;
+    chunks[i].previous = tail_;
+    (tail_ != kNoChunk ? chunks[tail_].next : head_) = i;
+    tail_ = i;
+  }
+  void remove(std::vector<ChunkState>& chunks, ChunkIndex i) {
+    ChunkState& c = chunks[i];
+    (c.previous != kNoChunk ? chunks[c.previous].next : head_) = c.next;
+    (c.next != kNoChunk ? chunks[c.next].previous : tail_) = c.previous;
+  }
+
+ private:
+  ChunkIndex head_ = kNoChunk;
+  ChunkIndex tail_ = kNoChunk;
+};
+
+// One shard's place in the sequence, and what it sends next.
+struct ShardWindow {
+  std::uint32_t base = 0;  // all results before it are held
+  std::uint32_t next = 0;  // the next seq to send
+  Op* op = nullptr;        // whose chunk is next here; nullptr: nothing to send
+  std::uint32_t chunk = 0;
+  bool ack_due = false;  // results are held that no packet has acknowledged
+  Instant last_activity;
+
+  [[nodiscard]] bool open(std::uint32_t window) const { return next - base < window; }
+  [[nodiscard]] bool in_flight(std::uint32_t seq) const { return seq - base < next - base; }
+
+  // Moves on to the next chunk of this shard: in the same op, or in the first later op that has
+  // one.
+  void advance(std::uint8_t shard, std::uint8_t shards) {
+    chunk += shards;
+    if (chunk < op->chunks && chunk >= shards) return;
+    chunk = shard;
+    do op = op->next;
+    while (op != nullptr && op->chunks <= shard);
+  }
+};
+
+}  // namespace tributary::worker
