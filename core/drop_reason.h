@@ -51,8 +51,9 @@ namespace tributary {
   X(tx_full, "tx-full", "transmit queue is full")                                              \
   X(tx_link_down, "tx-link-down", "link of the egress port is down")                           \
   X(mtu, "mtu", "frame exceeds the egress port's MTU")                                         \
-  X(bad_source_mac, "bad-source-mac", "source address is multicast or zero")                   \
-  X(no_egress, "no-egress", "destination is on the ingress port, or no other port exists")
+  X(bad_source_mac, "bad-source-mac", "source address is multicast, zero or the switch's own") \
+  X(no_egress, "no-egress", "destination is on the ingress port, or no other port exists")     \
+  X(unhandled, "unhandled", "addressed to the switch itself, which has no use for it")
 
 enum class DropReason : std::uint8_t {
 #define X(id, label, text) id,

@@ -1,0 +1,77 @@
+#include "dataplane/aggregation.h"
+
+#include <rte_mbuf.h>
+
+#include "core/wire/integrity.h"
+
+namespace tributary::dataplane {
+
+using aggregator::Outgoing;
+
+Aggregation::Aggregation(const config::SwitchConfig& config, std::uint16_t initial_epoch,
+                         rte_mempool* pool, Lanes& lanes, Transmitter& transmitter)
+    : pool_(pool),
+      lanes_(lanes),
+      transmitter_(transmitter),
+      writer_(config),
+      engine_(config, {.epoch = initial_epoch}),
+      outbox_(engine_.outbox_capacity()) {}
+
+void Aggregation::on_frame(std::uint16_t ingress, const Classified& frame, Instant now) {
+  DropCounters& drops = lanes_[ingress]->counters.drops;
+  const auto parsed = wire::parse(frame.udp.payload);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drops.add(*bad);
+  const auto& packet = std::get<wire::Packet>(parsed);
+  if (const DropReason bad = wire::check_integrity(frame.udp, packet); bad != DropReason::count_)
+    return drops.add(bad);
+
+  const aggregator::Peer from{ingress, frame.udp.endpoints.source_port,
+                              frame.udp.endpoints.source_ip, frame.ethernet.vlan_tci,
+                              frame.ethernet.source};
+  const auto decision = engine_.on_packet(packet, from, now, outbox_);
+  if (decision.reason != DropReason::count_) drops.add(decision.reason);
+  send_outbox(now);
+}
+
+void Aggregation::expire(Instant now) {
+  engine_.expire(now, outbox_);
+  send_outbox(now);
+}
+
+void Aggregation::shut_down(Instant now) {
+  engine_.shut_down(outbox_);
+  send_outbox(now);
+}
+
+rte_mbuf* Aggregation::build(const Outgoing& message) {
+  rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+  if (frame == nullptr) return nullptr;
+  const std::span<std::byte> room(rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_tailroom(frame));
+  const std::size_t bytes = writer_.write(message, engine_.group_vlan(message.header.job), room);
+  frame->data_len = static_cast<std::uint16_t>(bytes);
+  frame->pkt_len = static_cast<std::uint32_t>(bytes);
+  return frame;
+}
+
+void Aggregation::send_outbox(Instant now) {
+  for (const Outgoing& message : outbox_.items()) {
+    const bool to_peer = message.to == Outgoing::To::peer;
+    const auto ports =
+        to_peer ? std::span(&message.peer.port, 1) : engine_.group_ports(message.header.job);
+    if (ports.empty()) continue;
+    Lane& first = *lanes_[ports.front()];
+    if (message.header.type == wire::PacketType::nack && !first.refusals.take(now)) {
+      first.counters.drops.add(DropReason::reply_limit);
+      continue;
+    }
+    if (rte_mbuf* frame = build(message); frame != nullptr) {
+      transmitter_.multicast(ports, frame);
+    } else {
+      for (const auto port : ports) lanes_[port]->counters.drops.add(DropReason::no_mbuf);
+    }
+  }
+  outbox_.clear();
+  outbox_overflows_.set(outbox_.overflows());
+}
+
+}  // namespace tributary::dataplane

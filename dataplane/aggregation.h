@@ -1,0 +1,46 @@
+// The aggregation engine's shell: frames in, engine calls, frames out.
+//
+// Owns the engine of this lcore and everything it sends. A multicast result is one buffer,
+// written once and sent by reference count.
+#pragma once
+
+#include <cstdint>
+
+#include "aggregator/engine.h"
+#include "dataplane/classify.h"
+#include "dataplane/frame_writer.h"
+#include "dataplane/transmitter.h"
+
+struct rte_mempool;
+
+namespace tributary::dataplane {
+
+class Aggregation {
+ public:
+  Aggregation(const config::SwitchConfig& config, std::uint16_t initial_epoch, rte_mempool* pool,
+              Lanes& lanes, Transmitter& transmitter);
+
+  // A frame classified as aggregation traffic; its buffer stays the caller's.
+  void on_frame(std::uint16_t ingress, const Classified& frame, Instant now);
+  void expire(Instant now);
+  // ABORT to every job; the caller flushes.
+  void shut_down(Instant now);
+
+  [[nodiscard]] const aggregator::Engine& engine() const { return engine_; }
+  [[nodiscard]] const Counter& outbox_overflows() const { return outbox_overflows_; }
+
+ private:
+  void send_outbox(Instant now);
+  // A buffer with the message's frame in it; nullptr when the pool is empty.
+  rte_mbuf* build(const aggregator::Outgoing& message);
+
+  rte_mempool* pool_;
+  Lanes& lanes_;
+  Transmitter& transmitter_;
+  FrameWriter writer_;
+  aggregator::Engine engine_;
+  aggregator::Outbox outbox_;
+  Counter outbox_overflows_;
+};
+
+}  // namespace tributary::dataplane

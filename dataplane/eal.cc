@@ -1,0 +1,104 @@
+#include "dataplane/eal.h"
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_version.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "dataplane/devargs.h"
+
+namespace tributary::dataplane {
+namespace {
+
+std::string cpu_set(const std::vector<int>& cpus) {
+  std::string text(1, '(');
+  for (const int cpu : cpus) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(cpu);
+  }
+  return text + ')';
+}
+
+bool any_pci(const config::SwitchConfig& config) {
+  return std::any_of(config.ports.begin(), config.ports.end(),
+                     [](const auto& port) { return parse_devargs(port.devargs).pci(); });
+}
+
+}  // namespace
+
+EalEnvironment current_environment() {
+  EalEnvironment out;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set)) out.cpus.push_back(cpu);
+  out.file_prefix = "tributary-" + std::to_string(getpid());
+  return out;
+}
+
+std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
+                                       const EalEnvironment& environment) {
+  if (config.lcore >= 0 && std::find(environment.cpus.begin(), environment.cpus.end(),
+                                     config.lcore) == environment.cpus.end())
+    throw std::runtime_error("lcore " + std::to_string(config.lcore) +
+                             ": this process may run on CPUs " + cpu_set(environment.cpus) +
+                             " only");
+  const std::string everywhere = cpu_set(environment.cpus);
+  const std::string worker = config.lcore >= 0 ? std::to_string(config.lcore) : everywhere;
+  std::vector<std::string> args = {
+      "tributary-switchd",
+      "--lcores",
+      "0@" + everywhere + "," + std::to_string(kWorkerLcore) + "@" + worker,
+      "--in-memory",
+      "--file-prefix",
+      environment.file_prefix,
+      "--log-level",
+      "*:" + environment.log_level,
+      "-m",
+      std::to_string(config.memory.megabytes)};
+  if (config.memory.hugepages) {
+    args.emplace_back("--single-file-segments");  // vhost-user peers map few, large regions
+  } else {
+    args.emplace_back("--no-huge");
+  }
+  if (!any_pci(config)) {
+    args.emplace_back("--no-pci");
+    args.emplace_back("--iova-mode=va");
+  }
+  return args;
+}
+
+Eal::Eal(const std::vector<std::string>& arguments) {
+  std::vector<std::string> storage = arguments;
+  std::vector<char*> argv;
+  for (auto& argument : storage) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  if (rte_eal_init(static_cast<int>(storage.size()), argv.data()) < 0) {
+    std::string command;
+    for (const auto& argument : arguments) command += " " + argument;
+    throw std::runtime_error(std::string("DPDK did not start: ") + rte_strerror(rte_errno) +
+                             "; lower memory.megabytes, or reserve that many hugepages if "
+                             "memory.hugepages is true; arguments were:" +
+                             command);
+  }
+}
+
+Eal::~Eal() {
+  // The run directory held the telemetry socket; only an empty one goes.
+  const std::filesystem::path directory = rte_eal_get_runtime_dir();
+  rte_eal_cleanup();
+  std::error_code ignored;
+  std::filesystem::remove(directory, ignored);
+}
+
+const char* dpdk_version() {
+  return rte_version();
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,38 @@
+// The DPDK environment of this process: built from the configuration, one per process.
+//
+// Two lcores: 0 is the thread that constructs Eal (main(), which then only waits), 1 runs the
+// packet loop. Neither polls unless a loop is launched on it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/switch_config.h"
+
+namespace tributary::dataplane {
+
+inline constexpr unsigned kWorkerLcore = 1;
+
+// What the arguments depend on besides the configuration.
+struct EalEnvironment {
+  std::vector<int> cpus;            // that this process may run on
+  std::string file_prefix;          // unique among running DPDK processes
+  std::string log_level = "error";  // of DPDK's libraries and drivers
+};
+EalEnvironment current_environment();
+
+std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
+                                       const EalEnvironment& environment);
+
+class Eal {
+ public:
+  // Throws std::runtime_error that says what to change.
+  explicit Eal(const std::vector<std::string>& arguments);
+  ~Eal();
+  Eal(const Eal&) = delete;
+  Eal& operator=(const Eal&) = delete;
+};
+
+const char* dpdk_version();
+
+}  // namespace tributary::dataplane

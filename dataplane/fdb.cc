@@ -1,0 +1,146 @@
+#include "dataplane/fdb.h"
+
+#include <stdexcept>
+
+namespace tributary::dataplane {
+namespace {
+
+std::uint64_t mac_bits(const wire::MacAddress& mac) {
+  std::uint64_t bits = 0;
+  for (const std::uint8_t byte : mac) bits = bits << 8 | byte;
+  return bits;
+}
+std::uint64_t key_of(const wire::MacAddress& mac, std::uint16_t vlan) {
+  return std::uint64_t{vlan} << 48 | mac_bits(mac);
+}
+wire::MacAddress mac_of(std::uint64_t key) {
+  wire::MacAddress mac;
+  for (std::size_t i = 0; i < mac.size(); ++i)
+    mac[i] = static_cast<std::uint8_t>(key >> (8 * (mac.size() - 1 - i)));
+  return mac;
+}
+
+}  // namespace
+
+Fdb::Fdb(std::uint32_t capacity, Duration ageing, std::size_t ports, std::uint64_t seed)
+    : ageing_(ageing),
+      seed_(seed | 1),
+      entries_(capacity),
+      buckets_(capacity, kNone),
+      lists_(ports) {
+  if (capacity == 0 || (capacity & (capacity - 1)) != 0)
+    throw std::invalid_argument("FDB capacity must be a power of two");
+  for (std::uint32_t i = capacity; i-- > 0;) {
+    entries_[i].hash_next = free_;
+    free_ = i;
+  }
+}
+
+void Fdb::add_static(const wire::MacAddress& mac, std::uint16_t port) {
+  statics_[mac_bits(mac)] = port;
+}
+
+std::size_t Fdb::bucket_of(std::uint64_t key) const {
+  // Finaliser of SplitMix64 over a keyed value: flat for the small differences MACs have.
+  std::uint64_t z = key * seed_ + 0x9E3779B97F4A7C15ULL;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return static_cast<std::size_t>(z ^ (z >> 31)) & (buckets_.size() - 1);
+}
+
+std::uint32_t Fdb::find(std::uint64_t key) const {
+  std::uint32_t index = buckets_[bucket_of(key)];
+  while (index != kNone && entries_[index].key != key) index = entries_[index].hash_next;
+  return index;
+}
+
+void Fdb::unlink(std::uint32_t index) {
+  const Entry& entry = entries_[index];
+  PortList& list = lists_[entry.port];
+  (entry.older == kNone ? list.oldest : entries_[entry.older].newer) = entry.newer;
+  (entry.newer == kNone ? list.newest : entries_[entry.newer].older) = entry.older;
+  --list.count;
+}
+
+void Fdb::append(std::uint32_t index, std::uint16_t port) {
+  Entry& entry = entries_[index];
+  PortList& list = lists_[port];
+  entry.port = port;
+  entry.older = list.newest;
+  entry.newer = kNone;
+  (list.newest == kNone ? list.oldest : entries_[list.newest].newer) = index;
+  list.newest = index;
+  ++list.count;
+}
+
+void Fdb::remove(std::uint32_t index) {
+  unlink(index);
+  std::uint32_t* link = &buckets_[bucket_of(entries_[index].key)];
+  while (*link != index) link = &entries_[*link].hash_next;
+  *link = entries_[index].hash_next;
+  entries_[index].hash_next = free_;
+  free_ = index;
+  counters_.entries.set(counters_.entries.get() - 1);
+}
+
+void Fdb::evict_for(std::uint16_t port) {
+  std::size_t victim = port;
+  for (std::size_t p = 0; p < lists_.size(); ++p)
+    if (lists_[p].count > lists_[victim].count) victim = p;
+  remove(lists_[victim].oldest);
+  counters_.evicted.add();
+}
+
+void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now) {
+  if (statics_.contains(mac_bits(mac))) return;
+  const std::uint64_t key = key_of(mac, vlan);
+  std::uint32_t index = find(key);
+  if (index != kNone) {
+    if (entries_[index].port != port) counters_.moved.add();
+    unlink(index);
+  } else {
+    if (free_ == kNone) evict_for(port);
+    index = free_;
+    free_ = entries_[index].hash_next;
+    std::uint32_t& bucket = buckets_[bucket_of(key)];
+    entries_[index].key = key;
+    entries_[index].hash_next = bucket;
+    bucket = index;
+    counters_.learned.add();
+    counters_.entries.add();
+  }
+  entries_[index].seen = now;
+  append(index, port);
+}
+
+std::optional<std::uint16_t> Fdb::lookup(const wire::MacAddress& mac, std::uint16_t vlan,
+                                         Instant now) const {
+  const std::uint32_t index = find(key_of(mac, vlan));
+  if (index != kNone && now - entries_[index].seen < ageing_) return entries_[index].port;
+  if (!statics_.empty())
+    if (const auto it = statics_.find(mac_bits(mac)); it != statics_.end()) return it->second;
+  return std::nullopt;
+}
+
+std::size_t Fdb::expire(Instant now, std::size_t most) {
+  std::size_t gone = 0;
+  for (auto& list : lists_)
+    while (gone < most && list.oldest != kNone && now - entries_[list.oldest].seen >= ageing_) {
+      remove(list.oldest);
+      counters_.aged.add();
+      ++gone;
+    }
+  return gone;
+}
+
+std::vector<FdbRow> Fdb::rows(Instant now) const {
+  std::vector<FdbRow> out;
+  for (const auto& [mac, port] : statics_) out.push_back({mac_of(mac), 0, port, true, {}});
+  for (const auto& list : lists_)
+    for (std::uint32_t i = list.oldest; i != kNone; i = entries_[i].newer)
+      out.push_back({mac_of(entries_[i].key), static_cast<std::uint16_t>(entries_[i].key >> 48),
+                     entries_[i].port, false, now - entries_[i].seen});
+  return out;
+}
+
+}  // namespace tributary::dataplane

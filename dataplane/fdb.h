@@ -1,0 +1,88 @@
+// Forwarding database: which port leads to a MAC address, per VLAN.
+//
+//   learn ──▶ entry of its port's list, newest last ──ageing──▶ gone
+//               │ seen on another port: moves            ▲
+//               └── table full: the port with most entries loses its oldest ──┘
+//
+// Bounded, all memory taken at construction. Eviction is fair: a port that invents addresses
+// pushes out its own, not those of others. Static addresses count for every VLAN, never age,
+// never move. One thread owns it: the lcore that forwards.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/counter.h"
+#include "core/time.h"
+#include "core/wire/frame.h"
+
+namespace tributary::dataplane {
+
+struct FdbRow {
+  wire::MacAddress mac{};
+  std::uint16_t vlan = 0;
+  std::uint16_t port = 0;
+  bool is_static = false;
+  Duration age;
+};
+
+class Fdb {
+ public:
+  // Capacity is a power of two. `seed` makes the hash unpredictable to senders.
+  Fdb(std::uint32_t capacity, Duration ageing, std::size_t ports, std::uint64_t seed);
+
+  void add_static(const wire::MacAddress& mac, std::uint16_t port);
+  void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
+  [[nodiscard]] std::optional<std::uint16_t> lookup(const wire::MacAddress& mac, std::uint16_t vlan,
+                                                    Instant now) const;
+  // Removes at most `most` aged entries; returns how many went.
+  std::size_t expire(Instant now, std::size_t most);
+
+  [[nodiscard]] std::vector<FdbRow> rows(Instant now) const;
+
+  // Read by any thread.
+  struct Counters {
+    Counter entries;  // gauge, learned ones
+    Counter learned;
+    Counter moved;
+    Counter aged;
+    Counter evicted;
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  struct Entry {
+    std::uint64_t key = 0;
+    Instant seen;
+    std::uint32_t hash_next = kNone;
+    std::uint32_t older = kNone;
+    std::uint32_t newer = kNone;
+    std::uint16_t port = 0;
+  };
+  struct PortList {
+    std::uint32_t oldest = kNone;
+    std::uint32_t newest = kNone;
+    std::uint32_t count = 0;
+  };
+
+  [[nodiscard]] std::size_t bucket_of(std::uint64_t key) const;
+  [[nodiscard]] std::uint32_t find(std::uint64_t key) const;
+  void unlink(std::uint32_t index);
+  void append(std::uint32_t index, std::uint16_t port);
+  void remove(std::uint32_t index);
+  void evict_for(std::uint16_t port);
+
+  Duration ageing_;
+  std::uint64_t seed_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> buckets_;
+  std::vector<PortList> lists_;
+  std::uint32_t free_ = kNone;  // chained through hash_next
+  std::unordered_map<std::uint64_t, std::uint16_t> statics_;
+  Counters counters_;
+};
+
+}  // namespace tributary::dataplane

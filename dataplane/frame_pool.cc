@@ -1,0 +1,71 @@
+#include "dataplane/frame_pool.h"
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "dataplane/devargs.h"
+
+namespace tributary::dataplane {
+namespace {
+
+constexpr std::uint32_t kCache = 256;          // of the lcore that allocates
+constexpr std::uint32_t kBuffersMost = 16384;  // beyond it they only spread over more cache
+constexpr std::uint32_t kRingMost = 1024;      // largest in-process ring a driver may fill
+
+// Bytes of one buffer: mbuf, mempool object header, data, cache-line padding.
+std::size_t bytes_per_buffer(std::uint16_t data_room) {
+  return sizeof(rte_mbuf) + 2 * RTE_CACHE_LINE_SIZE + data_room;
+}
+
+}  // namespace
+
+PoolSize size_pool(const config::SwitchConfig& config) {
+  std::size_t data = RTE_MBUF_DEFAULT_DATAROOM;
+  for (const auto& port : config.ports) data = std::max(data, data_bytes_needed(port));
+  for (const auto& job : config.jobs) data = std::max(data, config::job_frame_bytes(job));
+  const auto room = static_cast<std::uint16_t>(
+      RTE_ALIGN_CEIL(data + RTE_PKTMBUF_HEADROOM, std::size_t{RTE_CACHE_LINE_SIZE}));
+
+  const auto ports = static_cast<std::uint32_t>(config.ports.size());
+  // In descriptors, in the backlog, in a burst; twice the cache, which holds up to 1.5 times.
+  const std::uint32_t least =
+      ports * (2 * kDescriptors + static_cast<std::uint32_t>(kTransmitBacklog) + kBurst) +
+      2 * kCache;
+  const std::uint32_t wanted =
+      std::clamp(least + kRingMost * ports, least, std::max(least, kBuffersMost));
+  // A fifth is left to rings, queues and the allocator's own needs.
+  const std::uint64_t budget = std::uint64_t{config.memory.megabytes} * 1024 * 1024 / 5 * 4;
+  const auto fits =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(budget / bytes_per_buffer(room), wanted));
+  if (fits < least) {
+    const std::uint64_t megabytes = least * bytes_per_buffer(room) / 4 * 5 / (1024 * 1024) + 1;
+    throw std::runtime_error("memory.megabytes: " + std::to_string(ports) + " ports need " +
+                             std::to_string(least) + " buffers of " + std::to_string(room) +
+                             " bytes; write at least " + std::to_string(megabytes));
+  }
+  return {fits, room};
+}
+
+FramePool::FramePool(const PoolSize& size)
+    : size_(size),
+      pool_(rte_pktmbuf_pool_create("frames", size.buffers, kCache, 0, size.data_room,
+                                    SOCKET_ID_ANY)) {
+  if (pool_ == nullptr)
+    throw std::runtime_error("cannot allocate " + std::to_string(size.buffers) +
+                             " packet buffers of " + std::to_string(size.data_room) +
+                             " bytes: " + rte_strerror(rte_errno) + "; raise memory.megabytes");
+}
+
+FramePool::~FramePool() {
+  rte_mempool_free(pool_);
+}
+
+std::uint32_t FramePool::free_buffers() const {
+  return rte_mempool_avail_count(pool_);
+}
+
+}  // namespace tributary::dataplane

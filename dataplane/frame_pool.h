@@ -1,0 +1,43 @@
+// The one pool of packet buffers, sized once from the configuration.
+//
+// Every buffer holds the largest frame of any port, so that frames are linear.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "config/switch_config.h"
+
+struct rte_mempool;
+
+namespace tributary::dataplane {
+
+inline constexpr std::uint16_t kBurst = 32;
+inline constexpr std::uint16_t kDescriptors = 512;  // per hardware queue
+// Frames that wait for a slow egress port before more are dropped.
+inline constexpr std::size_t kTransmitBacklog = 256;
+
+struct PoolSize {
+  std::uint32_t buffers = 0;
+  std::uint16_t data_room = 0;  // headroom included
+};
+// Throws std::runtime_error when memory.megabytes cannot hold what the ports need.
+PoolSize size_pool(const config::SwitchConfig& config);
+
+class FramePool {
+ public:
+  explicit FramePool(const PoolSize& size);
+  ~FramePool();
+  FramePool(const FramePool&) = delete;
+  FramePool& operator=(const FramePool&) = delete;
+
+  [[nodiscard]] rte_mempool* get() const { return pool_; }
+  [[nodiscard]] std::uint32_t buffers() const { return size_.buffers; }
+  [[nodiscard]] std::uint32_t free_buffers() const;  // any thread; approximate
+
+ private:
+  PoolSize size_;
+  rte_mempool* pool_;
+};
+
+}  // namespace tributary::dataplane

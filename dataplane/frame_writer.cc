@@ -1,0 +1,84 @@
+#include "dataplane/frame_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/wire/extension.h"
+#include "core/wire/integrity.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// The message's extensions with room for a CRC32C behind them. Empty result: no room, and the
+// packet is covered by its UDP checksum instead, which receivers accept as well.
+std::span<const std::byte> with_crc32c(const aggregator::Outgoing& message,
+                                       std::span<std::byte, wire::kMaxExtensionBytes> buffer) {
+  const auto own = message.extension_span();
+  std::copy(own.begin(), own.end(), buffer.begin());
+  wire::ExtensionWriter tail(std::span<std::byte>(buffer).subspan(own.size()));
+  // Written words are padded to 8 bytes and the length field counts at most 255 words.
+  if (!tail.add_crc32c_placeholder() ||
+      wire::serialized_bytes(own.size() + tail.bytes().size()) - wire::kHeaderBytes >
+          wire::kMaxExtensionBytes)
+    return {};
+  return buffer.first(own.size() + tail.bytes().size());
+}
+
+}  // namespace
+
+Identity identity_of(const config::SwitchConfig& config) {
+  std::uint16_t shards = 1;
+  for (const auto& job : config.jobs) shards = std::max<std::uint16_t>(shards, job.shards);
+  return {config.mac.value_or(config::derived_mac(config.ipv4)), config.ipv4, config.udp_base_port,
+          shards};
+}
+
+FrameWriter::FrameWriter(const config::SwitchConfig& config) : identity_(identity_of(config)) {
+  for (const auto& job : config.jobs)
+    if (job.integrity == wire::Integrity::crc32c) crc32c_jobs_.insert(job.id);
+}
+
+std::size_t FrameWriter::write(const aggregator::Outgoing& message,
+                               std::optional<std::uint16_t> group_vlan,
+                               std::span<std::byte> frame) const {
+  // An answer may echo a shard that this switch does not have.
+  const std::uint16_t shard = message.header.shard < identity_.udp_count ? message.header.shard : 0;
+  const auto udp_port = static_cast<std::uint16_t>(identity_.udp_first + shard);
+
+  wire::FrameTemplate t;
+  t.source = identity_.mac;
+  t.endpoints.source_ip = identity_.ipv4;
+  t.endpoints.source_port = udp_port;
+  if (message.to == aggregator::Outgoing::To::job_group) {
+    t.endpoints.destination_ip = config::job_group_ipv4(message.header.job);
+    t.endpoints.destination_port = udp_port;
+    t.destination = wire::multicast_mac(t.endpoints.destination_ip);
+    t.vlan_tci = group_vlan;
+  } else {
+    t.endpoints.destination_ip = message.peer.ipv4;
+    t.endpoints.destination_port = message.peer.udp_port;
+    t.destination = message.peer.mac;
+    t.vlan_tci = message.peer.vlan_tci;
+  }
+
+  std::array<std::byte, wire::kMaxExtensionBytes> buffer;
+  std::span<const std::byte> extensions = message.extension_span();
+  if (crc32c_jobs_.contains(message.header.job)) {
+    const auto sealed = with_crc32c(message, buffer);
+    t.udp_checksum = sealed.empty();
+    if (!sealed.empty()) extensions = sealed;
+  }
+
+  const std::size_t start = wire::frame_header_bytes(t);
+  if (frame.size() < start) return 0;
+  const std::size_t head = wire::serialize(message.header, extensions, frame.subspan(start));
+  if (head == 0 || frame.size() < start + head + message.payload.size()) return 0;
+  if (!message.payload.empty())
+    std::memcpy(frame.data() + start + head, message.payload.data(), message.payload.size());
+  const std::size_t packet = head + message.payload.size();
+  if (!t.udp_checksum) wire::seal_crc32c(frame.subspan(start, packet));
+  return wire::write_frame_headers(t, frame, packet);
+}
+
+}  // namespace tributary::dataplane

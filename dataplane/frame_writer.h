@@ -1,0 +1,36 @@
+// Turns a message of the engine into the bytes of a frame: headers, extensions, a copy of the
+// payload, and the job's kind of integrity (protocol rule 10).
+//
+// Pure. The same bytes are valid on every port, so a multicast message is written once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_set>
+
+#include "aggregator/outbox.h"
+#include "config/switch_config.h"
+#include "dataplane/local_host.h"
+
+namespace tributary::dataplane {
+
+// Identity as the configuration gives it.
+Identity identity_of(const config::SwitchConfig& config);
+
+class FrameWriter {
+ public:
+  explicit FrameWriter(const config::SwitchConfig& config);
+
+  // `group_vlan` is the tag of the job's members, for messages to the group. Returns the
+  // frame's length; 0 when `frame` is too small.
+  std::size_t write(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
+                    std::span<std::byte> frame) const;
+
+ private:
+  Identity identity_;
+  std::unordered_set<std::uint32_t> crc32c_jobs_;
+};
+
+}  // namespace tributary::dataplane

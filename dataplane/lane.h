@@ -1,0 +1,60 @@
+// What one lcore keeps for one port: counters, frames that wait to be sent, learning cache.
+//
+// Written by its lcore only; other threads read the counters. More lcores mean more lanes per
+// port, and readers add them up.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/counter.h"
+#include "core/drop_reason.h"
+#include "core/time.h"
+#include "core/wire/frame.h"
+#include "dataplane/frame_pool.h"
+#include "dataplane/port.h"
+#include "dataplane/token_bucket.h"
+
+struct rte_mbuf;
+
+namespace tributary::dataplane {
+
+struct PortCounters {
+  Counter rx_packets;
+  Counter rx_bytes;
+  Counter tx_packets;
+  Counter tx_bytes;
+  Counter peer_faults;  // shared memory vanished during a burst
+  DropCounters drops;
+};
+
+struct Lane {
+  explicit Lane(Port& p) : port(&p) {}
+
+  Port* port;
+  // False while the link monitor restarts the port: no bursts.
+  bool attached = true;
+  std::array<rte_mbuf*, kTransmitBacklog> waiting;
+  std::size_t waiting_count = 0;
+
+  // Last source address learned here; spares the FDB most of the work.
+  wire::MacAddress last_source{};
+  std::uint16_t last_vlan = 0;
+  Instant learn_again;
+
+  // Refusals sent to strangers.
+  static constexpr std::uint32_t kRefusalsPerSecond = 1000;
+  static constexpr std::uint32_t kRefusalBurst = 256;
+  TokenBucket refusals{kRefusalsPerSecond, kRefusalBurst};
+
+  PortCounters counters;
+};
+using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+// Counts and frees a frame that goes no further.
+void drop(Lane& lane, rte_mbuf* frame, DropReason reason);
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,53 @@
+// Watches the ports' links from a control thread, so that the packet loop never has to ask.
+//
+//   up ──link lost──▶ down: frames for the port are dropped ──link back──▶ up
+//                       │ memif: the server is restarted, so that the next client may connect
+//
+// Also frees a loop that hangs in af_packet's transmit: that driver waits without a limit for
+// an interface, and only a signal ends its poll().
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dataplane/port.h"
+#include "dataplane/worker.h"
+
+namespace tributary::dataplane {
+
+class LinkMonitor {
+ public:
+  using Report = std::function<void(const std::string& line)>;
+
+  // Starts the thread. `worker` runs on another lcore; `nudge` signals that lcore's thread.
+  LinkMonitor(std::vector<Port*> ports, Worker& worker, std::function<void()> nudge, Report report);
+  ~LinkMonitor();
+  LinkMonitor(const LinkMonitor&) = delete;
+  LinkMonitor& operator=(const LinkMonitor&) = delete;
+
+ private:
+  struct Watched {
+    bool up;
+    bool restart_due;
+  };
+
+  void run();
+  void check(std::uint16_t index);
+  bool restart(std::uint16_t index);  // false: the loop did not answer, try again
+  void check_heartbeat();
+
+  std::vector<Port*> ports_;
+  std::vector<Watched> watched_;
+  Worker& worker_;
+  std::function<void()> nudge_;
+  Report report_;
+  std::uint64_t last_turns_ = 0;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace tributary::dataplane

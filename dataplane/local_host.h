@@ -1,0 +1,31 @@
+// The switch as a host: ARP and ICMP echo for its own address, answered in place.
+//
+// Pure functions over frames; a frame that is answered goes back out of its ingress port.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/wire/frame.h"
+
+namespace tributary::dataplane {
+
+// Who the switch is on every port.
+struct Identity {
+  wire::MacAddress mac{};
+  std::uint32_t ipv4 = 0;  // host order
+  std::uint16_t udp_first = 0;
+  std::uint16_t udp_count = 0;  // one port per shard
+};
+
+// True for a well-formed ARP request for the switch's address.
+bool is_arp_request_for(const Identity& identity, const wire::EthernetView& frame);
+// Turns such a frame into the reply.
+void answer_arp(const Identity& identity, std::span<std::byte> frame,
+                const wire::EthernetView& view);
+
+// True for an ICMP echo request to the switch's address, whole and with a good checksum.
+bool is_echo_request_for(const Identity& identity, const wire::EthernetView& frame);
+void answer_echo(std::span<std::byte> frame, const wire::EthernetView& view);
+
+}  // namespace tributary::dataplane

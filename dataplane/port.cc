@@ -1,0 +1,144 @@
+#include "dataplane/port.h"
+
+#include <net/if.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "dataplane/frame_pool.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// What usually is wrong when a device of this kind cannot be created.
+std::string hint_for(const Devargs& args) {
+  if (args.driver == "net_af_packet")
+    return "interface '" + std::string(args.get("iface").value_or("")) +
+           "' must exist and be up in this network namespace, and the process needs CAP_NET_RAW";
+  if (args.driver == "net_memif")
+    return "the directory of socket '" +
+           std::string(args.get("socket").value_or("/run/memif.sock")) +
+           "' must exist and be writable, and no other port or process may serve that socket";
+  if (args.driver == "net_tap" || args.driver == "net_af_xdp")
+    return "the process needs CAP_NET_ADMIN (and CAP_BPF for af_xdp)";
+  if (args.pci()) return "the device must be bound to vfio-pci, and the process may open it";
+  return "check the driver's name and arguments";
+}
+
+}  // namespace
+
+void Port::fail(const std::string& what, int error) const {
+  throw std::runtime_error("port " + config_.name + " (" + config_.devargs + "): " + what + ": " +
+                           std::strerror(std::abs(error)) + "; " + hint_for(devargs_));
+}
+
+Port::Port(const config::PortConfig& config, rte_mempool* pool)
+    : config_(config), devargs_(parse_devargs(config.devargs)) {
+  if (const std::string wrong = check_devargs(config); !wrong.empty())
+    throw std::runtime_error("port " + config.name + " (" + config.devargs + "): " + wrong);
+  if (const int error = rte_dev_probe(config.devargs.c_str()); error != 0)
+    fail("the device cannot be created", error);
+  created_ = true;
+
+  bool found = false;
+  std::uint16_t id = 0;
+  rte_dev_iterator iterator;
+  RTE_ETH_FOREACH_MATCHING_DEV(id, config.devargs.c_str(), &iterator) {
+    ethdev_ = id;
+    found = true;
+    rte_eth_iterator_cleanup(&iterator);
+    break;
+  }
+  if (!found) fail("the device has no Ethernet port", ENODEV);
+  start_or_close(pool);
+}
+
+Port::Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev)
+    : config_(config), devargs_(parse_devargs(config.devargs)), ethdev_(ethdev) {
+  start_or_close(pool);
+}
+
+void Port::start_or_close(rte_mempool* pool) {
+  try {
+    start(pool);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+void Port::start(rte_mempool* pool) {
+  rte_eth_dev_info info;
+  if (const int error = rte_eth_dev_info_get(ethdev_, &info); error != 0)
+    fail("no device information", error);
+  sends_segments_ = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+  shares_memory_ = devargs_.driver == "net_memif";
+
+  rte_eth_conf conf{};
+  // No MBUF_FAST_FREE: frames are multicast by reference count.
+  if (sends_segments_) conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+  // Virtual drivers misreport their limits and the MTU is enforced at egress; hardware has to
+  // be told.
+  if (devargs_.pci()) conf.rxmode.mtu = config_.mtu;
+  if (const int error = rte_eth_dev_configure(ethdev_, 1, 1, &conf); error != 0)
+    fail("the device refuses its configuration", error);
+  std::uint16_t rx = kDescriptors;
+  std::uint16_t tx = kDescriptors;
+  rte_eth_dev_adjust_nb_rx_tx_desc(ethdev_, &rx, &tx);
+  if (const int error = rte_eth_rx_queue_setup(ethdev_, 0, rx, SOCKET_ID_ANY, nullptr, pool);
+      error != 0)
+    fail("no receive queue", error);
+  if (const int error = rte_eth_tx_queue_setup(ethdev_, 0, tx, SOCKET_ID_ANY, nullptr); error != 0)
+    fail("no transmit queue", error);
+  if (const int error = rte_eth_dev_start(ethdev_); error != 0)
+    fail("the device does not start", error);
+  // A switch takes frames for others. Drivers without a filter say "not supported".
+  rte_eth_promiscuous_enable(ethdev_);
+  poll_link();
+}
+
+Port::~Port() {
+  close();
+}
+
+void Port::close() {
+  rte_eth_dev_info info;
+  rte_device* device = rte_eth_dev_info_get(ethdev_, &info) == 0 ? info.device : nullptr;
+  rte_eth_dev_stop(ethdev_);
+  rte_eth_dev_close(ethdev_);
+  if (created_ && device != nullptr) rte_dev_remove(device);
+}
+
+bool Port::interface_running() const {
+  const auto name = devargs_.get("iface");
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (!name || fd < 0) return true;
+  ifreq request{};
+  name->copy(request.ifr_name, IFNAMSIZ - 1);
+  const bool asked = ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+  ::close(fd);
+  constexpr int kRunning = IFF_UP | IFF_RUNNING;
+  return asked && (request.ifr_flags & kRunning) == kRunning;
+}
+
+bool Port::poll_link() {
+  rte_eth_link link{};
+  bool up = rte_eth_link_get_nowait(ethdev_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+  // This driver reports "up" from start to stop, and its transmit blocks on a dead interface.
+  if (devargs_.driver == "net_af_packet") up = up && interface_running();
+  link_up_.store(up, std::memory_order_relaxed);
+  return up;
+}
+
+void Port::restart() {
+  rte_eth_dev_stop(ethdev_);
+  rte_eth_dev_start(ethdev_);
+}
+
+}  // namespace tributary::dataplane

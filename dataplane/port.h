@@ -1,0 +1,61 @@
+// A switch port: one started DPDK ethdev with one receive and one transmit queue.
+//
+// Constructed and destroyed by the thread that starts the switch. Bursts belong to one lcore.
+// The link monitor calls poll_link() and, while that lcore leaves the port alone, restart().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "config/switch_config.h"
+#include "dataplane/devargs.h"
+
+struct rte_mempool;
+
+namespace tributary::dataplane {
+
+class Port {
+ public:
+  // Creates the device from its devargs. Throws std::runtime_error that names the port, what
+  // failed and what to try.
+  Port(const config::PortConfig& config, rte_mempool* pool);
+  // Takes over an existing ethdev; used where the device is not made from devargs.
+  Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev);
+  ~Port();
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+
+  [[nodiscard]] const config::PortConfig& config() const { return config_; }
+  [[nodiscard]] const std::string& name() const { return config_.name; }
+  [[nodiscard]] const Devargs& devargs() const { return devargs_; }
+  [[nodiscard]] std::uint16_t ethdev() const { return ethdev_; }
+  // The driver sends chained buffers.
+  [[nodiscard]] bool sends_segments() const { return sends_segments_; }
+  // The peer owns memory that bursts touch; see fault_guard.h.
+  [[nodiscard]] bool shares_memory() const { return shares_memory_; }
+
+  // Any thread. False: frames for this port are dropped.
+  [[nodiscard]] bool link_up() const { return link_up_.load(std::memory_order_relaxed); }
+  // Link monitor only: asks driver and kernel; returns the new state.
+  bool poll_link();
+  // Link monitor only, and only while no lcore uses the port: lets the next peer connect.
+  void restart();
+
+ private:
+  void start(rte_mempool* pool);
+  void start_or_close(rte_mempool* pool);
+  void close();
+  [[nodiscard]] bool interface_running() const;
+  [[noreturn]] void fail(const std::string& what, int error) const;
+
+  config::PortConfig config_;
+  Devargs devargs_;
+  std::uint16_t ethdev_ = 0;
+  bool created_ = false;  // by this object, so it also removes the device
+  bool sends_segments_ = false;
+  bool shares_memory_ = false;
+  std::atomic<bool> link_up_{false};
+};
+
+}  // namespace tributary::dataplane

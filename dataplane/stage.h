@@ -1,0 +1,76 @@
+// The stages of one turn of the packet loop, and what each costs.
+//
+// The list is static. Counters are written by the lcore that runs the loop, read by any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/counter.h"
+
+namespace tributary::dataplane {
+
+// X(enumerator, what it does)
+#define TRIBUTARY_STAGES(X)                                        \
+  X(commands, "requests of control threads")                       \
+  X(receive, "receive bursts")                                     \
+  X(classify, "check headers, choose what to do")                  \
+  X(aggregate, "verify, sum, build and queue results and answers") \
+  X(forward, "switch other traffic between ports")                 \
+  X(answer, "ARP and ICMP echo for the switch's own address")      \
+  X(transmit, "transmit bursts")                                   \
+  X(expire, "deadlines, leases, ageing")
+
+enum class Stage : std::uint8_t {
+#define X(id, text) id,
+  TRIBUTARY_STAGES(X)
+#undef X
+      count_
+};
+inline constexpr std::size_t kStageCount = static_cast<std::size_t>(Stage::count_);
+
+constexpr const char* name_of(Stage s) {
+  constexpr std::array<const char*, kStageCount> names = {
+#define X(id, text) #id,
+      TRIBUTARY_STAGES(X)
+#undef X
+  };
+  return names[static_cast<std::size_t>(s)];
+}
+constexpr const char* text_of(Stage s) {
+  constexpr std::array<const char*, kStageCount> texts = {
+#define X(id, text) text,
+      TRIBUTARY_STAGES(X)
+#undef X
+  };
+  return texts[static_cast<std::size_t>(s)];
+}
+
+struct StageCounters {
+  Counter calls;    // times the stage had something to do
+  Counter packets;  // handled in those
+  Counter cycles;   // spent, empty calls included
+};
+using StageTable = std::array<StageCounters, kStageCount>;
+
+// Attributes the cycles since the previous mark to a stage. `tsc` is any cycle counter.
+class StageMeter {
+ public:
+  StageMeter(StageTable& table, std::uint64_t tsc) : table_(table), last_(tsc) {}
+
+  void mark(Stage stage, std::size_t packets, std::uint64_t tsc) {
+    StageCounters& counters = table_[static_cast<std::size_t>(stage)];
+    counters.cycles.add(tsc - last_);
+    last_ = tsc;
+    if (packets == 0) return;
+    counters.calls.add();
+    counters.packets.add(packets);
+  }
+
+ private:
+  StageTable& table_;
+  std::uint64_t last_;
+};
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,100 @@
+#include "dataplane/switch.h"
+
+#include <pthread.h>
+#include <rte_lcore.h>
+#include <sys/random.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <stdexcept>
+
+#include "dataplane/eal.h"
+#include "dataplane/fault_guard.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// Interrupts a blocking system call of the worker's thread; does nothing else.
+constexpr int kNudgeSignal = SIGURG;
+
+// How long ABORTs may take to leave the peers' rings before the ports close.
+constexpr auto kLinger = std::chrono::milliseconds(20);
+
+Randomness draw() {
+  Randomness out;
+  if (getrandom(&out, sizeof out, 0) != static_cast<ssize_t>(sizeof out))
+    throw std::runtime_error("no random numbers from the kernel");
+  return out;
+}
+
+void install_nudge_handler() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  sigemptyset(&action.sa_mask);
+  sigaction(kNudgeSignal, &action, nullptr);
+}
+
+struct Launch {
+  Worker* worker;
+  const TscClock* clock;
+  std::atomic<pthread_t>* thread;
+};
+
+int run_worker(void* argument) {
+  const Launch launch = *static_cast<Launch*>(argument);
+  launch.thread->store(pthread_self(), std::memory_order_release);
+  launch.worker->run(*launch.clock);
+  return 0;
+}
+
+std::vector<Port*> pointers(const std::vector<std::unique_ptr<Port>>& ports) {
+  std::vector<Port*> out;
+  for (const auto& port : ports) out.push_back(port.get());
+  return out;
+}
+
+}  // namespace
+
+Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
+    : config_(config), pool_(size_pool(config)) {
+  for (const auto& port : config_.ports)
+    ports_.push_back(std::make_unique<Port>(port, pool_.get()));
+  const auto raw = pointers(ports_);
+  worker_ = std::make_unique<Worker>(config_, raw, pool_.get(), draw());
+  install_fault_handlers();
+  install_nudge_handler();
+
+  std::atomic<pthread_t> thread{};
+  Launch launch{worker_.get(), &clock_, &thread};
+  if (const int error = rte_eal_remote_launch(run_worker, &launch, kWorkerLcore); error != 0)
+    throw std::runtime_error("the worker lcore does not start");
+  running_ = true;
+  // `launch` lives on this stack: wait until the lcore has read it.
+  while (thread.load(std::memory_order_acquire) == pthread_t{})
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  monitor_ = std::make_unique<LinkMonitor>(
+      raw, *worker_, [id = thread.load()] { pthread_kill(id, kNudgeSignal); }, std::move(report));
+}
+
+Switch::~Switch() {
+  stop();
+  worker_.reset();
+  ports_.clear();
+}
+
+void Switch::stop() {
+  if (!running_) return;
+  running_ = false;
+  monitor_.reset();
+  try {
+    worker_->mailbox().ask([this](Instant now) { worker_->shut_down(now); }, Duration::seconds(1));
+    std::this_thread::sleep_for(kLinger);
+  } catch (const std::runtime_error&) {
+    // A loop that does not answer is stopped without a farewell.
+  }
+  worker_->stop();
+  rte_eal_wait_lcore(kWorkerLcore);
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,45 @@
+// A running switch: pool, ports, the worker lcore and the link monitor, in the order in which
+// they live and die. One per process, after Eal.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dataplane/frame_pool.h"
+#include "dataplane/link_monitor.h"
+#include "dataplane/port.h"
+#include "dataplane/worker.h"
+
+namespace tributary::dataplane {
+
+class Switch {
+ public:
+  // Opens the ports and starts the loop on lcore kWorkerLcore. `report` gets one line per event
+  // from control threads. Throws std::runtime_error.
+  Switch(const config::SwitchConfig& config, LinkMonitor::Report report);
+  // stop(), then closes the ports.
+  ~Switch();
+  Switch(const Switch&) = delete;
+  Switch& operator=(const Switch&) = delete;
+
+  // Graceful: every job gets ABORT(shutdown), then the loop ends. Idempotent.
+  void stop();
+
+  // Any thread.
+  [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Port>>& ports() const { return ports_; }
+  [[nodiscard]] const FramePool& pool() const { return pool_; }
+  [[nodiscard]] Worker& worker() { return *worker_; }
+  [[nodiscard]] Identity identity() const { return identity_of(config_); }
+
+ private:
+  config::SwitchConfig config_;
+  FramePool pool_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::unique_ptr<Worker> worker_;
+  TscClock clock_;
+  std::unique_ptr<LinkMonitor> monitor_;
+  bool running_ = false;
+};
+
+}  // namespace tributary::dataplane

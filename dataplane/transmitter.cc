@@ -1,0 +1,110 @@
+#include "dataplane/transmitter.h"
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+
+#include "dataplane/fault_guard.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// Why a frame cannot leave through this lane; count_ when it can.
+DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
+  if (!lane.port->link_up() || !lane.attached) return DropReason::tx_link_down;
+  if (frame->nb_segs > 1 && !lane.port->sends_segments()) return DropReason::frame_multi_segment;
+  const std::size_t untagged = lane.port->config().mtu + wire::kEthernetBytes;
+  if (frame->pkt_len > untagged) {
+    const auto* type = rte_pktmbuf_mtod_offset(frame, const std::uint8_t*, 12);
+    const bool tagged = type[0] == wire::kEtherTypeVlan >> 8 && type[1] == 0;
+    if (!tagged || frame->pkt_len > untagged + wire::kVlanBytes) return DropReason::mtu;
+  }
+  return DropReason::count_;
+}
+
+}  // namespace
+
+void drop(Lane& lane, rte_mbuf* frame, DropReason reason) {
+  lane.counters.drops.add(reason);
+  rte_pktmbuf_free(frame);
+}
+
+void Transmitter::send(std::uint16_t port, rte_mbuf* frame) {
+  Lane& lane = *lanes_[port];
+  if (const DropReason reason = refusal(lane, frame); reason != DropReason::count_)
+    return drop(lane, frame, reason);
+  if (lane.waiting_count == lane.waiting.size()) flush_lane(lane);
+  if (lane.waiting_count == lane.waiting.size()) return drop(lane, frame, DropReason::tx_full);
+  lane.waiting[lane.waiting_count++] = frame;
+}
+
+void Transmitter::multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame) {
+  if (ports.empty()) return rte_pktmbuf_free(frame);
+  for (rte_mbuf* segment = frame; segment != nullptr; segment = segment->next)
+    rte_mbuf_refcnt_update(segment, static_cast<std::int16_t>(ports.size() - 1));
+  for (const std::uint16_t port : ports) send(port, frame);
+}
+
+void Transmitter::flood(std::uint16_t except, rte_mbuf* frame) {
+  if (lanes_.size() < 2) return drop(*lanes_[except], frame, DropReason::no_egress);
+  for (rte_mbuf* segment = frame; segment != nullptr; segment = segment->next)
+    rte_mbuf_refcnt_update(segment, static_cast<std::int16_t>(lanes_.size() - 2));
+  for (std::uint16_t port = 0; port < lanes_.size(); ++port)
+    if (port != except) send(port, frame);
+}
+
+std::size_t Transmitter::flush() {
+  std::size_t sent = 0;
+  for (const auto& lane : lanes_)
+    if (lane->waiting_count != 0) sent += flush_lane(*lane);
+  return sent;
+}
+
+std::size_t Transmitter::flush_lane(Lane& lane) {
+  std::size_t sent = 0;
+  while (sent < lane.waiting_count && lane.port->link_up() && lane.attached) {
+    const auto burst =
+        static_cast<std::uint16_t>(std::min<std::size_t>(lane.waiting_count - sent, kBurst));
+    rte_mbuf** const frames = lane.waiting.data() + sent;
+    // The driver frees what it takes, so the sizes are read before.
+    std::array<std::uint32_t, kBurst> lengths;
+    for (std::uint16_t i = 0; i < burst; ++i) lengths[i] = frames[i]->pkt_len;
+    std::uint16_t taken = 0;
+    const auto transmit = [&] { taken = rte_eth_tx_burst(lane.port->ethdev(), 0, frames, burst); };
+    if (!lane.port->shares_memory()) {
+      transmit();
+    } else if (!guarded(transmit)) {
+      // Which of the burst the driver had freed is unknown: none may be touched again.
+      lane.counters.peer_faults.add();
+      lane.counters.drops.add(DropReason::tx_link_down, burst);
+      sent += burst;
+      continue;
+    }
+    std::uint64_t bytes = 0;
+    for (std::uint16_t i = 0; i < taken; ++i) bytes += lengths[i];
+    lane.counters.tx_packets.add(taken);
+    lane.counters.tx_bytes.add(bytes);
+    sent += taken;
+    if (taken < burst) break;
+  }
+  std::copy(lane.waiting.begin() + static_cast<std::ptrdiff_t>(sent),
+            lane.waiting.begin() + static_cast<std::ptrdiff_t>(lane.waiting_count),
+            lane.waiting.begin());
+  lane.waiting_count -= sent;
+  if (!lane.port->link_up() || !lane.attached) {
+    for (std::size_t i = 0; i < lane.waiting_count; ++i)
+      drop(lane, lane.waiting[i], DropReason::tx_link_down);
+    lane.waiting_count = 0;
+  }
+  return sent;
+}
+
+void Transmitter::discard(std::uint16_t port) {
+  Lane& lane = *lanes_[port];
+  for (std::size_t i = 0; i < lane.waiting_count; ++i)
+    drop(lane, lane.waiting[i], DropReason::tx_link_down);
+  lane.waiting_count = 0;
+}
+
+}  // namespace tributary::dataplane

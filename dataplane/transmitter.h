@@ -1,0 +1,36 @@
+// The sending half of a worker lcore: queues per egress port, flushed once per turn.
+//
+// Takes ownership of every frame given to it: sent, or dropped and counted under the egress
+// port. A frame that a slow port does not take waits in a bounded backlog.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dataplane/lane.h"
+
+namespace tributary::dataplane {
+
+class Transmitter {
+ public:
+  explicit Transmitter(Lanes& lanes) : lanes_(lanes) {}
+
+  void send(std::uint16_t port, rte_mbuf* frame);
+  // One frame to several ports by reference count; frees it if there is none. Nobody may
+  // write to it afterwards (protocol rule 11).
+  void multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame);
+  // To every port but `except`.
+  void flood(std::uint16_t except, rte_mbuf* frame);
+
+  // Hands to the drivers what waits; returns the number of frames they took.
+  std::size_t flush();
+  // Drops what waits for a port.
+  void discard(std::uint16_t port);
+
+ private:
+  std::size_t flush_lane(Lane& lane);
+
+  Lanes& lanes_;
+};
+
+}  // namespace tributary::dataplane

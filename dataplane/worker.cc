@@ -1,0 +1,166 @@
+#include "dataplane/worker.h"
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+#include <sys/prctl.h>
+
+#include <ctime>
+
+#include "dataplane/fault_guard.h"
+#include "dataplane/idle.h"
+
+namespace tributary::dataplane {
+namespace {
+
+Lanes make_lanes(std::span<Port* const> ports) {
+  Lanes lanes;
+  for (Port* port : ports) lanes.push_back(std::make_unique<Lane>(*port));
+  return lanes;
+}
+
+std::span<std::byte> first_segment(rte_mbuf* frame) {
+  return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+}
+
+void sleep_for(Duration duration) {
+  const timespec request{0, static_cast<long>(duration.to_ns())};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
+}
+
+}  // namespace
+
+Worker::Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
+               const Randomness& randomness)
+    : identity_(identity_of(config)),
+      lanes_(make_lanes(ports)),
+      transmitter_(lanes_),
+      forwarder_(config, randomness.fdb_seed, lanes_, transmitter_),
+      aggregation_(config, randomness.initial_epoch, pool, lanes_, transmitter_),
+      idle_sleep_max_(config.idle_sleep_max) {}
+
+Worker::~Worker() {
+  for (std::uint16_t port = 0; port < lanes_.size(); ++port) transmitter_.discard(port);
+}
+
+std::size_t Worker::turn(Instant now) {
+  StageMeter meter(stages_, rte_rdtsc());
+  const auto mark = [&](Stage stage, std::size_t packets) {
+    meter.mark(stage, packets, rte_rdtsc());
+  };
+  mark(Stage::commands, mailbox_.drain(now));
+
+  std::size_t total = 0;
+  for (std::uint16_t port = 0; port < lanes_.size(); ++port) {
+    const std::size_t received = receive(*lanes_[port]);
+    mark(Stage::receive, received);
+    if (received == 0) continue;
+    total += received;
+    classify_burst(port, received, now);
+    mark(Stage::classify, received);
+    mark(Stage::aggregate, aggregate(port, now));
+    mark(Stage::forward, forward(port, now));
+    mark(Stage::answer, answer(port));
+  }
+
+  mark(Stage::transmit, transmitter_.flush());
+  aggregation_.expire(now);
+  forwarder_.expire(now);
+  mark(Stage::expire, 0);
+  counters_.turns.add();
+  if (total == 0) counters_.idle_turns.add();
+  return total;
+}
+
+void Worker::run(const TscClock& clock) {
+  prctl(PR_SET_TIMERSLACK, 1'000);  // the default of 50 µs would be the shortest sleep
+  IdlePolicy idle(idle_sleep_max_, kBurst / 2);
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const Duration pause = idle.after_turn(turn(clock.now()));
+    if (pause == Duration()) continue;
+    sleep_for(pause);
+    counters_.sleep_ns.add(static_cast<std::uint64_t>(pause.to_ns()));
+  }
+}
+
+std::size_t Worker::receive(Lane& lane) {
+  if (!lane.attached) return 0;
+  std::uint16_t received = 0;
+  const auto poll = [&] {
+    received = rte_eth_rx_burst(lane.port->ethdev(), 0, burst_.data(), kBurst);
+  };
+  if (!lane.port->shares_memory()) {
+    poll();
+  } else if (lane.port->link_up() && !guarded(poll)) {
+    lane.counters.peer_faults.add();
+    return 0;
+  }
+  std::uint64_t bytes = 0;
+  for (std::uint16_t i = 0; i < received; ++i) {
+    rte_prefetch0(rte_pktmbuf_mtod(burst_[i], void*));
+    bytes += burst_[i]->pkt_len;
+  }
+  if (received != 0) {
+    lane.counters.rx_packets.add(received);
+    lane.counters.rx_bytes.add(bytes);
+  }
+  return received;
+}
+
+void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant now) {
+  to_aggregate_.count = to_forward_.count = to_answer_.count = 0;
+  for (rte_mbuf* frame : std::span(burst_).first(received)) {
+    const Classified what = classify(identity_, first_segment(frame), frame->nb_segs == 1);
+    if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::frame_truncated)
+      forwarder_.learn(port, what.ethernet, now);
+    switch (what.action) {
+      case Action::aggregate: to_aggregate_.add(frame, what); break;
+      case Action::forward: to_forward_.add(frame, what); break;
+      case Action::answer_arp:
+      case Action::answer_echo: to_answer_.add(frame, what); break;
+      case Action::drop: drop(*lanes_[port], frame, what.reason); break;
+    }
+  }
+}
+
+std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
+  for (const auto& item : to_aggregate_.get()) {
+    aggregation_.on_frame(port, item.what, now);
+    rte_pktmbuf_free(item.frame);
+  }
+  return to_aggregate_.count;
+}
+
+std::size_t Worker::forward(std::uint16_t port, Instant now) {
+  for (const auto& item : to_forward_.get())
+    forwarder_.forward(port, item.frame, item.what.ethernet, now);
+  return to_forward_.count;
+}
+
+std::size_t Worker::answer(std::uint16_t port) {
+  for (const auto& item : to_answer_.get()) {
+    if (item.what.action == Action::answer_arp)
+      answer_arp(identity_, first_segment(item.frame), item.what.ethernet);
+    else
+      answer_echo(first_segment(item.frame), item.what.ethernet);
+    transmitter_.send(port, item.frame);
+  }
+  return to_answer_.count;
+}
+
+void Worker::detach(std::uint16_t port) {
+  lanes_[port]->attached = false;
+  transmitter_.discard(port);
+}
+
+void Worker::attach(std::uint16_t port) {
+  lanes_[port]->attached = true;
+}
+
+void Worker::shut_down(Instant now) {
+  aggregation_.shut_down(now);
+  transmitter_.flush();
+}
+
+}  // namespace tributary::dataplane

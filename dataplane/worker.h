@@ -1,0 +1,104 @@
+// The packet loop of one lcore: everything it owns, and one turn of it.
+//
+//   commands → per port { receive → classify → aggregate | forward | answer } → transmit → expire
+//
+// turn() takes the time as an argument and never sleeps, so tests drive it by hand; run() is
+// the loop on a real clock. Only the lcore touches the state; other threads read counters, or
+// send a request through mailbox().
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/counter.h"
+#include "dataplane/aggregation.h"
+#include "dataplane/classify.h"
+#include "dataplane/forwarder.h"
+#include "dataplane/lane.h"
+#include "dataplane/mailbox.h"
+#include "dataplane/stage.h"
+#include "dataplane/transmitter.h"
+#include "dataplane/tsc_clock.h"
+
+namespace tributary::dataplane {
+
+// What differs between incarnations of a switch with the same configuration.
+struct Randomness {
+  std::uint16_t initial_epoch = 1;
+  std::uint64_t fdb_seed = 1;
+};
+
+class Worker {
+ public:
+  Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
+         const Randomness& randomness);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // One turn at the given time; returns the packets received.
+  std::size_t turn(Instant now);
+  // Turns until stop() is called.
+  void run(const TscClock& clock);
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+
+  // On the loop's lcore, through the mailbox:
+  void detach(std::uint16_t port);  // no bursts until attach
+  void attach(std::uint16_t port);
+  void shut_down(Instant now);  // tells every job, flushes
+  [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
+  [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
+
+  // Any thread:
+  struct Counters {
+    Counter turns;
+    Counter idle_turns;
+    Counter sleep_ns;
+  };
+  Mailbox& mailbox() { return mailbox_; }
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const StageTable& stages() const { return stages_; }
+  [[nodiscard]] const PortCounters& port_counters(std::size_t port) const {
+    return lanes_[port]->counters;
+  }
+
+ private:
+  std::size_t receive(Lane& lane);
+  void classify_burst(std::uint16_t port, std::size_t received, Instant now);
+  std::size_t aggregate(std::uint16_t port, Instant now);
+  std::size_t forward(std::uint16_t port, Instant now);
+  std::size_t answer(std::uint16_t port);
+
+  // Frames of the current burst, sorted by what happens to them.
+  struct Sorted {
+    struct Item {
+      rte_mbuf* frame;
+      Classified what;
+    };
+    std::array<Item, kBurst> items;
+    std::size_t count = 0;
+    void add(rte_mbuf* frame, const Classified& what) { items[count++] = {frame, what}; }
+    [[nodiscard]] std::span<Item> get() { return std::span(items).first(count); }
+  };
+
+  Identity identity_;
+  Lanes lanes_;
+  Transmitter transmitter_;
+  Forwarder forwarder_;
+  Aggregation aggregation_;
+  std::array<rte_mbuf*, kBurst> burst_{};
+  Sorted to_aggregate_;
+  Sorted to_forward_;
+  Sorted to_answer_;
+
+  Duration idle_sleep_max_;
+  std::atomic<bool> stopping_{false};  // set by the stopping thread, read by the loop
+  Counters counters_;
+  StageTable stages_;
+  Mailbox mailbox_;
+};
+
+}  // namespace tributary::dataplane
