@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 
@@ -55,7 +56,6 @@ std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
       "tributary-switchd",
       "--lcores",
       "0@" + everywhere + "," + std::to_string(kWorkerLcore) + "@" + worker,
-      "--in-memory",
       "--file-prefix",
       environment.file_prefix,
       "--log-level",
@@ -63,9 +63,11 @@ std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
       "-m",
       std::to_string(config.memory.megabytes)};
   if (config.memory.hugepages) {
+    args.emplace_back("--in-memory");             // no file outlives the process
     args.emplace_back("--single-file-segments");  // vhost-user peers map few, large regions
   } else {
     args.emplace_back("--no-huge");
+    args.emplace_back("--no-shconf");  // all that --in-memory means here; EAL refuses the pair
   }
   if (!any_pci(config)) {
     args.emplace_back("--no-pci");
@@ -74,15 +76,28 @@ std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
   return args;
 }
 
+namespace {
+
+// The run directory holds the telemetry socket, which DPDK unlinks in an exit handler of its own.
+// Only an empty directory goes.
+void remove_run_directory() {
+  std::error_code ignored;
+  std::filesystem::remove(rte_eal_get_runtime_dir(), ignored);
+}
+
+}  // namespace
+
 Eal::Eal(const std::vector<std::string>& arguments) {
   std::vector<std::string> storage = arguments;
   std::vector<char*> argv;
   for (auto& argument : storage) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  std::atexit(remove_run_directory);  // before DPDK's, so it runs after
   if (rte_eal_init(static_cast<int>(storage.size()), argv.data()) < 0) {
+    const int error = rte_errno;
     std::string command;
     for (const auto& argument : arguments) command += " " + argument;
-    throw std::runtime_error(std::string("DPDK did not start: ") + rte_strerror(rte_errno) +
+    throw std::runtime_error(std::string("DPDK did not start: ") + rte_strerror(error) +
                              "; lower memory.megabytes, or reserve that many hugepages if "
                              "memory.hugepages is true; arguments were:" +
                              command);
@@ -90,11 +105,7 @@ Eal::Eal(const std::vector<std::string>& arguments) {
 }
 
 Eal::~Eal() {
-  // The run directory held the telemetry socket; only an empty one goes.
-  const std::filesystem::path directory = rte_eal_get_runtime_dir();
   rte_eal_cleanup();
-  std::error_code ignored;
-  std::filesystem::remove(directory, ignored);
 }
 
 const char* dpdk_version() {

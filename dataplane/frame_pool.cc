@@ -12,9 +12,12 @@
 namespace tributary::dataplane {
 namespace {
 
-constexpr std::uint32_t kCache = 256;          // of the lcore that allocates
-constexpr std::uint32_t kBuffersMost = 16384;  // beyond it they only spread over more cache
-constexpr std::uint32_t kRingMost = 1024;      // largest in-process ring a driver may fill
+constexpr std::uint32_t kCache = 256;  // of the lcore that allocates
+// Fewer per port starve the queues; more only spread over more of the CPU's cache.
+constexpr std::uint32_t kLeastPerPort = 512;
+constexpr std::uint32_t kWantedPerPort = 2048;
+// DPDK's own rings and queues.
+constexpr std::uint64_t kRuntimeBytes = 16u << 20;
 
 // Bytes of one buffer: mbuf, mempool object header, data, cache-line padding.
 std::size_t bytes_per_buffer(std::uint16_t data_room) {
@@ -31,18 +34,14 @@ PoolSize size_pool(const config::SwitchConfig& config) {
       RTE_ALIGN_CEIL(data + RTE_PKTMBUF_HEADROOM, std::size_t{RTE_CACHE_LINE_SIZE}));
 
   const auto ports = static_cast<std::uint32_t>(config.ports.size());
-  // In descriptors, in the backlog, in a burst; twice the cache, which holds up to 1.5 times.
-  const std::uint32_t least =
-      ports * (2 * kDescriptors + static_cast<std::uint32_t>(kTransmitBacklog) + kBurst) +
-      2 * kCache;
-  const std::uint32_t wanted =
-      std::clamp(least + kRingMost * ports, least, std::max(least, kBuffersMost));
-  // A fifth is left to rings, queues and the allocator's own needs.
-  const std::uint64_t budget = std::uint64_t{config.memory.megabytes} * 1024 * 1024 / 5 * 4;
+  const std::uint32_t least = ports * kLeastPerPort + 2 * kCache;
+  const std::uint32_t wanted = ports * kWantedPerPort + 2 * kCache;
+  const std::uint64_t memory = std::uint64_t{config.memory.megabytes} << 20;
+  const std::uint64_t budget = memory > kRuntimeBytes ? memory - kRuntimeBytes : 0;
   const auto fits =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(budget / bytes_per_buffer(room), wanted));
   if (fits < least) {
-    const std::uint64_t megabytes = least * bytes_per_buffer(room) / 4 * 5 / (1024 * 1024) + 1;
+    const std::uint64_t megabytes = ((least * bytes_per_buffer(room) + kRuntimeBytes) >> 20) + 1;
     throw std::runtime_error("memory.megabytes: " + std::to_string(ports) + " ports need " +
                              std::to_string(least) + " buffers of " + std::to_string(room) +
                              " bytes; write at least " + std::to_string(megabytes));

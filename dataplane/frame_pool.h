@@ -13,9 +13,9 @@ struct rte_mempool;
 namespace tributary::dataplane {
 
 inline constexpr std::uint16_t kBurst = 32;
-inline constexpr std::uint16_t kDescriptors = 512;  // per hardware queue
+inline constexpr std::uint16_t kDescriptors = 256;  // per hardware queue
 // Frames that wait for a slow egress port before more are dropped.
-inline constexpr std::size_t kTransmitBacklog = 256;
+inline constexpr std::size_t kTransmitBacklog = 128;
 
 struct PoolSize {
   std::uint32_t buffers = 0;

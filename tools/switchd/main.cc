@@ -1,0 +1,124 @@
+// tributary-switchd: the switch as a daemon.
+//
+//   load config ─▶ DPDK ─▶ ports ─▶ packet loop on its lcore ─▶ "ready" ─▶ wait for a signal
+//
+// The first SIGINT or SIGTERM stops it gracefully: every job is told, ports are closed, exit 0.
+// A second one ends the process at once.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "config/load.h"
+#include "dataplane/eal.h"
+#include "dataplane/switch.h"
+
+namespace tributary {
+namespace {
+
+struct Options {
+  std::string config_path;
+  std::string dpdk_log_level = "error";
+  bool check = false;
+  bool print_config = false;
+  int ready_fd = -1;
+};
+
+// Mistakes of the port devargs, which only the data plane can judge.
+std::vector<std::string> device_mistakes(const config::SwitchConfig& config) {
+  std::vector<std::string> out;
+  for (const auto& port : config.ports)
+    if (const std::string wrong = dataplane::check_devargs(port); !wrong.empty())
+      out.push_back("port " + port.name + " (" + port.devargs + "): " + wrong);
+  return out;
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+void report(const std::string& line) {
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+// Tells whoever started the daemon that it serves.
+void announce(const dataplane::Switch& sw, int ready_fd) {
+  const auto& ports = sw.ports();
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    std::printf("port %zu %s: %s, mtu %u, link %s\n", i, ports[i]->name().c_str(),
+                ports[i]->config().devargs.c_str(), ports[i]->config().mtu,
+                ports[i]->link_up() ? "up" : "down");
+  std::printf("ready\n");
+  std::fflush(stdout);
+  if (ready_fd < 0) return;
+  if (write(ready_fd, "ready\n", 6) != 6) report("--ready-fd: cannot write");
+  close(ready_fd);
+}
+
+int serve(const config::SwitchConfig& config, const Options& options) {
+  // Blocked here so that every thread inherits it and only sigwait() below sees them.
+  const sigset_t stops = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  auto environment = dataplane::current_environment();
+  environment.log_level = options.dpdk_log_level;
+  const dataplane::Eal eal(dataplane::eal_arguments(config, environment));
+  dataplane::Switch sw(config, report);
+  announce(sw, options.ready_fd);
+
+  int signal = 0;
+  sigwait(&stops, &signal);
+  report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");
+  pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+  sw.stop();
+  return 0;
+}
+
+int run(const Options& options) {
+  config::SwitchConfig config;
+  try {
+    config = config::load_switch_config(options.config_path);
+  } catch (const config::ConfigErrors& errors) {
+    report(errors.what());
+    return 1;
+  }
+  const auto mistakes = device_mistakes(config);
+  for (const auto& mistake : mistakes) report(options.config_path + ": " + mistake);
+  if (!mistakes.empty()) return 1;
+  if (options.print_config) std::printf("%s", config::dump(config).c_str());
+  if (options.check) std::printf("%s: good\n", options.config_path.c_str());
+  if (options.check || options.print_config) return 0;
+  try {
+    return serve(config, options);
+  } catch (const std::exception& error) {
+    report(std::string("tributary-switchd: ") + error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+}  // namespace tributary
+
+int main(int argc, char** argv) {
+  CLI::App app("Tributary switch: sums tensors in the network, forwards everything else");
+  tributary::Options options;
+  app.add_option("--config", options.config_path, "configuration file")->required();
+  app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
+  app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
+  app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");
+  app.add_option("--dpdk-log-level", options.dpdk_log_level, "of DPDK's libraries and drivers")
+      ->check(CLI::IsMember(
+          {"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}));
+  app.set_version_flag("--version", std::string("tributary-switchd ") + TRIBUTARY_VERSION + ", " +
+                                        tributary::dataplane::dpdk_version());
+  CLI11_PARSE(app, argc, argv);
+  return tributary::run(options);
+}
