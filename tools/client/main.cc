@@ -1,0 +1,27 @@
+// tributary: the command-line client of switches and jobs.
+#include <exception>
+#include <iostream>
+
+#include "tools/client/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace tributary::client;
+  int exit_status = 0;
+  CLI::App app("Client of Tributary, the switch that sums tensors in the network.", "tributary");
+  app.set_version_flag("--version", "tributary " TRIBUTARY_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "`tributary COMMAND --help` explains a command.\n"
+      "Exit status: 0 done; 1 failed, or a result was wrong; 2 bad command line.");
+  add_show(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitUsage;
+  } catch (const std::exception& error) {
+    std::cout.flush();
+    std::cerr << "tributary: " << error.what() << '\n';
+    return kExitFailed;
+  }
+  return exit_status;
+}

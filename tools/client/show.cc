@@ -1,0 +1,58 @@
+// `tributary show`: what a running switch says about itself.
+#include <iostream>
+#include <memory>
+
+#include "tools/client/commands.h"
+#include "tools/client/control_client.h"
+#include "tools/client/table.h"
+
+namespace tributary::client {
+namespace {
+
+struct ShowOptions {
+  std::string what;
+  std::string socket = kDefaultSocket;
+  bool json = false;
+};
+
+void show(const ShowOptions& options) {
+  const Json data = ask_switch(options.socket, Json{{"command", "show"}, {"what", options.what}});
+  if (options.json)
+    std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  else if (options.what != "config")
+    std::cout << render_table(data, "no " + options.what);
+  else if (data.is_string())
+    std::cout << data.get<std::string>();
+  else
+    std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+void add_show(CLI::App& app) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App* command = app.add_subcommand("show", "Show the state of a running switch");
+  command
+      ->add_option("WHAT", options->what,
+                   "ports   link, packets, bytes, drops of each port\n"
+                   "jobs    state, epoch, members and counters of each job\n"
+                   "slots   chunks being summed now, and whose data is missing\n"
+                   "drops   packets that did not go on, by reason\n"
+                   "stages  calls, packets and cycles of each stage of the packet loop\n"
+                   "config  the configuration in force, defaults included")
+      ->required()
+      ->check(CLI::IsMember({"ports", "jobs", "slots", "drops", "stages", "config"}))
+      ->type_name("WHAT");
+  command->add_option("--socket", options->socket, "Control socket of the switch")
+      ->capture_default_str()
+      ->type_name("PATH");
+  command->add_flag("--json", options->json, "Print the data as JSON instead of a table");
+  command->footer(
+      "Examples:\n"
+      "  tributary show ports\n"
+      "  tributary show jobs --json | jq '.[].epoch'\n"
+      "  tributary show slots --socket /run/tributary/leaf1.sock");
+  command->callback([options] { show(*options); });
+}
+
+}  // namespace tributary::client
