@@ -40,8 +40,7 @@ struct SessionOptions {
   Duration join_timeout = Duration::seconds(60);
   Duration op_timeout = Duration::seconds(60);
   std::size_t max_datagram_bytes = 1472;
-  std::string switch_name;        // for error texts
-  std::uint32_t initial_seq = 0;  // tests bring the sequence near its wrap
+  std::string switch_name;  // for error texts
 };
 
 // Bytes are payload bytes.

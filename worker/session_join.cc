@@ -87,7 +87,7 @@ void Session::on_start(const wire::Packet& packet, Instant now) {
   last_sent_ = now;
   chunks_.assign(std::size_t{start_.shards} * start_.window, {});
   ShardWindow fresh;
-  fresh.base = fresh.next = options_.initial_seq;
+  fresh.base = fresh.next = packet.header.seq;
   fresh.last_activity = now;
   shards_.assign(start_.shards, fresh);
 }

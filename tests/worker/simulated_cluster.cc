@@ -1,0 +1,163 @@
+#include "tests/worker/simulated_cluster.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tributary::worker {
+namespace {
+
+std::vector<std::byte> joined(std::span<const std::byte> head, std::span<const std::byte> payload) {
+  std::vector<std::byte> all(head.begin(), head.end());
+  all.insert(all.end(), payload.begin(), payload.end());
+  return all;
+}
+
+}  // namespace
+
+config::JobConfig small_job(std::uint32_t workers, std::uint32_t window, std::uint32_t chunk_bytes,
+                            std::uint8_t shards) {
+  config::JobConfig job;
+  job.id = 1;
+  job.workers = workers;
+  job.window = window;
+  job.chunk_bytes = chunk_bytes;
+  job.shards = shards;
+  return job;
+}
+
+SimulatedCluster::SimulatedCluster(std::uint64_t seed, const config::JobConfig& job,
+                                   const NetworkModel& model, std::uint32_t first_seq)
+    : prng_(seed), model_(model), first_seq_(first_seq) {
+  config_.ipv4 = 0x0A4D00FE;
+  config_.ports.resize(job.workers);
+  config_.jobs.push_back(job);
+  ranks_.resize(job.workers);
+  restart_switch(1);
+  for (std::uint32_t r = 0; r < job.workers; ++r) create(r);
+}
+
+void SimulatedCluster::restart_switch(std::uint16_t first_epoch) {
+  engine_ = std::make_unique<aggregator::Engine>(config_,
+                                                 aggregator::EngineStart{first_epoch, first_seq_});
+  outbox_ = std::make_unique<aggregator::Outbox>(engine_->outbox_capacity());
+}
+
+void SimulatedCluster::create(std::uint32_t rank) {
+  Node& node = ranks_[rank];
+  SessionOptions o;
+  o.job = config_.jobs[0].id;
+  o.rank = rank;
+  o.size = config_.jobs[0].workers;
+  o.nonce = prng_.next();
+  o.switch_name = "switch";
+  o.op_timeout = Duration::seconds(60);
+  node.session = std::make_unique<Session>(o, now_);
+  node.udp_port = static_cast<std::uint16_t>(40000 + rank);
+  node.dead = false;
+}
+
+bool SimulatedCluster::start_all(Duration limit) {
+  return run_until(
+      [this] {
+        return std::all_of(ranks_.begin(), ranks_.end(), [](const Node& n) {
+          return n.session->state() == SessionState::running;
+        });
+      },
+      limit);
+}
+
+// Everything that is due now happens; then time moves to what is due next.
+void SimulatedCluster::step() {
+  while (!flights_.empty() && flights_.top().at <= now_) {
+    const Flight f = flights_.top();
+    flights_.pop();
+    deliver(f);
+  }
+  if (now_ >= next_expire_) {
+    engine_->expire(now_, *outbox_);
+    flush_outbox();
+    next_expire_ = now_ + Duration::ms(1);
+  }
+  poll_all();
+
+  Instant next = next_expire_;
+  if (!flights_.empty()) next = std::min(next, flights_.top().at);
+  for (const Node& n : ranks_)
+    if (!n.dead) next = std::min(next, n.session->next_wakeup());
+  now_ = std::max(next, now_ + Duration::us(1));
+}
+
+void SimulatedCluster::poll_all() {
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    Node& node = ranks_[r];
+    if (node.dead) continue;
+    do {
+      node.session->poll(now_, batch_);
+      // Sometimes the transport has no room.
+      std::size_t accepted = batch_.size();
+      if (model_.loss_ppm > 0 && accepted > 0 && prng_.chance_ppm(20'000))
+        accepted = prng_.below(static_cast<std::uint32_t>(accepted));
+      for (std::size_t i = 0; i < accepted; ++i) {
+        const Datagram& d = batch_.datagrams()[i];
+        ++sent_[static_cast<std::size_t>(batch_.tag(i).type)];
+        transmit(kSwitch, r, node.udp_port, joined(d.head, d.payload));
+      }
+      if (accepted < batch_.size()) {
+        node.session->rejected(batch_, accepted);
+        break;
+      }
+    } while (batch_.full());
+  }
+}
+
+void SimulatedCluster::transmit(int to, std::uint32_t from, std::uint16_t port,
+                                std::vector<std::byte> bytes) {
+  for (const std::byte b : bytes)
+    trace_hash_ = (trace_hash_ ^ static_cast<std::uint64_t>(b)) * 1099511628211ULL;
+  if (prng_.chance_ppm(model_.loss_ppm)) return;
+  const int copies = prng_.chance_ppm(model_.duplicate_ppm) ? 2 : 1;
+  for (int i = 0; i < copies; ++i) {
+    const auto spread =
+        static_cast<std::uint32_t>((model_.delay_max - model_.delay_min).to_ns() + 1);
+    Duration delay = model_.delay_min + Duration::ns(prng_.below(spread));
+    if (prng_.chance_ppm(model_.reorder_ppm)) delay = delay + Duration::us(prng_.below(3000));
+    flights_.push({now_ + delay, order_++, to, from, port, bytes});
+  }
+}
+
+void SimulatedCluster::deliver(const Flight& f) {
+  const auto parsed = wire::parse(f.bytes);
+  const auto* packet = std::get_if<wire::Packet>(&parsed);
+  if (packet == nullptr) std::abort();  // nothing corrupts packets here
+  if (f.to == kSwitch) {
+    aggregator::Peer peer;
+    peer.port = static_cast<std::uint16_t>(f.from);
+    peer.udp_port = f.port;
+    peer.ipv4 = 0x0A4D0001 + f.from;
+    const aggregator::Decision d = engine_->on_packet(*packet, peer, now_, *outbox_);
+    if (d.verdict == aggregator::Verdict::dropped && d.reason == DropReason::beyond_window)
+      ++beyond_window_;
+    flush_outbox();
+    return;
+  }
+  Node& node = ranks_[static_cast<std::size_t>(f.to)];
+  if (!node.dead && node.udp_port == f.port) node.session->on_packet(*packet, now_);
+}
+
+void SimulatedCluster::flush_outbox() {
+  for (const aggregator::Outgoing& o : outbox_->items()) {
+    std::array<std::byte, wire::kHeaderBytes + wire::kMaxExtensionBytes> head;
+    const std::size_t n = wire::serialize(o.header, o.extension_span(), head);
+    if (n == 0) std::abort();
+    std::vector<std::byte> bytes = joined(std::span(head).first(n), o.payload);
+    if (o.to == aggregator::Outgoing::To::peer) {
+      transmit(o.peer.port, 0, o.peer.udp_port, std::move(bytes));
+      continue;
+    }
+    for (const std::uint16_t port : engine_->group_ports(o.header.job))
+      transmit(port, 0, ranks_[port].udp_port, bytes);
+  }
+  outbox_->clear();
+}
+
+}  // namespace tributary::worker
