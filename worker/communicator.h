@@ -40,7 +40,7 @@ struct CommunicatorOptions {
   std::uint32_t job = 0;
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
-  std::string address;                            // see worker/transport.h
+  std::string address = {};                       // see worker/transport.h
   Duration join_timeout = Duration::seconds(60);  // for all ranks to appear
   Duration op_timeout = Duration::seconds(60);    // from the op's turn to its last result
   // If set, create() asks it every 50 ms while it waits; true ends it with a CommunicatorError.

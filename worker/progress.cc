@@ -90,8 +90,8 @@ void Progress::run() {
     take_submissions(now);
     if (stop_) session_.leave(now);
     transport_->receive(receiver);
-    start_if_joined();
     const bool blocked = !send_batch(now);
+    start_if_joined();
     publish_finished();
     if (session_.state() == SessionState::left) break;
     if (blocked || !batch_.full()) sleep(now, blocked);
@@ -115,6 +115,8 @@ void Progress::take_submissions(Instant now) {
   taken_.clear();
 }
 
+// START or failure, which may come from a packet or from a timer: readies the transport, then lets
+// create() return. No op is taken before, so nothing was sent that a result could answer.
 void Progress::start_if_joined() {
   if (started_ || session_.state() == SessionState::joining) return;
   started_ = true;
