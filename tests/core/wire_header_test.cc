@@ -3,11 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
+#include <vector>
+
+#include "core/wire/extension.h"
 
 namespace tributary::wire {
 namespace {
 
-TEST(Header, RoundTripKeepsEveryField) {
+using Bytes = std::vector<std::byte>;
+
+Header every_field() {
   Header h;
   h.type = PacketType::result;
   h.flags = kFlagLast | kFlagCe;
@@ -32,12 +38,129 @@ TEST(Header, RoundTripKeepsEveryField) {
   h.plane = 11;
   h.stream = 12;
   h.reason = Reason::op_mismatch;
-  std::array<std::byte, 128> buffer{};
-  const std::size_t n = serialize(h, {}, buffer);
-  ASSERT_EQ(n, kHeaderBytes);
-  const auto parsed = parse(std::span(buffer).first(n));
+  return h;
+}
+
+Bytes packet(const Header& h, std::span<const std::byte> extensions = {},
+             std::size_t payload_bytes = 0) {
+  Bytes bytes(serialized_bytes(extensions.size()) + payload_bytes);
+  EXPECT_EQ(serialize(h, extensions, bytes), bytes.size() - payload_bytes);
+  return bytes;
+}
+
+DropReason reason_of(std::span<const std::byte> bytes) {
+  const auto parsed = parse(bytes);
+  return std::holds_alternative<DropReason>(parsed) ? std::get<DropReason>(parsed)
+                                                    : DropReason::count_;
+}
+
+// A valid packet of two int32 with one byte changed.
+DropReason with_byte(std::size_t offset, std::uint8_t value) {
+  Header h;
+  h.dtype = DType::int32;
+  h.element_count = 2;
+  Bytes bytes = packet(h, {}, 8);
+  EXPECT_EQ(reason_of(bytes), DropReason::count_);
+  bytes[offset] = std::byte{value};
+  return reason_of(bytes);
+}
+
+TEST(Header, RoundTripKeepsEveryField) {
+  const Bytes bytes = packet(every_field());
+  ASSERT_EQ(bytes.size(), kHeaderBytes);
+  const auto parsed = parse(bytes);
   ASSERT_TRUE(std::holds_alternative<Packet>(parsed));
-  EXPECT_EQ(std::get<Packet>(parsed).header, h);
+  EXPECT_EQ(std::get<Packet>(parsed).header, every_field());
+}
+
+TEST(Header, EveryTruncationIsRefused) {
+  Header h;
+  h.dtype = DType::int32;
+  h.element_count = 2;
+  std::array<std::byte, 64> area;
+  ExtensionWriter w(area);
+  ASSERT_TRUE(w.add(TaskInformation{1, 2, 3}));
+  const Bytes whole = packet(h, w.bytes(), 8);
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    // A copy of exactly n bytes, so that AddressSanitizer sees a read beyond them.
+    const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+    const DropReason expected = n < kHeaderBytes       ? DropReason::header_truncated
+                                : n < whole.size() - 8 ? DropReason::bad_extension
+                                                       : DropReason::bad_payload_length;
+    ASSERT_EQ(reason_of(cut), expected) << n;
+  }
+}
+
+TEST(Header, EachFieldThatThisVersionDefinesIsChecked) {
+  EXPECT_EQ(with_byte(0, 0), DropReason::bad_version);
+  EXPECT_EQ(with_byte(0, 2), DropReason::bad_version);
+  EXPECT_EQ(with_byte(1, 0), DropReason::bad_type);
+  EXPECT_EQ(with_byte(1, kPacketTypeMax + 1), DropReason::bad_type);
+  EXPECT_EQ(with_byte(2, 0x01), DropReason::bad_flags);
+  EXPECT_EQ(with_byte(2, 0x80), DropReason::bad_flags);
+  EXPECT_EQ(with_byte(42, kDTypeMax + 1), DropReason::bad_dtype);
+  EXPECT_EQ(with_byte(43, 0), DropReason::bad_reduce_op);
+  EXPECT_EQ(with_byte(43, kReduceOpMax + 1), DropReason::bad_reduce_op);
+  EXPECT_EQ(with_byte(48, 3), DropReason::bad_encoding);
+  EXPECT_EQ(with_byte(49, 0x60), DropReason::bad_collective);
+  EXPECT_EQ(with_byte(53, 255), DropReason::bad_extension);
+}
+
+TEST(Header, UnknownFlagsBelowTheHighByteAreIgnored) {
+  EXPECT_EQ(with_byte(3, 0xFF), DropReason::count_);
+  EXPECT_EQ(with_byte(4, 0xFF), DropReason::count_);
+}
+
+TEST(Header, ChecksGoFromLengthToVersionToTheRest) {
+  Bytes bytes(kHeaderBytes, std::byte{0xFF});
+  EXPECT_EQ(reason_of(bytes), DropReason::bad_version);
+  bytes[0] = std::byte{kVersion};
+  EXPECT_EQ(reason_of(bytes), DropReason::bad_type);
+  bytes[1] = std::byte{1};
+  EXPECT_EQ(reason_of(bytes), DropReason::bad_flags);
+  bytes.pop_back();
+  EXPECT_EQ(reason_of(bytes), DropReason::header_truncated);
+}
+
+TEST(Header, PayloadIsElementCountTimesSize) {
+  Header h;
+  h.dtype = DType::float64;
+  h.element_count = 3;
+  EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::count_);
+  EXPECT_EQ(reason_of(packet(h, {}, 25)), DropReason::bad_payload_length);
+  EXPECT_EQ(reason_of(packet(h, {}, 16)), DropReason::bad_payload_length);
+  h.dtype = DType::none;
+  EXPECT_EQ(reason_of(packet(h, {}, 8)), DropReason::bad_payload_length);
+  EXPECT_EQ(reason_of(packet(h, {}, 0)), DropReason::count_);
+  h.dtype = DType::float64;
+  h.encoding = Encoding::compressed;  // has its own length rules
+  EXPECT_EQ(reason_of(packet(h, {}, 5)), DropReason::count_);
+}
+
+TEST(Serialize, PadsExtensionsSoThatThePayloadStaysAligned) {
+  std::array<std::byte, 12> area{};
+  area[1] = std::byte{3};  // one padding extension of three words
+  std::array<std::byte, 128> out;
+  const std::size_t n = serialize({}, area, out);
+  EXPECT_EQ(n, kHeaderBytes + 16);
+  EXPECT_EQ(n, serialized_bytes(area.size()));
+  const auto parsed = parse(std::span(out).first(n));
+  ASSERT_TRUE(std::holds_alternative<Packet>(parsed));
+  EXPECT_EQ(std::get<Packet>(parsed).extensions.size(), 16u);
+  EXPECT_TRUE(std::get<Packet>(parsed).payload.empty());
+}
+
+TEST(Serialize, RefusesWhatDoesNotFit) {
+  std::array<std::byte, kHeaderBytes> exact;
+  EXPECT_EQ(serialize({}, {}, exact), kHeaderBytes);
+  EXPECT_EQ(serialize({}, {}, std::span(exact).first(kHeaderBytes - 1)), 0u);
+  std::array<std::byte, 2048> out;
+  const Bytes most(1016, std::byte{1});  // the last multiple of 8 that 255 words can say
+  EXPECT_EQ(serialize({}, most, out), kHeaderBytes + 1016);
+  const Bytes more(1020, std::byte{1});
+  EXPECT_EQ(serialize({}, more, out), 0u);
+  const Bytes uneven(6, std::byte{1});
+  EXPECT_EQ(serialize({}, uneven, out), 0u);
 }
 
 }  // namespace

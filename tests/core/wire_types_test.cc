@@ -1,0 +1,48 @@
+#include "core/wire/types.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace tributary::wire {
+namespace {
+
+// Names appear in errors and metrics, and the protocol's tables are compared by them.
+template <typename Enum>
+std::set<std::string> names(int first, int last) {
+  std::set<std::string> seen;
+  for (int i = first; i <= last; ++i) seen.insert(name_of(static_cast<Enum>(i)));
+  return seen;
+}
+
+TEST(Types, EveryNumberUpToTheMaximumHasItsOwnName) {
+  EXPECT_EQ(names<PacketType>(1, kPacketTypeMax).size(), std::size_t{kPacketTypeMax});
+  EXPECT_EQ(names<DType>(0, kDTypeMax).size(), std::size_t{kDTypeMax} + 1);
+  EXPECT_EQ(names<ReduceOp>(1, kReduceOpMax).size(), std::size_t{kReduceOpMax});
+  EXPECT_EQ(names<PacketType>(1, kPacketTypeMax).count("?"), 0u);
+  EXPECT_EQ(names<DType>(0, kDTypeMax).count("?"), 0u);
+  EXPECT_EQ(names<ReduceOp>(1, kReduceOpMax).count("?"), 0u);
+}
+
+TEST(Types, NumbersBeyondAreNamedUnknownNotRead) {
+  EXPECT_STREQ(name_of(static_cast<PacketType>(kPacketTypeMax + 1)), "?");
+  EXPECT_STREQ(name_of(static_cast<PacketType>(0)), "?");
+  EXPECT_STREQ(name_of(static_cast<DType>(255)), "?");
+  EXPECT_STREQ(name_of(static_cast<ReduceOp>(0)), "?");
+  EXPECT_STREQ(name_of(static_cast<Collective>(15)), "?");
+  EXPECT_STREQ(name_of(static_cast<Reason>(255)), "?");
+}
+
+TEST(Types, ElementSizes) {
+  EXPECT_EQ(size_of(DType::none), 0u);
+  EXPECT_EQ(size_of(DType::boolean), 1u);
+  EXPECT_EQ(size_of(DType::bfloat16), 2u);
+  EXPECT_EQ(size_of(DType::float32), 4u);
+  EXPECT_EQ(size_of(DType::float64), 8u);
+  EXPECT_EQ(size_of(static_cast<DType>(kDTypeMax + 1)), 0u);
+  for (int i = 1; i <= kDTypeMax; ++i) EXPECT_GT(size_of(static_cast<DType>(i)), 0u) << i;
+}
+
+}  // namespace
+}  // namespace tributary::wire
