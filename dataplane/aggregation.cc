@@ -33,9 +33,11 @@ void Aggregation::on_frame(std::uint16_t ingress, const Classified& frame, Insta
   send_outbox(now);
 }
 
-void Aggregation::expire(Instant now) {
+std::size_t Aggregation::expire(Instant now) {
   engine_.expire(now, outbox_);
-  send_outbox(now);
+  const std::size_t messages = outbox_.items().size();
+  if (messages != 0) send_outbox(now);
+  return messages;
 }
 
 void Aggregation::shut_down(Instant now) {

@@ -22,7 +22,8 @@ class Aggregation {
 
   // A frame classified as aggregation traffic; its buffer stays the caller's.
   void on_frame(std::uint16_t ingress, const Classified& frame, Instant now);
-  void expire(Instant now);
+  // Returns the messages that deadlines and leases caused.
+  std::size_t expire(Instant now);
   // ABORT to every job; the caller flushes.
   void shut_down(Instant now);
 

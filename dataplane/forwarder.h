@@ -21,7 +21,7 @@ class Forwarder {
   void learn(std::uint16_t ingress, const wire::EthernetView& frame, Instant now);
   // Takes ownership of the frame.
   void forward(std::uint16_t ingress, rte_mbuf* frame, const wire::EthernetView& view, Instant now);
-  void expire(Instant now) { fdb_.expire(now, kExpirePerTurn); }
+  std::size_t expire(Instant now) { return fdb_.expire(now, kExpirePerTurn); }
 
   [[nodiscard]] const Fdb& fdb() const { return fdb_; }
 

@@ -48,9 +48,10 @@ constexpr const char* text_of(Stage s) {
 }
 
 struct StageCounters {
-  Counter calls;    // times the stage had something to do
-  Counter packets;  // handled in those
-  Counter cycles;   // spent, empty calls included
+  Counter calls;        // times the stage had something to do
+  Counter packets;      // handled in those
+  Counter cycles;       // spent in those
+  Counter idle_cycles;  // spent finding nothing to do
 };
 using StageTable = std::array<StageCounters, kStageCount>;
 
@@ -61,11 +62,12 @@ class StageMeter {
 
   void mark(Stage stage, std::size_t packets, std::uint64_t tsc) {
     StageCounters& counters = table_[static_cast<std::size_t>(stage)];
-    counters.cycles.add(tsc - last_);
+    const std::uint64_t spent = tsc - last_;
     last_ = tsc;
-    if (packets == 0) return;
+    if (packets == 0) return counters.idle_cycles.add(spent);
     counters.calls.add();
     counters.packets.add(packets);
+    counters.cycles.add(spent);
   }
 
  private:

@@ -65,9 +65,7 @@ std::size_t Worker::turn(Instant now) {
   }
 
   mark(Stage::transmit, transmitter_.flush());
-  aggregation_.expire(now);
-  forwarder_.expire(now);
-  mark(Stage::expire, 0);
+  mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now));
   counters_.turns.add();
   if (total == 0) counters_.idle_turns.add();
   return total;

@@ -10,9 +10,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "config/load.h"
+#include "control/metrics.h"
+#include "control/request.h"
+#include "control/show.h"
+#include "control/socket_server.h"
 #include "dataplane/eal.h"
 #include "dataplane/switch.h"
 
@@ -72,12 +77,22 @@ int serve(const config::SwitchConfig& config, const Options& options) {
   environment.log_level = options.dpdk_log_level;
   const dataplane::Eal eal(dataplane::eal_arguments(config, environment));
   dataplane::Switch sw(config, report);
+  control::Show show(sw);
+  std::optional<control::MetricsServer> metrics;
+  if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
+  std::optional<control::SocketServer> socket;
+  if (!config.control_socket.empty())
+    socket.emplace(config.control_socket, [&show](std::string_view line) {
+      return control::answer_request(line,
+                                     [&](const std::string& what) { return show.table(what); });
+    });
   announce(sw, options.ready_fd);
 
   int signal = 0;
   sigwait(&stops, &signal);
   report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");
   pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+  socket.reset();  // nobody may ask a loop that no longer answers
   sw.stop();
   return 0;
 }

@@ -1,0 +1,45 @@
+// The Prometheus endpoint: counters and gauges, read where they stand when a scrape comes.
+//
+// Everything exported is listed in docs/operations.md; a test compares the two.
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <memory>
+#include <string>
+
+#include "dataplane/switch.h"
+
+namespace prometheus {
+class Exposer;
+}
+
+namespace tributary::control {
+
+class Metrics : public prometheus::Collectable {
+ public:
+  explicit Metrics(dataplane::Switch& sw) : switch_(sw) {}
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  dataplane::Switch& switch_;
+};
+
+// Serves http://LISTEN/metrics until destroyed.
+class MetricsServer {
+ public:
+  // Throws std::runtime_error when the address cannot be bound.
+  MetricsServer(const std::string& listen, dataplane::Switch& sw);
+  ~MetricsServer();
+  MetricsServer(const MetricsServer&) = delete;
+  MetricsServer& operator=(const MetricsServer&) = delete;
+
+  [[nodiscard]] int port() const;  // the one bound, where LISTEN said 0
+
+ private:
+  std::string listen_;
+  std::shared_ptr<Metrics> metrics_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
+};
+
+}  // namespace tributary::control

@@ -1,0 +1,211 @@
+#include "control/show.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "config/codec.h"
+#include "config/load.h"
+
+namespace tributary::control {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr Duration kLoopAnswer = Duration::seconds(2);
+constexpr std::size_t kMostSlots = 1024;
+constexpr std::size_t kMostFdbRows = 16384;
+
+double milliseconds(Duration d) {
+  return static_cast<double>(d.to_ns()) * 1e-6;
+}
+
+// Runs `read(worker, now)` on the packet loop's lcore.
+template <typename F>
+auto on_loop(dataplane::Switch& sw, F read) {
+  dataplane::Worker* worker = &sw.worker();
+  return worker->mailbox().ask(
+      [worker, read = std::move(read)](Instant now) { return read(*worker, now); }, kLoopAnswer);
+}
+
+std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
+  return on_loop(sw, [](dataplane::Worker& w, Instant now) { return w.engine().job_status(now); });
+}
+
+std::string vlan_text(const std::optional<std::uint16_t>& tci) {
+  return tci ? std::to_string(*tci & 0x0FFF) : "-";
+}
+
+}  // namespace
+
+std::string Show::tables() {
+  return "ports, jobs, members, slots, drops, stages, fdb, config";
+}
+
+ordered_json Show::table(const std::string& what) {
+  using Member = ordered_json (Show::*)();
+  static constexpr std::array<std::pair<const char*, Member>, 8> kTables = {{
+      {"ports", &Show::ports},
+      {"jobs", &Show::jobs},
+      {"members", &Show::members},
+      {"slots", &Show::slots},
+      {"drops", &Show::drops},
+      {"stages", &Show::stages},
+      {"fdb", &Show::fdb},
+      {"config", &Show::config},
+  }};
+  for (const auto& [name, member] : kTables)
+    if (what == name) return (this->*member)();
+  throw std::invalid_argument("nothing to show is called '" + what + "'; allowed: " + tables());
+}
+
+ordered_json Show::ports() {
+  ordered_json rows = ordered_json::array();
+  const auto& ports = switch_.ports();
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const auto& counters = switch_.worker().port_counters(i);
+    rows.push_back({{"port", ports[i]->name()},
+                    {"link", ports[i]->link_up() ? "up" : "down"},
+                    {"mtu", ports[i]->config().mtu},
+                    {"rx_packets", counters.rx_packets.get()},
+                    {"rx_bytes", counters.rx_bytes.get()},
+                    {"tx_packets", counters.tx_packets.get()},
+                    {"tx_bytes", counters.tx_bytes.get()},
+                    {"drops", counters.drops.total()},
+                    {"device", ports[i]->config().devargs}});
+  }
+  return rows;
+}
+
+ordered_json Show::jobs() {
+  ordered_json rows = ordered_json::array();
+  const auto status = job_status(switch_);
+  const auto& engine = switch_.worker().engine();
+  for (std::size_t i = 0; i < status.size(); ++i) {
+    const auto& job = engine.job_config(i);
+    const auto& c = engine.counters(i);
+    rows.push_back(
+        {{"job", job.id},
+         {"name", job.name},
+         {"state", aggregator::name_of(status[i].state)},
+         {"epoch", status[i].epoch},
+         {"workers", job.workers},
+         {"present", c.members.get()},
+         {"slots_open", c.slots_open.get()},
+         {"contributions", c.contributions.get()},
+         {"completions", c.completions.get()},
+         {"duplicates", c.duplicates.get()},
+         {"probes", c.probes.get()},
+         {"resends", c.resends.get()},
+         {"results_resent", c.results_resent.get()},
+         {"aborts", c.aborts_deadline.get() + c.aborts_lease.get() + c.aborts_left.get() +
+                        c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get()},
+         {"last_abort", wire::name_of(status[i].last_abort)}});
+  }
+  return rows;
+}
+
+ordered_json Show::members() {
+  ordered_json rows = ordered_json::array();
+  for (const auto& job : job_status(switch_))
+    for (const auto& member : job.members) {
+      const auto& peer = member.peer;
+      const bool known = peer.ipv4 != 0 && peer.port < switch_.ports().size();
+      rows.push_back(
+          {{"job", job.id},
+           {"rank", member.rank},
+           {"present", member.present},
+           {"port", known ? switch_.ports()[peer.port]->name() : "-"},
+           {"address",
+            known ? config::format_ipv4(peer.ipv4) + ":" + std::to_string(peer.udp_port) : "-"},
+           {"mac", known ? config::format_mac(peer.mac) : "-"},
+           {"vlan", vlan_text(peer.vlan_tci)},
+           {"silent_ms", known ? milliseconds(member.silent_for) : 0.0},
+           {"held_before", member.held_before}});
+    }
+  return rows;
+}
+
+ordered_json Show::slots() {
+  ordered_json rows = ordered_json::array();
+  const auto slots = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
+    return w.engine().slot_status(now, kMostSlots);
+  });
+  for (const auto& slot : slots) {
+    std::string missing;
+    for (const auto rank : slot.missing) {
+      if (!missing.empty()) missing += ' ';
+      missing += std::to_string(rank);
+    }
+    rows.push_back({{"job", slot.job},
+                    {"shard", slot.shard},
+                    {"slot", slot.slot},
+                    {"op", slot.op},
+                    {"chunk", slot.chunk},
+                    {"seq", slot.seq},
+                    {"arrived", slot.arrived},
+                    {"fan_in", slot.fan_in},
+                    {"open_ms", milliseconds(slot.open_for)},
+                    {"missing", missing}});
+  }
+  return rows;
+}
+
+ordered_json Show::drops() {
+  ordered_json rows = ordered_json::array();
+  const auto& ports = switch_.ports();
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const auto& drops = switch_.worker().port_counters(i).drops;
+    for (std::size_t r = 0; r < kDropReasonCount; ++r) {
+      const auto reason = static_cast<DropReason>(r);
+      if (const std::uint64_t packets = drops.get(reason); packets != 0)
+        rows.push_back({{"port", ports[i]->name()},
+                        {"reason", drop_label(reason)},
+                        {"packets", packets},
+                        {"meaning", drop_text(reason)}});
+    }
+  }
+  return rows;
+}
+
+ordered_json Show::stages() {
+  ordered_json rows = ordered_json::array();
+  const auto& stages = switch_.worker().stages();
+  std::uint64_t all = 0;
+  for (const auto& stage : stages) all += stage.cycles.get();
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const auto stage = static_cast<dataplane::Stage>(s);
+    const std::uint64_t cycles = stages[s].cycles.get();
+    const std::uint64_t packets = stages[s].packets.get();
+    rows.push_back({{"stage", dataplane::name_of(stage)},
+                    {"calls", stages[s].calls.get()},
+                    {"packets", packets},
+                    {"cycles", cycles},
+                    {"idle_cycles", stages[s].idle_cycles.get()},
+                    {"cycles_per_packet", packets == 0 ? 0 : cycles / packets},
+                    {"share_percent", all == 0 ? 0 : 100 * cycles / all},
+                    {"what", dataplane::text_of(stage)}});
+  }
+  return rows;
+}
+
+ordered_json Show::fdb() {
+  ordered_json rows = ordered_json::array();
+  auto entries =
+      on_loop(switch_, [](dataplane::Worker& w, Instant now) { return w.fdb().rows(now); });
+  if (entries.size() > kMostFdbRows) entries.resize(kMostFdbRows);
+  for (const auto& entry : entries)
+    rows.push_back({{"mac", config::format_mac(entry.mac)},
+                    {"vlan", entry.vlan},
+                    {"port", switch_.ports()[entry.port]->name()},
+                    {"kind", entry.is_static ? "static" : "learned"},
+                    {"age_ms", milliseconds(entry.age)}});
+  return rows;
+}
+
+ordered_json Show::config() {
+  return config::dump(switch_.config());
+}
+
+}  // namespace tributary::control

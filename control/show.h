@@ -1,0 +1,37 @@
+// What `show` answers: tables of the running switch as lists of flat JSON objects.
+//
+// Counters are read where they stand. The state of engine and FDB is read on the packet loop's
+// lcore, through its mailbox, so an answer is consistent and costs the loop one short request.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "dataplane/switch.h"
+
+namespace tributary::control {
+
+class Show {
+ public:
+  explicit Show(dataplane::Switch& sw) : switch_(sw) {}
+
+  // `what` is one of tables(). Throws std::invalid_argument for anything else, and
+  // std::runtime_error when the packet loop does not answer.
+  [[nodiscard]] nlohmann::ordered_json table(const std::string& what);
+  // "ports, jobs, ..."
+  static std::string tables();
+
+ private:
+  nlohmann::ordered_json ports();
+  nlohmann::ordered_json jobs();
+  nlohmann::ordered_json members();
+  nlohmann::ordered_json slots();
+  nlohmann::ordered_json drops();
+  nlohmann::ordered_json stages();
+  nlohmann::ordered_json fdb();
+  nlohmann::ordered_json config();
+
+  dataplane::Switch& switch_;
+};
+
+}  // namespace tributary::control
