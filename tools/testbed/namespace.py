@@ -70,15 +70,17 @@ class Namespace:
         return done.stdout
 
 
-def add_veth(here, name, there, peer, mtu):
+def add_veth(here, name, there, peer, mtu, offloads=False):
     """A veth pair, both ends up: `name` in namespace `here`, `peer` in `there`.
 
-    Offloads are off: a frame that a DPDK port reads must be whole, with its checksum in it.
+    Offloads are off unless both ends are the kernel's: a frame that a DPDK port reads must be
+    whole, with its checksum in it.
     """
     here.run(
         ["ip", "link", "add", name, "mtu", str(mtu), "type", "veth"]
         + ["peer", "name", peer, "mtu", str(mtu), "netns", there.path]
     )
     for namespace, link in ((here, name), (there, peer)):
-        namespace.run(["ethtool", "-K", link, "tx", "off", "gso", "off", "gro", "off"])
+        if not offloads:
+            namespace.run(["ethtool", "-K", link, "tx", "off", "gso", "off", "gro", "off"])
         namespace.run(["ip", "link", "set", link, "up"])
