@@ -1,0 +1,89 @@
+"""tools/bench with made-up suite binaries: what it accepts, refuses, writes and exits with."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+ROW = {"suite": "reduce", "case": "int32 sum, 1 KiB", "metric": "input rate", "value": 15.0,
+       "unit": "GB/s", "reference": "memcpy", "reference_value": 12.0, "ratio": 1.25, "runs": 11,
+       "min": 14.0, "max": 16.0, "verified": True}
+
+
+class Bench(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.build = pathlib.Path(self.scratch.name)
+        (self.build / "bin").mkdir()
+
+    def suite(self, rows, status=0, name="reduce_bench"):
+        """A binary that prints these rows (dictionaries or raw text)."""
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        path = self.build / "bin" / name
+        path.write_text("#!/bin/sh\necho \"$@\" >&2\ncat <<'END'\n" + "\n".join(lines)
+                        + f"\nEND\nexit {status}\n")
+        path.chmod(0o755)
+
+    def bench(self, *arguments):
+        return subprocess.run([TOP / "tools/bench", "--build-dir", self.build, *arguments],
+                              capture_output=True, text=True, check=False, timeout=60)
+
+    def test_writes_rows_and_table(self):
+        self.suite([ROW, dict(ROW, case="other", reference="", reference_value=0, ratio=0)])
+        md, js = self.build / "t.md", self.build / "t.json"
+        done = self.bench("reduce", "--quick", "--json", js, "--md", md)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(js.read_text())[0], ROW)
+        self.assertEqual(len(json.loads(js.read_text())), 2)
+        self.assertEqual(md.read_text(), done.stdout)
+        header, rule, first, second = done.stdout.splitlines()
+        self.assertEqual(header.count("|"), rule.count("|"))
+        self.assertIn("| 15.00 GB/s | 14.00..16.00 | memcpy 12.00 | 1.25 ", first)
+        self.assertIn("| - ", second)
+        self.assertIn("--json --quick", done.stderr)
+
+    def test_unverified_row_fails(self):
+        self.suite([dict(ROW, verified=False)])
+        done = self.bench("reduce")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("NOT VERIFIED: reduce: int32 sum, 1 KiB", done.stderr)
+        self.assertIn("| NO ", done.stdout)
+
+    def test_failing_suite_fails_but_its_rows_stay(self):
+        self.suite([ROW], status=3)
+        done = self.bench("reduce")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("exit status 3", done.stderr)
+        self.assertIn("int32 sum", done.stdout)
+
+    def test_refuses_rows_of_another_form(self):
+        for wrong in ("no json", {k: v for k, v in ROW.items() if k != "runs"},
+                      dict(ROW, suite="checksum")):
+            self.suite([wrong])
+            self.assertEqual(self.bench("reduce").returncode, 1, wrong)
+
+    def test_no_rows_fail(self):
+        self.suite([])
+        self.assertEqual(self.bench("reduce").returncode, 1)
+
+    def test_missing_binary_says_what_to_build(self):
+        done = self.bench("reduce")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cmake --build --preset release", done.stderr)
+
+    def test_unknown_suite_names_the_known(self):
+        done = self.bench("nonsense")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("reduce, checksum, allreduce", done.stderr)
+
+    def test_lists_suites(self):
+        done = self.bench("--list")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()],
+                         ["reduce", "checksum", "allreduce"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
