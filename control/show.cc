@@ -93,6 +93,7 @@ ordered_json Show::jobs() {
          {"workers", job.workers},
          {"present", c.members.get()},
          {"slots_open", c.slots_open.get()},
+         {"slots_high_water", c.slots_high_water.get()},
          {"contributions", c.contributions.get()},
          {"completions", c.completions.get()},
          {"duplicates", c.duplicates.get()},

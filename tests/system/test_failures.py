@@ -1,0 +1,138 @@
+"""Crashes and mistakes: everyone concerned learns of it, nothing leaks, the next run works."""
+
+import signal
+
+import pytest
+from testbed.switch import Job
+
+SHORT = (("lease", "1s"), ("deadline", "3s"))
+LARGE = {"do": "allreduce", "count": 2_000_000, "dtype": "float32"}
+SMALL = {"do": "allreduce", "count": 5_000, "dtype": "int32", "repeat": 3}
+
+
+def slots_in_use(bed):
+    return len(bed.switch.show("slots")) + sum(j["slots_open"] for j in bed.switch.show("jobs"))
+
+
+@pytest.mark.parametrize("ports", ["veth", "memif"])
+def test_killed_worker_is_named_slots_are_freed_next_run_works(make_bed, launch, loop, ports):
+    bed = make_bed(ports, 4, jobs=[Job(1, 4, options=SHORT)])
+    launcher = launch(bed)
+    never = {"do": "wait_file", "path": str(bed.run / "never")}
+    workers = launcher.start(lambda rank: [SMALL, never] if rank == 2 else [SMALL, LARGE])
+    others = [worker for worker in workers if worker.rank != 2]
+    for worker in others:
+        worker.wait_event("submitted", 2)  # the large op has begun, without rank 2
+    workers[2].process.signal(signal.SIGKILL)
+    for worker in others:
+        error = worker.fail()
+        assert error["missing_ranks"] == [2], error
+        assert "2" in error["text"]
+    loop.wait(lambda: slots_in_use(bed) == 0, 30, "the aborted op's slots are free")
+    for worker in launcher.start([SMALL, LARGE]):
+        worker.finish()
+
+
+def test_killed_amid_a_stream_of_ops(make_bed, launch):
+    """The same without any pause: the kill hits ops in flight."""
+    bed = make_bed("veth", 3, jobs=[Job(1, 3, options=SHORT)])
+    launcher = launch(bed)
+    endless = {"do": "allreduce", "count": 300_000, "dtype": "int32", "repeat": 100_000}
+    workers = launcher.start([endless])
+    for worker in workers:
+        worker.wait_event("progress", 3)
+    workers[0].process.signal(signal.SIGKILL)
+    for worker in workers[1:]:
+        assert worker.fail()["missing_ranks"] == [0]
+    for worker in launcher.start([SMALL]):
+        worker.finish()
+
+
+def test_same_job_again_gets_its_own_sums(make_bed, launch):
+    """Rule 1: epochs. The second run's data differ, so cached sums of the first would show."""
+    bed = make_bed("veth", 2)
+    launcher = launch(bed)
+    for seed in (1, 2, 3):
+        steps = [{"do": "allreduce", "count": 100_000, "dtype": "int32", "seed": seed}]
+        for worker in launcher.start(steps):
+            worker.finish()
+
+
+def test_restarted_rank_ends_the_epoch_for_the_others(make_bed, launch):
+    """Rule 1: a rank that joins anew was restarted; the survivors are told its id."""
+    bed = make_bed("veth", 2)
+    launcher = launch(bed)
+    never = {"do": "wait_file", "path": str(bed.run / "never")}
+    workers = launcher.start(lambda rank: [SMALL, never] if rank == 1 else [SMALL, LARGE])
+    workers[0].wait_event("submitted", 2)
+    workers[1].process.signal(signal.SIGKILL)
+    second = launcher.start_rank(1, 2, [SMALL])
+    assert workers[0].fail()["missing_ranks"] == [1]
+    launcher.start_rank(0, 2, [SMALL]).finish()
+    second.finish()
+
+
+@pytest.mark.parametrize(
+    "odd, words",
+    [
+        ({"count": 4_000, "dtype": "int32"}, ("5000", "4000")),
+        ({"count": 5_000, "dtype": "float32"}, ("int32", "float32")),
+    ],
+    ids=["counts", "dtypes"],
+)
+def test_disagreement_is_reported_to_every_worker(make_bed, launch, odd, words):
+    bed = make_bed("veth", 3)
+    plain = {"do": "allreduce", "count": 5_000, "dtype": "int32"}
+    workers = launch(bed).start(lambda rank: [{**plain, **odd} if rank == 1 else plain])
+    for worker in workers:
+        error = worker.fail()
+        assert "mismatch" in error["reason"], error
+        assert "rank 1" in error["text"], error
+        for word in words:
+            assert word in error["text"], error
+
+
+@pytest.mark.parametrize("ports", ["veth", "memif"])
+def test_switch_killed_and_restarted_nobody_hangs(make_bed, launch, ports):
+    bed = make_bed(ports, 3, jobs=[Job(1, 3, options=SHORT)])
+    launcher = launch(bed)
+    endless = {"do": "allreduce", "count": 300_000, "dtype": "int32", "repeat": 100_000}
+    workers = launcher.start([endless], op_timeout=10.0)
+    for worker in workers:
+        worker.wait_event("progress", 3)
+    bed.switch.process.signal(signal.SIGKILL)
+    bed.switch.process.wait_exit(30)
+    bed.switch.start()
+    for worker in workers:
+        assert worker.fail()["text"]
+    for worker in launcher.start([SMALL]):
+        worker.finish()
+
+
+def test_switch_stopped_says_so(make_bed, launch):
+    """SIGTERM is graceful: workers learn at once that the switch is going."""
+    bed = make_bed("veth", 2)
+    never = {"do": "wait_file", "path": str(bed.run / "never")}
+    workers = launch(bed).start(lambda rank: [SMALL, never] if rank == 1 else [SMALL, LARGE])
+    workers[0].wait_event("submitted", 2)
+    bed.switch.process.signal(signal.SIGTERM)
+    assert bed.switch.process.wait_exit(30) == 0
+    assert "shutdown" in workers[0].fail()["reason"]
+
+
+def test_absent_rank_is_named_when_joining(make_bed, launch):
+    bed = make_bed("veth", 3)
+    launcher = launch(bed)
+    workers = [launcher.start_rank(rank, 3, [SMALL], join_timeout=3.0) for rank in (0, 2)]
+    for worker in workers:
+        error = worker.fail()
+        assert error["missing_ranks"] == [1], error
+
+
+def test_wrong_size_and_unknown_job_are_refused(make_bed, launch):
+    bed = make_bed("veth", 2)
+    launcher = launch(bed)
+    wrong_size = launcher.start_rank(0, 5, [SMALL])
+    assert "job-size-mismatch" in wrong_size.fail()["reason"]
+    unknown_job = launcher.start_rank(0, 2, [SMALL], job=99)
+    assert "unknown-job" in unknown_job.fail()["reason"]

@@ -1,0 +1,130 @@
+"""What the switch is besides aggregation: a layer-2 switch that can be looked into."""
+
+import os
+import signal
+
+import pytest
+from testbed.bed import build_directory
+from testbed.fabric import worker_address
+from testbed.process import Process
+from testbed.switch import Job
+
+SMALL = {"do": "allreduce", "count": 50_000, "dtype": "int32", "repeat": 3}
+
+
+def test_forwards_other_traffic(make_bed):
+    """Full-size pings between two workers: learning, unicast, jumbo frames."""
+    bed = make_bed("veth", 3)
+    for size in ("56", "8972"):
+        ping = bed.start(
+            f"ping{size}",
+            ["ping", "-c", "5", "-i", "0.2", "-W", "5", "-M", "do", "-s", size, worker_address(2)],
+            rank=0,
+        )
+        ping.check_exit(50)
+        assert " 0% packet loss" in ping.text()
+
+
+def test_pinging_the_switch_address_resolves_it(make_bed):
+    """ARP: workers need no static entry for the switch."""
+    bed = make_bed("veth", 2)
+    bed.start("ping", ["ping", "-c", "1", "-W", "1", "10.77.0.254"], rank=0).wait_exit(30)
+    assert "lladdr" in bed.fabric.namespace(0).run(["ip", "neigh", "show", "10.77.0.254"])
+
+
+def test_metrics_endpoint(make_bed, launch):
+    bed = make_bed("veth", 2, metrics="127.0.0.1:9400")
+    for worker in launch(bed).start([SMALL]):
+        worker.finish()
+    curl = Process(
+        bed.loop,
+        "curl",
+        ["curl", "-sf", "http://127.0.0.1:9400/metrics"],
+        bed.run / "curl.log",
+        namespace=bed.fabric.switch_namespace,
+    )
+    with curl:
+        text = curl.check_exit(30).text()
+    for name in ("tributary_build_info", "tributary_port_", "tributary_drop", "tributary_job_"):
+        assert f"\n{name}" in text, name
+    assert 'job="1"' in text
+
+
+def test_show_as_table_and_json(make_bed, launch):
+    bed = make_bed("memif", 2)
+    for worker in launch(bed).start([SMALL]):
+        worker.finish()
+    (job,) = bed.switch.show("jobs")
+    assert job["job"] == 1 and job["completions"] > 0 and job["slots_open"] == 0
+    ports = bed.switch.show("ports")
+    assert [port["port"] for port in ports] == ["w0", "w1"]
+    assert all(port["rx_packets"] > 0 and port["tx_packets"] > 0 for port in ports)
+    assert bed.switch.show("slots") == []
+    assert isinstance(bed.switch.show("drops"), list)
+    for what in ("ports", "jobs", "slots", "drops", "config"):
+        table = bed.switch.client("show", what, "--socket", bed.switch.socket)
+        assert table.strip(), what
+
+
+def test_show_counts_drops_by_reason(make_bed, launch):
+    """A job that is not configured: the sender is told, and the operator sees why."""
+    bed = make_bed("veth", 1)
+    launch(bed).start_rank(0, 2, [SMALL], job=77).fail()
+    reasons = {(row["port"], row["reason"]) for row in bed.switch.show("drops")}
+    assert ("w0", "unknown-job") in reasons
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("ports", ["veth", "memif"])
+def test_idle_burns_no_core(make_bed, launch, ports):
+    """A load of the machine can only lower the figure: the bound does not depend on it."""
+    bed = make_bed(ports, 2, jobs=[Job(1, 2)])
+    gate = bed.run / "gate"
+    workers = launch(bed).start([SMALL, {"do": "wait_file", "path": str(gate)}, SMALL])
+    for worker in workers:
+        worker.wait_event("step")
+    window_s = 3.0
+    pids = {"switch": bed.switch.process.pid, "worker": workers[0].process.pid}
+    before = {name: cpu_seconds(pid) for name, pid in pids.items()}
+    with pytest.raises(TimeoutError):
+        bed.loop.wait(lambda: False, window_s, "the window of measurement")
+    used = {name: cpu_seconds(pid) - before[name] for name, pid in pids.items()}
+    gate.touch()
+    for worker in workers:
+        worker.finish()
+    for name, seconds in used.items():
+        assert seconds < 0.5 * window_s, f"the idle {name} used {seconds / window_s:.0%} of a core"
+
+
+def test_memif_needs_no_privilege(make_bed, launch):
+    bed = make_bed("memif", 2, user="nobody")
+    for worker in launch(bed).start([SMALL]):
+        worker.finish()
+    status = open(f"/proc/{bed.switch.process.pid}/status").read()
+    assert "CapEff:\t0000000000000000" in status
+
+
+def test_check_accepts_what_runs_and_refuses_nonsense(loop, tmp_path):
+    switchd = build_directory() / "bin/tributary-switchd"
+    good = tmp_path / "good.yaml"
+    good.write_text("switch: {address: 10.77.0.254}\nports: [{name: a, devargs: net_null0}]\n")
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("switch: {address: 10.77.0.254, windw: 3}\nports: []\n")
+    with Process(loop, "check", [switchd, "--config", good, "--check"], tmp_path / "log") as process:
+        process.check_exit(30)
+    with Process(loop, "check", [switchd, "--config", bad, "--check"], tmp_path / "log") as process:
+        assert process.wait_exit(30) != 0
+        assert "bad.yaml:1:" in "\n".join([*process.stderr, *process.stdout])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ends_gracefully(make_bed, number):
+    bed = make_bed("memif", 2)
+    bed.switch.process.signal(number)
+    assert bed.switch.process.wait_exit(30) == 0
+    assert not bed.switch.socket.exists()

@@ -1,0 +1,97 @@
+"""One rank of a system test: joins, does the steps it is told, reports each as a JSON line.
+
+    worker.py '{"job": 1, "rank": 0, "size": 4, "address": "udp://...", "steps": [...]}'
+
+Steps:
+    {"do": "allreduce", "count": n, "dtype": "int32"|"float32", "repeat": k, "seed": s}
+    {"do": "barrier"}
+    {"do": "wait_file", "path": p}   goes on when the file exists
+Events: joined, submitted (the first op of a step is on its way), progress (each op done),
+step (with "exact": whether every element was right), error (reason, missing_ranks, text), done.
+
+Every rank can compute every rank's data, so each checks all elements of each sum. Floats are small
+integers: their sums are exact in any order.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import tributary
+
+
+def emit(event, **fields):
+    print(json.dumps({"event": event, **fields}), flush=True)
+
+
+def data(dtype, count, seed, op, rank):
+    generator = np.random.default_rng((seed, op, rank))
+    if dtype == "int32":
+        # The whole range: sums wrap, and must wrap the same way everywhere.
+        return generator.integers(-(2**31), 2**31, count, dtype=np.int32)
+    return generator.integers(-1000, 1000, count).astype(np.float32)
+
+
+def expected(dtype, count, seed, op, size):
+    total = data(dtype, count, seed, op, 0)
+    for rank in range(1, size):
+        total += data(dtype, count, seed, op, rank)
+    return total
+
+
+def allreduce(communicator, order, step):
+    dtype, count, seed = step["dtype"], step["count"], step.get("seed", 1)
+    exact = True
+    for op in range(step.get("repeat", 1)):
+        values = data(dtype, count, seed, op, order["rank"])
+        request = communicator.allreduce(values, op="sum")
+        if op == 0:
+            emit("submitted")
+        request.wait()
+        exact = exact and np.array_equal(values, expected(dtype, count, seed, op, order["size"]))
+        emit("progress", op=op)
+    emit("step", exact=bool(exact), ops=step.get("repeat", 1))
+
+
+def run(order):
+    options = {name: order[name] for name in ("job", "rank", "size", "address")}
+    for name in ("join_timeout", "op_timeout"):
+        options[name] = order.get(name, 50.0)
+    communicator = tributary.init(**options)
+    emit("joined")
+    try:
+        for step in order["steps"]:
+            if step["do"] == "allreduce":
+                allreduce(communicator, order, step)
+            elif step["do"] == "barrier":
+                communicator.barrier()
+                emit("step", exact=True, ops=1)
+            elif step["do"] == "wait_file":
+                while not Path(step["path"]).exists():
+                    time.sleep(0.01)
+            else:
+                raise ValueError(f"unknown step {step}")
+        emit("done", stats=dict(communicator.stats()))
+    finally:
+        communicator.close()
+
+
+def main():
+    try:
+        run(json.loads(sys.argv[1]))
+    except tributary.Error as error:
+        emit(
+            "error",
+            reason=str(error.reason),
+            missing_ranks=list(error.missing_ranks),
+            text=str(error),
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

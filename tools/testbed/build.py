@@ -1,0 +1,40 @@
+"""Builds what the quickstart runs: the Release preset, only the targets it needs."""
+
+import os
+import re
+import shutil
+import sys
+
+from .bed import TOP
+from .process import Process
+
+_TARGETS = ("tributary-switchd", "tributary-client", "tributary")
+_BUILD_LIMIT_S = 3600
+
+
+def build(loop, run):
+    """Configures and builds; ProcessFailed has the compiler's last words."""
+    env = {}
+    if shutil.which("ccache"):
+        env = {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
+    configure = ["cmake", "--preset", "release"]
+    # Not more jobs than memory can hold: a C++ compiler may take 1 GiB.
+    jobs = max(1, min(os.cpu_count() or 1, _memory_gib()))
+    compile_ = ["cmake", "--build", "--preset", "release", "-j", jobs, "--target", *_TARGETS]
+    for name, command in (("configure", configure), ("compile", compile_)):
+        with Process(
+            loop, name, command, run / f"{name}.log", env=env, cwd=TOP, on_line=_show_step
+        ) as process:
+            process.check_exit(_BUILD_LIMIT_S)
+    if sys.stdout.isatty():
+        print("\r\033[K", end="", flush=True)
+
+
+def _show_step(_process, text):
+    """Ninja's [done/all], rewritten in place; a log file gets nothing of it."""
+    if sys.stdout.isatty() and (match := re.match(r"\[(\d+)/(\d+)\]", text)):
+        print(f"\rbuild      {match[1]}/{match[2]} ", end="", flush=True)
+
+
+def _memory_gib():
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**30

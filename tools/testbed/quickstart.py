@@ -1,0 +1,119 @@
+"""Trains a classifier on Fashion-MNIST with its gradients summed by the switch.
+
+Worker processes, each behind a switch port of its own, train on their shard of the 60,000 images;
+tributary-switchd sums the gradients of every step. Then the same training runs in one process
+without a network, and both are compared. Exit status: 0 if they agree, 1 if they do not or
+something failed, 2 for a wrong call, 128 + n after signal n.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from testbed import report, rights, training  # noqa: E402  (needs the path above)
+from testbed.bed import Bed  # noqa: E402
+from testbed.build import build  # noqa: E402
+from testbed.loop import Interrupted, Loop  # noqa: E402
+from testbed.namespace import NamespaceError  # noqa: E402
+from testbed.process import ProcessFailed  # noqa: E402
+from testbed.run_directory import RunDirectory, sweep  # noqa: E402
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="tools/quickstart", description=__doc__.split("\n\n")[0])
+    parser.add_argument(
+        "--ports",
+        choices=("veth", "memif"),
+        help="veth: a network namespace per worker, kernel UDP, needs root; "
+        "memif: shared memory, needs no privilege (default: veth)",
+    )
+    parser.add_argument("--workers", type=int, default=4, help="default: 4")
+    parser.add_argument("--epochs", type=int, help="default: 5, with --quick 1")
+    parser.add_argument("--quick", action="store_true", help="one epoch")
+    parser.add_argument("--skip-install", action="store_true", help="install no packages")
+    parser.add_argument("--skip-build", action="store_true", help="run what is built")
+    options = parser.parse_args(arguments)
+    if not 1 <= options.workers <= 32:
+        parser.error("--workers: 1 to 32")
+    if options.epochs is None:
+        options.epochs = 1 if options.quick else 5
+    if options.epochs < 1:
+        parser.error("--epochs: at least 1")
+    return options
+
+
+def ports_or_reason(options):
+    """The kind of ports to use, or what this user lacks for veth ports, in words."""
+    if options.ports == "memif":
+        return "memif", None
+    missing = rights.missing_for_veth()
+    if not missing:
+        return "veth", None
+    return None, (
+        f"quickstart: veth ports need {', '.join(missing)}, which this user does not have.\n"
+        "Run it as root, or without privileges over shared memory:\n"
+        "  tools/quickstart --ports memif"
+    )
+
+
+def run_build(loop):
+    started = time.monotonic()
+    print("build      Release, build/release", flush=True)
+    with RunDirectory() as run:
+        build(loop, run)
+    print(f"           done in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def run_training(loop, options, ports, settings):
+    """(the ranks' reports, the reference's report, what the switch says of itself)"""
+    with Bed(loop, ports, options.workers) as bed:
+        print(f"switch     ready, {options.workers} ports ({ports})", flush=True)
+
+        def on_joined():
+            print(f"workers    {options.workers} joined, training starts", flush=True)
+
+        table = report.EpochTable("through the switch")
+        reports = training.run_workers(bed, settings, on_joined, table.event)
+        shown = {what: bed.switch.show(what) for what in ("jobs", "drops")}
+        table = report.EpochTable("one process, no network")
+        reference = training.run_single(loop, bed.run, settings, options.workers, table.event)
+    return reports, reference, shown
+
+
+def main_job(options):
+    ports, reason = ports_or_reason(options)
+    if reason is not None:
+        print(reason, file=sys.stderr)
+        return 2
+    with Loop() as loop:
+        sweep()
+        if not options.skip_build:
+            run_build(loop)
+        started = time.monotonic()
+        reports, reference, shown = run_training(loop, options, ports, {"epochs": options.epochs})
+    checks = report.compare(reports, reference, shown)
+    report.print_switch(reports, shown)
+    report.print_checks(checks)
+    agreed = all(check.ok for check in checks)
+    verdict = "agree" if agreed else "DO NOT AGREE"
+    print(f"the trainings {verdict} ({time.monotonic() - started:.0f} s)")
+    return 0 if agreed else 1
+
+
+def main():
+    options = parse(sys.argv[1:])
+    try:
+        return main_job(options)
+    except Interrupted as interrupt:
+        print(f"\nquickstart: {interrupt}: stopped, everything is cleaned up", file=sys.stderr)
+        return 128 + interrupt.number
+    except (ProcessFailed, NamespaceError, TimeoutError, OSError) as error:
+        print(f"quickstart: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
