@@ -1,0 +1,89 @@
+/* The C interface used from C. */
+#include "tests/worker/c_api_client.h"
+
+#include <string.h>
+
+#include "worker/tributary.h"
+
+#define CHECK(condition) \
+  if (!(condition)) return #condition
+
+static const char* use(tributary_communicator* comm) {
+  float values[5] = {1, 2, 3, 4, 5};
+  int32_t more[2] = {6, 7};
+  tributary_request* request = NULL;
+  tributary_stats stats;
+
+  CHECK(tributary_rank(comm) == 0 && tributary_size(comm) == 1);
+  CHECK(tributary_allreduce(comm, values, 5, TRIBUTARY_FLOAT32, TRIBUTARY_SUM) == TRIBUTARY_OK);
+  CHECK(values[4] > 4.5f && values[4] < 5.5f);
+  CHECK(tributary_allreduce_async(comm, more, 2, TRIBUTARY_INT32, TRIBUTARY_SUM, &request) ==
+        TRIBUTARY_OK);
+  CHECK(tributary_wait(request) == TRIBUTARY_OK);
+  CHECK(tributary_done(request) == 1);
+  CHECK(tributary_wait_for(request, 0) == TRIBUTARY_OK);
+  tributary_request_free(request);
+  CHECK(more[1] == 7);
+  CHECK(tributary_barrier(comm) == TRIBUTARY_OK);
+
+  memset(&stats, 0, sizeof stats);
+  stats.struct_size = sizeof stats;
+  CHECK(tributary_get_stats(comm, &stats) == TRIBUTARY_OK);
+  CHECK(stats.ops == 3 && stats.result_bytes == 28);
+  /* A caller that knows only the first counter gets only that one. */
+  memset(&stats, 0, sizeof stats);
+  stats.struct_size = 2 * sizeof(uint64_t);
+  CHECK(tributary_get_stats(comm, &stats) == TRIBUTARY_OK);
+  CHECK(stats.ops == 3 && stats.contributions == 0);
+
+  CHECK(tributary_allreduce(comm, NULL, 2, TRIBUTARY_INT32, TRIBUTARY_SUM) ==
+        TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "null") != NULL);
+  CHECK(tributary_allreduce(comm, more, 2, (tributary_dtype)11, TRIBUTARY_SUM) ==
+        TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "float64") != NULL);
+  return NULL;
+}
+
+const char* c_api_run(const char* address, uint32_t job) {
+  tributary_options options;
+  tributary_communicator* comm = NULL;
+  const char* failed;
+
+  tributary_options_init(&options);
+  options.job = job;
+  options.size = 1;
+  options.address = address;
+  options.join_timeout_seconds = 20;
+  if (tributary_create(&options, &comm) != TRIBUTARY_OK) return tributary_last_error();
+  failed = use(comm);
+  tributary_destroy(comm);
+  return failed;
+}
+
+const char* c_api_misuse(void) {
+  tributary_options options;
+  tributary_communicator* comm = NULL;
+
+  CHECK(strlen(tributary_version()) > 0);
+  CHECK(tributary_create(NULL, &comm) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strcmp(tributary_last_error(), "options is NULL") == 0);
+  memset(&options, 0, sizeof options);
+  CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "tributary_options_init") != NULL);
+  tributary_options_init(&options);
+  CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strcmp(tributary_last_error(), "options.address is NULL") == 0);
+  options.address = "nonsense";
+  options.size = 1;
+  CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "udp://") != NULL);
+  options.join_timeout_seconds = -1;
+  CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(comm == NULL);
+  CHECK(tributary_wait(NULL) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_last_error_ranks(NULL, 0) == 0);
+  tributary_destroy(NULL);
+  tributary_request_free(NULL);
+  return NULL;
+}

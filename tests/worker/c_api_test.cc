@@ -1,0 +1,29 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/worker/c_api_client.h"
+#include "tests/worker/test_switch.h"
+
+namespace tributary::worker {
+namespace {
+
+TEST(CApi, ReducesFromC) {
+  config::SwitchConfig c;
+  c.ipv4 = 0x7F000001;
+  std::random_device random;
+  c.jobs.emplace_back();
+  c.jobs[0].id = 1 + random() % 60000;
+  c.jobs[0].workers = 1;
+  TestSwitch sw(c);
+  const char* failed = c_api_run(sw.address().c_str(), c.jobs[0].id);
+  EXPECT_EQ(failed, nullptr) << failed;
+}
+
+TEST(CApi, MisuseIsRefusedWithAText) {
+  const char* failed = c_api_misuse();
+  EXPECT_EQ(failed, nullptr) << failed;
+}
+
+}  // namespace
+}  // namespace tributary::worker

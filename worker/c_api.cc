@@ -1,0 +1,217 @@
+// The C interface over Communicator: handles, status codes, and an error text per thread.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "worker/communicator.h"
+#include "worker/tributary.h"
+
+struct tributary_communicator {
+  std::unique_ptr<tributary::Communicator> impl;
+};
+struct tributary_request {
+  tributary::Request impl;
+};
+
+namespace {
+
+using tributary::Duration;
+using tributary::wire::DType;
+using tributary::wire::ReduceOp;
+
+static_assert(TRIBUTARY_INT32 == static_cast<int>(DType::int32));
+static_assert(TRIBUTARY_FLOAT32 == static_cast<int>(DType::float32));
+static_assert(TRIBUTARY_SUM == static_cast<int>(ReduceOp::sum));
+
+struct LastError {
+  std::string text;
+  std::vector<std::uint32_t> ranks;
+};
+LastError& last_error() {
+  thread_local LastError error;
+  return error;
+}
+
+tributary_status record(tributary_status status, const char* text,
+                        std::vector<std::uint32_t> ranks = {}) noexcept {
+  try {
+    last_error() = {text, std::move(ranks)};
+  } catch (...) {
+    // No memory for the text: the status still says what kind of failure it was.
+  }
+  return status;
+}
+
+// Runs `body`, which returns a status, and turns whatever it throws into one.
+template <typename Body>
+tributary_status guarded(Body body) noexcept {
+  try {
+    return body();
+  } catch (const tributary::CommunicatorError& e) {
+    return record(TRIBUTARY_FAILED, e.what(), e.missing_ranks());
+  } catch (const std::invalid_argument& e) {
+    return record(TRIBUTARY_INVALID_ARGUMENT, e.what());
+  } catch (const std::logic_error& e) {
+    return record(TRIBUTARY_INVALID_ARGUMENT, e.what());
+  } catch (const std::exception& e) {
+    return record(TRIBUTARY_SYSTEM, e.what());
+  } catch (...) {
+    return record(TRIBUTARY_SYSTEM, "unknown error");
+  }
+}
+
+template <typename T>
+T& checked(T* pointer, const char* name) {
+  if (pointer == nullptr) throw std::invalid_argument(std::string(name) + " is NULL");
+  return *pointer;
+}
+
+Duration seconds(double value, const char* name) {
+  constexpr double kMost = 1e9;
+  if (!(value >= 0) || value > kMost)
+    throw std::invalid_argument(std::string(name) + " is not within 0 to 1e9 seconds");
+  return Duration::ns(std::llround(value * 1e9));
+}
+
+tributary::Request start_allreduce(tributary_communicator* c, void* data, std::size_t count,
+                                   tributary_dtype dtype, tributary_reduce_op op) {
+  return checked(c, "communicator")
+      .impl->allreduce(data, count, static_cast<DType>(dtype), static_cast<ReduceOp>(op));
+}
+
+}  // namespace
+
+const char* tributary_version(void) {
+  return TRIBUTARY_VERSION;
+}
+
+const char* tributary_last_error(void) {
+  return last_error().text.c_str();
+}
+
+size_t tributary_last_error_ranks(uint32_t* ranks, size_t capacity) {
+  const auto& known = last_error().ranks;
+  if (ranks != nullptr) std::copy_n(known.begin(), std::min(capacity, known.size()), ranks);
+  return known.size();
+}
+
+void tributary_options_init(tributary_options* options) {
+  if (options == nullptr) return;
+  *options = {};
+  options->struct_size = sizeof *options;
+  options->join_timeout_seconds = 60;
+  options->op_timeout_seconds = 60;
+}
+
+tributary_status tributary_create(const tributary_options* options,
+                                  tributary_communicator** communicator) {
+  return guarded([&] {
+    const tributary_options& o = checked(options, "options");
+    tributary_communicator*& out = checked(communicator, "communicator");
+    out = nullptr;
+    if (o.struct_size != sizeof o)
+      throw std::invalid_argument("options.struct_size: call tributary_options_init first");
+    tributary::CommunicatorOptions c;
+    c.job = o.job;
+    c.rank = o.rank;
+    c.size = o.size;
+    c.address = &checked(o.address, "options.address");
+    c.join_timeout = seconds(o.join_timeout_seconds, "join_timeout_seconds");
+    c.op_timeout = seconds(o.op_timeout_seconds, "op_timeout_seconds");
+    auto handle = std::make_unique<tributary_communicator>();
+    handle->impl = tributary::Communicator::create(c);
+    out = handle.release();
+    return TRIBUTARY_OK;
+  });
+}
+
+void tributary_destroy(tributary_communicator* communicator) {
+  delete communicator;
+}
+
+tributary_status tributary_allreduce(tributary_communicator* communicator, void* data, size_t count,
+                                     tributary_dtype dtype, tributary_reduce_op op) {
+  return guarded([&] {
+    start_allreduce(communicator, data, count, dtype, op).wait();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_allreduce_async(tributary_communicator* communicator, void* data,
+                                           size_t count, tributary_dtype dtype,
+                                           tributary_reduce_op op, tributary_request** request) {
+  return guarded([&] {
+    tributary_request*& out = checked(request, "request");
+    out = nullptr;
+    auto handle = std::make_unique<tributary_request>();
+    handle->impl = start_allreduce(communicator, data, count, dtype, op);
+    out = handle.release();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_barrier(tributary_communicator* communicator) {
+  return guarded([&] {
+    checked(communicator, "communicator").impl->barrier();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_wait(tributary_request* request) {
+  return guarded([&] {
+    checked(request, "request").impl.wait();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_wait_for(tributary_request* request, double limit) {
+  return guarded([&] {
+    if (checked(request, "request").impl.wait_for(seconds(limit, "seconds"))) return TRIBUTARY_OK;
+    return record(TRIBUTARY_NOT_DONE, "the op is not done yet");
+  });
+}
+
+int tributary_done(const tributary_request* request) {
+  return request == nullptr || request->impl.done() ? 1 : 0;
+}
+
+void tributary_request_free(tributary_request* request) {
+  delete request;
+}
+
+uint32_t tributary_rank(const tributary_communicator* communicator) {
+  return communicator == nullptr ? 0 : communicator->impl->rank();
+}
+
+uint32_t tributary_size(const tributary_communicator* communicator) {
+  return communicator == nullptr ? 0 : communicator->impl->size();
+}
+
+tributary_status tributary_get_stats(const tributary_communicator* communicator,
+                                     tributary_stats* stats) {
+  return guarded([&] {
+    const auto s = checked(communicator, "communicator").impl->stats();
+    const std::size_t room = checked(stats, "stats").struct_size;
+    if (room < sizeof(std::size_t) || room > sizeof(tributary_stats))
+      throw std::invalid_argument("stats.struct_size is not sizeof(tributary_stats)");
+    const tributary_stats all = {room,
+                                 s.ops,
+                                 s.contributions,
+                                 s.contribution_bytes,
+                                 s.results,
+                                 s.result_bytes,
+                                 s.duplicate_results,
+                                 s.probes,
+                                 s.resends,
+                                 s.pending_replies,
+                                 s.unknown_replies,
+                                 s.drops,
+                                 s.smoothed_rtt_ns};
+    // A caller built against an older header knows fewer fields.
+    std::memcpy(stats, &all, room);
+    return TRIBUTARY_OK;
+  });
+}

@@ -1,0 +1,111 @@
+/* C interface of libtributary: join a job, reduce arrays with the other ranks, leave.
+ *
+ *   tributary_options o;
+ *   tributary_options_init(&o);
+ *   o.job = 1; o.rank = 0; o.size = 4; o.address = "udp://10.77.0.254";
+ *   tributary_communicator *comm;
+ *   if (tributary_create(&o, &comm) != TRIBUTARY_OK) die(tributary_last_error());
+ *   tributary_allreduce(comm, data, count, TRIBUTARY_FLOAT32, TRIBUTARY_SUM);
+ *   tributary_destroy(comm);
+ *
+ * Every function that returns tributary_status sets the calling thread's last error when that is
+ * not TRIBUTARY_OK. Any thread may use a communicator; it is destroyed by one, when no other uses
+ * it. Thread and fork rules are those of worker/communicator.h. No C++ exception leaves the
+ * library.
+ */
+#ifndef TRIBUTARY_H
+#define TRIBUTARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes when something is removed or changes its meaning; additions leave it. */
+#define TRIBUTARY_ABI_VERSION 0
+
+typedef enum tributary_status {
+  TRIBUTARY_OK = 0,
+  TRIBUTARY_INVALID_ARGUMENT = 1,
+  TRIBUTARY_FAILED = 2,  /* the op or the job failed: timeout, abort, refusal */
+  TRIBUTARY_SYSTEM = 3,  /* socket, memory or another resource */
+  TRIBUTARY_NOT_DONE = 4 /* tributary_wait_for: the time is over, or a signal handler ran */
+} tributary_status;
+
+/* Values as in the wire format. */
+typedef enum tributary_dtype { TRIBUTARY_INT32 = 3, TRIBUTARY_FLOAT32 = 10 } tributary_dtype;
+typedef enum tributary_reduce_op { TRIBUTARY_SUM = 1 } tributary_reduce_op;
+
+typedef struct tributary_communicator tributary_communicator;
+typedef struct tributary_request tributary_request;
+
+typedef struct tributary_options {
+  size_t struct_size; /* set by tributary_options_init */
+  uint32_t job;
+  uint32_t rank;
+  uint32_t size;
+  const char* address; /* "udp://SWITCH_IPV4[:PORT]" or "memif:///SOCKET?id=N&switch=IPV4" */
+  double join_timeout_seconds;
+  double op_timeout_seconds;
+} tributary_options;
+
+/* Cumulative since tributary_create. Bytes are payload bytes. */
+typedef struct tributary_stats {
+  size_t struct_size; /* set by the caller: sizeof(tributary_stats) */
+  uint64_t ops;
+  uint64_t contributions;
+  uint64_t contribution_bytes;
+  uint64_t results;
+  uint64_t result_bytes;
+  uint64_t duplicate_results;
+  uint64_t probes;
+  uint64_t resends;
+  uint64_t pending_replies;
+  uint64_t unknown_replies;
+  uint64_t drops;
+  uint64_t smoothed_rtt_ns;
+} tributary_stats;
+
+/* Version of the library, e.g. "0.1.0". */
+const char* tributary_version(void);
+/* Text of the calling thread's last failure; "" when there was none. Valid until its next one. */
+const char* tributary_last_error(void);
+/* Ranks that the calling thread's last failure names. Copies up to `capacity`, returns how many. */
+size_t tributary_last_error_ranks(uint32_t* ranks, size_t capacity);
+
+/* Defaults: timeouts of 60 s. */
+void tributary_options_init(tributary_options* options);
+/* Joins and waits for all ranks. On success *communicator is the caller's to destroy. */
+tributary_status tributary_create(const tributary_options* options,
+                                  tributary_communicator** communicator);
+/* Open ops fail, the switch is told. NULL is allowed. */
+void tributary_destroy(tributary_communicator* communicator);
+
+/* In place: `data` holds `count` elements and must stay valid until the op is done. */
+tributary_status tributary_allreduce(tributary_communicator* communicator, void* data, size_t count,
+                                     tributary_dtype dtype, tributary_reduce_op op);
+tributary_status tributary_allreduce_async(tributary_communicator* communicator, void* data,
+                                           size_t count, tributary_dtype dtype,
+                                           tributary_reduce_op op, tributary_request** request);
+tributary_status tributary_barrier(tributary_communicator* communicator);
+
+/* Blocks until the op is done. May be called again; the request stays until it is freed. */
+tributary_status tributary_wait(tributary_request* request);
+tributary_status tributary_wait_for(tributary_request* request, double seconds);
+/* 1 when tributary_wait would not block. */
+int tributary_done(const tributary_request* request);
+/* Does not cancel the op: `data` stays in use until it is done. NULL is allowed. */
+void tributary_request_free(tributary_request* request);
+
+uint32_t tributary_rank(const tributary_communicator* communicator);
+uint32_t tributary_size(const tributary_communicator* communicator);
+tributary_status tributary_get_stats(const tributary_communicator* communicator,
+                                     tributary_stats* stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TRIBUTARY_H */
