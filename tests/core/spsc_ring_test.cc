@@ -33,10 +33,13 @@ TEST(SpscRing, HoldsItsCapacityInOrder) {
 
 TEST(SpscRing, RefusedValueIsUntouched) {
   SpscRing<std::unique_ptr<int>> ring(1);
-  ASSERT_TRUE(ring.push(std::make_unique<int>(1)));
+  const auto offer = [&](std::unique_ptr<int>& value) { return ring.push(std::move(value)); };
+  auto first = std::make_unique<int>(1);
   auto second = std::make_unique<int>(2);
-  EXPECT_FALSE(ring.push(std::move(second)));
-  ASSERT_NE(second, nullptr);  // NOLINT(bugprone-use-after-move): that is the promise
+  ASSERT_TRUE(offer(first));
+  EXPECT_FALSE(offer(second));
+  EXPECT_EQ(first, nullptr);
+  ASSERT_NE(second, nullptr);
   EXPECT_EQ(*second, 2);
 }
 

@@ -165,7 +165,8 @@ TEST(Udp4, OtherProtocolsAreNotErrors) {
 TEST(Udp4, ChecksumCoversPortsAddressesAndData) {
   const Bytes good = ip_packet(build(sample()));
   ASSERT_TRUE(udp4_checksum_ok(view_of(good)));
-  for (const std::size_t at : {15, 19, 20, 23, 28, 32}) {  // addresses, ports, first and last byte
+  for (const std::size_t at :
+       {15u, 19u, 20u, 23u, 28u, 32u}) {  // addresses, ports, first and last byte
     Bytes ip = good;
     ip[at] ^= std::byte{0x10};
     seal_ip(ip);
@@ -181,7 +182,8 @@ TEST(WriteFrame, ChecksumOfZeroIsSentAsAllOnes) {
     frame[frame.size() - 2] = static_cast<std::byte>(word >> 8);
     frame[frame.size() - 1] = static_cast<std::byte>(word);
     ASSERT_EQ(write_frame_headers(t, frame, 2), frame.size());
-    const Udp4View v = view_of(ip_packet(frame));
+    const Bytes ip = ip_packet(frame);
+    const Udp4View v = view_of(ip);
     ASSERT_NE(v.checksum, 0);
     ASSERT_TRUE(udp4_checksum_ok(v)) << word;
   }
