@@ -11,6 +11,7 @@ namespace {
 constexpr Duration kJoinPeriod = Duration::ms(100);
 constexpr Duration kLeavePeriod = Duration::ms(20);
 constexpr std::uint8_t kLeaveTries = 3;
+constexpr std::size_t kExtensionRoom = 64;  // rule 9
 
 }  // namespace
 
@@ -66,7 +67,7 @@ std::string Session::objection(const wire::StartInfo& info) const {
   if (info.integrity > static_cast<std::uint8_t>(wire::Integrity::crc32c))
     return "integrity " + number(info.integrity) + " is unknown";
   if (info.lease_ms == 0) return "the lease is 0";
-  if (const std::size_t most = SendBatch::kHeadBytes + info.chunk_bytes;
+  if (const std::size_t most = wire::kHeaderBytes + kExtensionRoom + info.chunk_bytes;
       most > options_.max_datagram_bytes)
     return "chunks of " + number(info.chunk_bytes) + " bytes need datagrams of " + number(most) +
            ", but the path carries " + number(options_.max_datagram_bytes) +

@@ -1,0 +1,80 @@
+#include "worker/failure.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+
+namespace tributary::worker {
+namespace {
+
+TEST(Failure, RankListsReadWell) {
+  const std::array<std::uint32_t, 3> ranks = {2, 3, 5};
+  EXPECT_EQ(rank_list(std::span(ranks).first(0)), "unnamed ranks");
+  EXPECT_EQ(rank_list(std::span(ranks).first(1)), "rank 2");
+  EXPECT_EQ(rank_list(std::span(ranks).first(2)), "ranks 2 and 3");
+  EXPECT_EQ(rank_list(ranks), "ranks 2, 3 and 5");
+  std::array<std::uint32_t, 40> many;
+  std::iota(many.begin(), many.end(), 0u);
+  EXPECT_TRUE(rank_list(many).ends_with("14, 15 and 24 more"));
+}
+
+TEST(Failure, OpsAreDescribedByWhatDiffers) {
+  wire::OpDescription d;
+  d.total_elements = 1024;
+  d.dtype = wire::DType::float32;
+  EXPECT_EQ(describe(d), "1024 float32");
+  d.reduce_op = wire::ReduceOp::max;
+  EXPECT_EQ(describe(d), "1024 float32 (max)");
+  d.total_elements = 0;
+  d.element_count = 256;
+  d.collective = wire::Collective::broadcast;
+  EXPECT_EQ(describe(d), "a chunk of 256 float32 (max) for broadcast");
+  d.collective = wire::Collective::barrier;
+  EXPECT_EQ(describe(d), "a barrier");
+}
+
+// Every reason an ABORT may carry has its own text; unknown ones are named by the wire's word.
+TEST(Failure, EveryAbortNamesItsCause) {
+  std::array<std::byte, 64> room;
+  wire::ExtensionWriter w(room);
+  w.add_missing_ids(std::array{3u});
+  wire::Packet p;
+  p.extensions = w.bytes();
+  p.header.job = 9;
+  p.header.op = 4;
+  p.header.chunk = 5;
+  const auto text = [&](wire::Reason r) {
+    p.header.reason = r;
+    return aborted(p).text;
+  };
+  using wire::Reason;
+  EXPECT_EQ(text(Reason::deadline),
+            "job 9 op 4 chunk 5: the switch's deadline passed without rank 3");
+  EXPECT_EQ(text(Reason::lease_expired), "job 9: rank 3 fell silent and the lease expired");
+  EXPECT_EQ(text(Reason::rank_left), "job 9: rank 3 left while an op was open");
+  EXPECT_EQ(text(Reason::rank_restarted), "job 9: rank 3 restarted and joined anew");
+  EXPECT_EQ(text(Reason::shutdown), "job 9: the switch is shutting down");
+  EXPECT_EQ(text(Reason::no_slot), "job 9: the switch aborted the epoch (no-slot), rank 3");
+  EXPECT_EQ(text(Reason::op_mismatch), "job 9 op 4: workers disagree on count, type or operation");
+}
+
+TEST(Failure, MismatchOfEqualShapesSaysWhatElseDiffers) {
+  wire::OpError e;
+  e.expected.dtype = e.got.dtype = wire::DType::int32;
+  e.expected.element_count = e.got.element_count = 8;
+  e.got.rank = 1;
+  e.got.last = true;
+  std::array<std::byte, 64> room;
+  wire::ExtensionWriter w(room);
+  w.add(e);
+  wire::Packet p;
+  p.extensions = w.bytes();
+  p.header.reason = wire::Reason::op_mismatch;
+  EXPECT_EQ(
+      aborted(p).text,
+      "job 0 op 0: rank 1 sent a chunk of 8 int32 ending here, rank 0 sent a chunk of 8 int32");
+}
+
+}  // namespace
+}  // namespace tributary::worker

@@ -1,0 +1,167 @@
+// JOIN, START, LEAVE (rule 1).
+#include <gmock/gmock.h>
+
+#include "tests/worker/session_fixture.h"
+
+namespace tributary::worker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using wire::PacketType;
+
+TEST_F(SessionTest, JoinRepeatsEvery100msUntilStart) {
+  const auto joins = run_for(Duration::ms(350));
+  ASSERT_EQ(joins.size(), 4u);
+  for (const Sent& j : joins) {
+    EXPECT_EQ(j.header.type, PacketType::join);
+    EXPECT_EQ(j.header.job, kJob);
+    EXPECT_EQ(j.header.epoch, 0);
+    EXPECT_EQ(j.header.origin, 1u);
+    EXPECT_EQ(j.header.child, 1);
+    EXPECT_EQ(j.header.fan_in, 3);
+    EXPECT_EQ(wire::find_nonce(j.extensions), kNonce);
+  }
+  receive_start(start_info());
+  EXPECT_EQ(session->state(), SessionState::running);
+  EXPECT_EQ(session->epoch(), kEpoch);
+  EXPECT_TRUE(drain().empty());
+  receive_start(start_info());  // twice is harmless
+  EXPECT_EQ(session->state(), SessionState::running);
+}
+
+TEST_F(SessionTest, StartForAnotherIncarnationIsIgnored) {
+  drain();
+  receive_start(start_info(), 0, kNonce + 1);
+  EXPECT_EQ(session->state(), SessionState::joining);
+  EXPECT_EQ(session->counters().drops.get(DropReason::stale_epoch), 1u);
+}
+
+TEST_F(SessionTest, JoinTimeoutNamesTheMissingRanks) {
+  drain();
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  w.add_missing_ids(std::array{0u, 2u});
+  wire::Header h = from_switch(PacketType::pending);
+  h.epoch = 0;
+  receive(h, &w);
+  run_for(options.join_timeout);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->text, "job 1: not joined within 60 s: waiting for ranks 0 and 2");
+  EXPECT_THAT(session->failure()->ranks, ElementsAre(0u, 2u));
+}
+
+TEST_F(SessionTest, JoinTimeoutSaysThatTheSwitchIsSilent) {
+  run_for(options.join_timeout);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->text,
+            "job 1: not joined within 60 s: the switch did not answer at udp://10.0.0.1");
+}
+
+TEST_F(SessionTest, RefusedJoinFailsAtOnceButABoundRankIsRetried) {
+  drain();
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  wire::Header h = from_switch(PacketType::nack);
+  h.epoch = 0;
+  h.reason = wire::Reason::sender_mismatch;
+  receive(h, &w);
+  EXPECT_EQ(session->state(), SessionState::joining);
+  EXPECT_EQ(run_for(Duration::ms(100)).size(), 1u);
+  h.reason = wire::Reason::unknown_job;
+  receive(h, &w);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->reason, wire::Reason::unknown_job);
+  EXPECT_EQ(session->failure()->text,
+            "job 1: the switch refused rank 1 of 3 (unknown-job): the switch has no such job");
+}
+
+TEST_F(SessionTest, JoinTimeoutOfABoundRankSaysSo) {
+  drain();
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  wire::Header h = from_switch(PacketType::nack);
+  h.reason = wire::Reason::sender_mismatch;
+  receive(h, &w);
+  run_for(options.join_timeout);
+  EXPECT_EQ(session->failure()->reason, wire::Reason::sender_mismatch);
+  EXPECT_THAT(session->failure()->text, HasSubstr("whose lease has not lapsed"));
+}
+
+// Nothing of START is trusted before it is checked.
+TEST_F(SessionTest, UnusableStartIsRefusedWithItsReason) {
+  const auto refusal = [this](auto change) {
+    create();
+    drain();
+    wire::StartInfo info = start_info();
+    change(info);
+    receive_start(info);
+    EXPECT_EQ(session->state(), SessionState::failed);
+    return session->failure() ? session->failure()->text : "accepted";
+  };
+  using Info = wire::StartInfo;
+  EXPECT_EQ(refusal([](Info& i) { i.workers = 4; }),
+            "job 1: cannot start: the switch counts 4 workers, this rank 3");
+  EXPECT_THAT(refusal([](Info& i) { i.window = 48; }), HasSubstr("window 48"));
+  EXPECT_THAT(refusal([](Info& i) { i.window = 0; }), HasSubstr("window 0"));
+  EXPECT_THAT(refusal([](Info& i) { i.window = 1u << 31; }), HasSubstr("power of two up to 4096"));
+  EXPECT_THAT(refusal([](Info& i) { i.chunk_bytes = 0; }), HasSubstr("chunk_bytes 0"));
+  EXPECT_THAT(refusal([](Info& i) { i.chunk_bytes = 1001; }), HasSubstr("multiple of 8"));
+  EXPECT_THAT(refusal([](Info& i) { i.chunk_bytes = 1u << 20; }), HasSubstr("up to 8192"));
+  EXPECT_THAT(refusal([](Info& i) { i.shards = 0; }), HasSubstr("0 shards"));
+  EXPECT_THAT(refusal([](Info& i) { i.shards = 200; }), HasSubstr("200 shards"));
+  EXPECT_THAT(refusal([](Info& i) { i.integrity = 9; }), HasSubstr("integrity 9"));
+  EXPECT_THAT(refusal([](Info& i) { i.lease_ms = 0; }), HasSubstr("lease"));
+  EXPECT_THAT(refusal([](Info& i) { i.chunk_bytes = 1408; }),
+              HasSubstr("need datagrams of 1526, but the path carries 1472"));
+}
+
+TEST_F(SessionTest, LeaveIsSentThreeTimes20msApart) {
+  start(start_info());
+  session->leave(now);
+  EXPECT_EQ(session->state(), SessionState::leaving);
+  const Instant begin = now;
+  const auto sent = run_for(Duration::ms(59));
+  ASSERT_EQ(sent.size(), 3u);
+  for (const Sent& s : sent) {
+    EXPECT_EQ(s.header.type, PacketType::leave);
+    EXPECT_EQ(s.header.epoch, kEpoch);
+  }
+  EXPECT_EQ(session->state(), SessionState::leaving);
+  EXPECT_TRUE(run_to(begin + Duration::ms(60)).empty());
+  EXPECT_EQ(session->state(), SessionState::left);
+}
+
+TEST_F(SessionTest, LeaveEndsWithItsAck) {
+  start(start_info());
+  session->leave(now);
+  drain();
+  wire::Header stale = from_switch(PacketType::ack);
+  stale.epoch = kEpoch - 1;
+  receive(stale);
+  EXPECT_EQ(session->state(), SessionState::leaving);
+  receive(from_switch(PacketType::ack));
+  EXPECT_EQ(session->state(), SessionState::left);
+}
+
+TEST_F(SessionTest, LeaveIsNotSentWhereTheSwitchHoldsNothing) {
+  session->leave(now);
+  EXPECT_EQ(session->state(), SessionState::left);
+  create();
+  start(start_info());
+  wire::Header abort = from_switch(PacketType::abort);
+  abort.reason = wire::Reason::shutdown;
+  receive(abort);
+  session->leave(now);
+  EXPECT_EQ(session->state(), SessionState::left);
+}
+
+TEST_F(SessionTest, QuietMemberRenewsItsLease) {
+  start(start_info());  // 3 s
+  const auto sent = run_for(Duration::ms(2500));
+  ASSERT_EQ(sent.size(), 2u);
+  for (const Sent& s : sent) EXPECT_EQ(s.header.type, PacketType::lease);
+}
+
+}  // namespace
+}  // namespace tributary::worker

@@ -1,0 +1,191 @@
+// What a running session sends: windows, shards, headers, acknowledgements (rules 2, 4, 8, 10).
+#include <gmock/gmock.h>
+
+#include "tests/worker/session_fixture.h"
+#include "worker/packet_check.h"
+
+namespace tributary::worker {
+namespace {
+
+using wire::PacketType;
+
+TEST_F(SessionTest, ContributionCarriesWhatTheSwitchNeeds) {
+  start(start_info());
+  Call& call = submit(6);  // chunks of 4 int32
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 2u);
+  const wire::Header& first = sent[0].header;
+  EXPECT_EQ(first.type, PacketType::contribution);
+  EXPECT_EQ(first.flags, 0u);
+  EXPECT_EQ(first.epoch, kEpoch);
+  EXPECT_EQ(first.covered, 1u);
+  EXPECT_EQ(first.origin, 1u);
+  EXPECT_EQ(first.child, 1);
+  EXPECT_EQ(first.fan_in, 3);
+  EXPECT_EQ(first.dtype, wire::DType::int32);
+  EXPECT_EQ(first.reduce_op, wire::ReduceOp::sum);
+  EXPECT_EQ(first.element_count, 4);
+  EXPECT_EQ(wire::find_task_information(sent[0].extensions), (wire::TaskInformation{6, 3, 0}));
+  const wire::Header& last = sent[1].header;
+  EXPECT_EQ(last.flags, wire::kFlagLast);
+  EXPECT_EQ(last.chunk, 1u);
+  EXPECT_EQ(last.seq, 1u);
+  EXPECT_EQ(last.slot, 1u);
+  EXPECT_EQ(last.element_count, 2);
+  EXPECT_TRUE(sent[1].extensions.empty());
+  EXPECT_EQ(std::memcmp(sent[1].payload.data(), call.data.data() + 4, 8), 0);
+}
+
+// Rule 2: seq s only when all results up to s − W are held, whatever came out of order.
+TEST_F(SessionTest, WindowIsNeverExceeded) {
+  start(start_info(4));
+  submit(4 * 20);
+  auto sent = drain();
+  ASSERT_EQ(sent.size(), 4u);
+  receive_result(sent[2]);
+  receive_result(sent[1]);
+  receive_result(sent[3]);
+  EXPECT_TRUE(of_type(drain(), PacketType::contribution).empty());
+  receive_result(sent[0]);
+  const auto more = drain();
+  ASSERT_EQ(more.size(), 4u);
+  EXPECT_EQ(more[0].header.seq, 4u);
+  EXPECT_EQ(more[0].header.slot, 0u);
+  EXPECT_EQ(more[3].header.seq, 7u);
+}
+
+TEST_F(SessionTest, SequenceWraps) {
+  start(start_info(4), 0xFFFFFFFE);
+  Call& call = submit(4 * 10);
+  std::vector<std::uint32_t> seqs;
+  for (int turn = 0; turn < 10 && !call.op.failure; ++turn)
+    for (const Sent& s : drain()) {
+      seqs.push_back(s.header.seq);
+      receive_result(s);
+    }
+  ASSERT_EQ(seqs.size(), 10u);
+  EXPECT_EQ(seqs[1], 0xFFFFFFFFu);
+  EXPECT_EQ(seqs[2], 0u);
+  EXPECT_EQ(session->take_finished(), &call.op);
+  EXPECT_EQ(call.data[39], 139);
+}
+
+TEST_F(SessionTest, ChunksSpreadOverShardsEachWithItsOwnSequence) {
+  start(start_info(2, 16, 3));
+  submit(4 * 5);  // chunks 0..4
+  submit(4);      // shard 0 only
+  auto sent = drain();
+  ASSERT_EQ(sent.size(), 5u);
+  for (const Sent& s : sent) {
+    EXPECT_EQ(s.header.shard, s.header.chunk % 3);
+    EXPECT_EQ(s.header.seq, s.header.chunk / 3);
+  }
+  // Shard 0's window holds chunks 0 and 3 of op 0; op 1 is next there.
+  for (const Sent& s : sent)
+    if (s.header.shard == 0) receive_result(s);
+  sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.op, 1u);
+  EXPECT_EQ(sent[0].header.shard, 0);
+  EXPECT_EQ(sent[0].header.seq, 2u);
+}
+
+TEST_F(SessionTest, OpsOfAnySizeTakeAtLeastOneChunk) {
+  start(start_info(64));
+  Call& empty = submit(0);
+  Call& one = submit(1);
+  Call& four = submit(4);
+  Call& five = submit(5);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 5u);
+  EXPECT_EQ(sent[0].header.element_count, 0);
+  EXPECT_EQ(sent[0].header.flags, wire::kFlagLast);
+  EXPECT_EQ(sent[1].header.element_count, 1);
+  EXPECT_EQ(sent[4].header.op, 3u);
+  EXPECT_EQ(sent[4].header.element_count, 1);
+  for (const Sent& s : sent) receive_result(s);
+  for (Call* c : {&empty, &one, &four, &five}) EXPECT_EQ(session->take_finished(), &c->op);
+  EXPECT_EQ(session->take_finished(), nullptr);
+  EXPECT_EQ(five.data, (std::vector<std::int32_t>{100, 101, 102, 103, 104}));
+  EXPECT_TRUE(session->idle());
+}
+
+TEST_F(SessionTest, BarrierIsOneChunkWithoutElements) {
+  start(start_info());
+  Op op;
+  op.collective = wire::Collective::barrier;
+  session->submit(op, now);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.collective, wire::Collective::barrier);
+  EXPECT_EQ(sent[0].header.dtype, wire::DType::none);
+  EXPECT_TRUE(sent[0].payload.empty());
+  receive_result(sent[0]);
+  EXPECT_EQ(session->take_finished(), &op);
+}
+
+// Rule 4: an idle shard tells the switch what it may forget; a busy one says it by sending.
+TEST_F(SessionTest, IdleShardAcknowledgesAfter10ms) {
+  start(start_info(4));
+  submit(8);
+  for (const Sent& s : drain()) receive_result(s);
+  EXPECT_TRUE(run_for(Duration::ms(9)).empty());
+  const auto sent = run_for(Duration::ms(1));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.type, PacketType::ack);
+  EXPECT_EQ(sent[0].header.seq, 2u);
+  EXPECT_TRUE(of_type(run_for(Duration::ms(100)), PacketType::ack).empty());
+}
+
+TEST_F(SessionTest, FullWindowNeedsNoAck) {
+  start(start_info(2));
+  submit(4 * 4);
+  for (const Sent& s : drain()) receive_result(s);
+  EXPECT_EQ(of_type(drain(), PacketType::contribution).size(), 2u);
+  EXPECT_TRUE(of_type(run_for(Duration::ms(15)), PacketType::ack).empty());
+}
+
+TEST_F(SessionTest, CrcJobsSealEveryPacket) {
+  wire::StartInfo info = start_info();
+  info.integrity = 1;
+  start(info);
+  submit(6);
+  session->poll(now, batch);
+  ASSERT_EQ(batch.size(), 2u);
+  for (const Datagram& d : batch.datagrams()) {
+    Sent s = copy(d);
+    auto parsed = wire::parse(s.bytes);
+    EXPECT_EQ(check_crc32c(s.bytes, std::get<wire::Packet>(parsed), true), DropReason::count_);
+    s.bytes.back() ^= std::byte{1};
+    parsed = wire::parse(s.bytes);
+    EXPECT_EQ(check_crc32c(s.bytes, std::get<wire::Packet>(parsed), true), DropReason::crc32c);
+  }
+}
+
+// A transport without room loses nothing and changes nothing of what the switch sees.
+TEST_F(SessionTest, RejectedDatagramsAreSentLaterAsTheyWere) {
+  start(start_info(4));
+  submit(4 * 4);
+  session->poll(now, batch);
+  ASSERT_EQ(batch.size(), 4u);
+  session->rejected(batch, 1);
+  const auto again = drain();
+  ASSERT_EQ(again.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(again[i].header.seq, i + 1);
+    EXPECT_EQ(again[i].header.flags & wire::kFlagResend, 0u);
+  }
+  EXPECT_EQ(session->counters().contributions.get(), 4u);
+  EXPECT_EQ(session->counters().resends.get(), 0u);
+}
+
+TEST_F(SessionTest, BatchesAreBounded) {
+  start(start_info(256, 16));
+  submit(4 * 200);
+  session->poll(now, batch);
+  EXPECT_TRUE(batch.full());
+  EXPECT_EQ(drain().size(), 200 - SendBatch::kCapacity);
+}
+
+}  // namespace
+}  // namespace tributary::worker

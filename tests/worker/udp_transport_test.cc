@@ -1,0 +1,182 @@
+#include "worker/udp_transport.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/wire/integrity.h"
+#include "worker/packet_check.h"
+
+namespace tributary::worker {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The switch's end: a plain socket on loopback.
+class UdpTransportTest : public ::testing::Test {
+ protected:
+  UdpTransportTest() : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    at_.sin_family = AF_INET;
+    at_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::bind(socket_.get(), reinterpret_cast<sockaddr*>(&at_), sizeof at_);
+    socklen_t length = sizeof at_;
+    ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&at_), &length);
+    transport_.emplace(INADDR_LOOPBACK, ntohs(at_.sin_port));
+  }
+
+  static std::vector<std::byte> packet(bool crc = false) {
+    wire::Header h;
+    h.type = wire::PacketType::lease;
+    h.job = 77;
+    std::array<std::byte, 16> room;
+    wire::ExtensionWriter w(room);
+    if (crc) w.add_crc32c_placeholder();
+    std::vector<std::byte> bytes(wire::serialized_bytes(w.bytes().size()));
+    wire::serialize(h, w.bytes(), bytes);
+    if (crc) wire::seal_crc32c(bytes);
+    return bytes;
+  }
+
+  // The transport says hello, so that the other end learns its port.
+  void learn_peer() {
+    const auto hello = packet();
+    const Datagram d{hello, {}, 0};
+    ASSERT_EQ(transport_->send({&d, 1}), 1u);
+    std::array<std::byte, 2048> buffer;
+    socklen_t length = sizeof peer_;
+    ASSERT_EQ(::recvfrom(socket_.get(), buffer.data(), buffer.size(), 0,
+                         reinterpret_cast<sockaddr*>(&peer_), &length),
+              static_cast<ssize_t>(hello.size()));
+  }
+  void answer(std::span<const std::byte> bytes) {
+    ASSERT_GT(::sendto(socket_.get(), bytes.data(), bytes.size(), 0,
+                       reinterpret_cast<sockaddr*>(&peer_), sizeof peer_),
+              0);
+  }
+  // Waits for one datagram to be delivered or dropped; returns how many packets were delivered.
+  std::size_t receive() {
+    std::size_t delivered = 0;
+    std::size_t seen = 0;
+    while (seen == 0) {
+      transport_->wait(Duration::seconds(10));
+      seen = transport_->receive([&](const wire::Packet& p) {
+        EXPECT_EQ(p.header.job, 77u);
+        ++delivered;
+      });
+    }
+    return delivered;
+  }
+
+  FileDescriptor socket_;
+  sockaddr_in at_{};
+  sockaddr_in peer_{};
+  std::optional<UdpTransport> transport_;
+};
+
+TEST_F(UdpTransportTest, HeadAndPayloadArriveAsOneDatagram) {
+  const auto head = packet();
+  const std::array<std::byte, 3> payload = {std::byte{1}, std::byte{2}, std::byte{3}};
+  const Datagram d{head, payload, 0};
+  ASSERT_EQ(transport_->send({&d, 1}), 1u);
+  std::array<std::byte, 2048> buffer;
+  ASSERT_EQ(::recv(socket_.get(), buffer.data(), buffer.size(), 0),
+            static_cast<ssize_t>(head.size() + 3));
+  EXPECT_EQ(buffer[head.size() + 2], std::byte{3});
+}
+
+TEST_F(UdpTransportTest, DeliversOnlyParsedPacketsOfTheSwitch) {
+  learn_peer();
+  answer(packet());
+  EXPECT_EQ(receive(), 1u);
+  auto bad = packet();
+  bad[0] = std::byte{9};
+  answer(bad);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(transport_->drops().get(DropReason::bad_version), 1u);
+
+  // Another host's packet, well-formed as it is.
+  FileDescriptor stranger(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in other{};
+  other.sin_family = AF_INET;
+  other.sin_addr.s_addr = htonl(0x7F000002);
+  ASSERT_EQ(::bind(stranger.get(), reinterpret_cast<sockaddr*>(&other), sizeof other), 0);
+  const auto bytes = packet();
+  ::sendto(stranger.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&peer_),
+           sizeof peer_);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 1u);
+}
+
+TEST_F(UdpTransportTest, CrcJobsRefusePacketsWithoutOne) {
+  learn_peer();
+  wire::StartInfo info;
+  info.chunk_bytes = 1024;
+  info.window = 4;
+  info.integrity = 1;
+  info.group_ipv4 = 0xEFC3FFFE;
+  info.udp_base_port = ntohs(at_.sin_port);
+  transport_->on_start(info);
+  answer(packet(true));
+  EXPECT_EQ(receive(), 1u);
+  answer(packet(false));
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(transport_->drops().get(DropReason::no_integrity), 1u);
+  auto corrupt = packet(true);
+  corrupt[6] ^= std::byte{1};  // job
+  answer(corrupt);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(transport_->drops().get(DropReason::crc32c), 1u);
+}
+
+TEST_F(UdpTransportTest, OversizedDatagramIsDroppedNotCut) {
+  learn_peer();
+  std::vector<std::byte> huge = packet();
+  huge.resize(5000);
+  answer(huge);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(transport_->drops().get(DropReason::payload_too_large), 1u);
+}
+
+// A switch that is not up yet: its ICMP errors end nothing.
+TEST_F(UdpTransportTest, RefusedDatagramsAreJustLost) {
+  learn_peer();
+  socket_ = FileDescriptor();
+  const auto bytes = packet();
+  const Datagram d{bytes, {}, 0};
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(transport_->send({&d, 1}), 1u);
+    transport_->receive([](const wire::Packet&) { FAIL(); });
+  }
+}
+
+TEST_F(UdpTransportTest, WakeEndsTheNextWait) {
+  transport_->wake();
+  transport_->receive([](const wire::Packet&) {});  // does not consume it
+  transport_->wait(Duration::seconds(3600));
+  std::thread waker([&] { transport_->wake(); });
+  transport_->wait(Duration::seconds(3600));
+  waker.join();
+}
+
+TEST_F(UdpTransportTest, DescribesItself) {
+  EXPECT_THAT(transport_->describe(), HasSubstr("to switch 127.0.0.1:"));
+  EXPECT_GT(transport_->max_datagram_bytes(), 1400u);
+}
+
+TEST(MakeTransport, RefusesBadAddressesWithTheForms) {
+  for (const char* bad : {"", "10.0.0.1", "udp://", "udp://host", "udp://10.0.0.1:0",
+                          "udp://10.0.0.1:70000", "udp://10.0.0.1:1x", "rdma://10.0.0.1"}) {
+    try {
+      make_transport(bad, 1, 0);
+      FAIL() << bad;
+    } catch (const std::invalid_argument& e) {
+      EXPECT_THAT(e.what(), HasSubstr("udp://SWITCH_IPV4[:PORT]")) << bad;
+    }
+  }
+  EXPECT_THAT(make_transport("udp://127.0.0.1", 1, 0)->describe(), HasSubstr("127.0.0.1:47000"));
+}
+
+}  // namespace
+}  // namespace tributary::worker
