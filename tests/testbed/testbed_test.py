@@ -1,0 +1,148 @@
+"""tools/testbed without privilege: processes end, output is kept, directories are swept."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))
+
+from testbed import run_directory  # noqa: E402  (needs the path above)
+from testbed.loop import Interrupted, Loop  # noqa: E402
+from testbed.process import Process, ProcessFailed  # noqa: E402
+
+LIMIT_S = 60
+
+
+@pytest.fixture
+def loop():
+    with Loop() as made:
+        yield made
+
+
+@pytest.fixture
+def start(loop, tmp_path):
+    started = []
+
+    def shell(script, **options):
+        process = Process(loop, "child", ["sh", "-c", script], tmp_path / "log", **options)
+        started.append(process)
+        return process
+
+    yield shell
+    for process in started:
+        process.stop()
+
+
+def group_is_gone(pgid):
+    try:
+        os.killpg(pgid, 0)
+    except ProcessLookupError:
+        return True
+    # What is left may be zombies that their new parent has not reaped yet.
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[2]) == pgid and fields[0] != "Z":
+            return False
+    return True
+
+
+def test_output_by_lines_and_in_the_log(start, tmp_path):
+    seen = []
+    process = start(
+        "echo one; echo two >&2; printf three", on_line=lambda _, text: seen.append(text)
+    )
+    assert process.wait_exit(LIMIT_S) == 0
+    assert list(process.stdout) == ["one", "three"]
+    assert list(process.stderr) == ["two"]
+    assert sorted(seen) == ["one", "three", "two"]
+    assert sorted((tmp_path / "log").read_text().split()) == ["one", "three", "two"]
+
+
+def test_waiting_for_a_line(start):
+    process = start("echo ready 7; exec sleep 1000")
+    assert process.wait_line(r"ready (\d)", LIMIT_S)[1] == "7"
+    assert process.running
+
+
+def test_a_line_that_never_comes_says_how_the_process_ended(start):
+    process = start("echo some words >&2; exit 3")
+    with pytest.raises(ProcessFailed, match="(?s)status 3.*some words"):
+        process.wait_line("ready", LIMIT_S)
+    with pytest.raises(ProcessFailed):
+        process.check_exit(LIMIT_S)
+
+
+def test_exit_takes_the_whole_group_along(start, loop):
+    process = start("sleep 1000 & sleep 1000 & echo here; exec sleep 1000")
+    process.wait_line("here", LIMIT_S)
+    process.signal(signal.SIGKILL)
+    process.wait_exit(LIMIT_S)
+    loop.wait(lambda: group_is_gone(process.pid), LIMIT_S, "the group ends")
+
+
+def test_stop_kills_what_ignores_sigterm(start):
+    process = start("trap '' TERM; echo here; while :; do sleep 1000; done")
+    process.wait_line("here", LIMIT_S)
+    process.stop(grace=0.2)
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_signals_are_noted_and_raised_at_the_next_turn(loop):
+    with loop.shielded():
+        os.kill(os.getpid(), signal.SIGTERM)
+        loop.turn(0)
+    with pytest.raises(Interrupted) as caught:
+        loop.turn(0)
+    assert caught.value.number == signal.SIGTERM
+    loop.turn(0)
+
+
+def test_timeout_names_what_was_awaited(loop):
+    with pytest.raises(TimeoutError, match="the moon"):
+        loop.wait(lambda: False, 0.01, "the moon")
+
+
+def test_sweep_takes_dead_directories_and_leaves_living_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_directory.tempfile, "tempdir", str(tmp_path))
+    script = "from testbed.run_directory import RunDirectory; import os; "
+    script += "print(RunDirectory().path); os._exit(0)"
+    dead = subprocess.run(
+        [sys.executable, "-B", "-c", script],
+        cwd=TOOLS,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    assert Path(dead).parent == tmp_path
+    (Path(dead) / "file").write_text("x")
+    with run_directory.RunDirectory() as living:
+        assert run_directory.sweep() == [Path(dead)]
+        assert living.path.exists() and not Path(dead).exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_child_dies_with_a_killed_parent(loop, tmp_path):
+    script = (
+        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from testbed.loop import Loop; from testbed.process import Process\n"
+        "with Loop() as loop:\n"
+        "    child = Process(loop, 'c', ['sh', '-c', 'echo up; exec sleep 1000'], sys.argv[2])\n"
+        "    child.wait_line('up', 60)\n"
+        "    print('child', child.pid, flush=True)\n"
+        "    loop.wait(lambda: False, 1000, 'death')\n"
+    )
+    command = [sys.executable, "-B", "-c", script, TOOLS, tmp_path / "inner"]
+    with Process(loop, "parent", command, tmp_path / "log") as parent:
+        child = int(parent.wait_line(r"child (\d+)", LIMIT_S)[1])
+        parent.signal(signal.SIGKILL)
+        parent.wait_exit(LIMIT_S)
+    loop.wait(lambda: group_is_gone(child), LIMIT_S, "the kernel kills the child")
