@@ -59,7 +59,7 @@ class _Fabric:
     def start_cables(self):
         """Call when the switch's ports exist: a memif client needs its server."""
 
-    def _start_cable(self, rank, a, b):
+    def _start_cable(self, rank, a, b, namespace=None):
         command = [self._build / "bin/tributary-impair", "--a", a, "--b", b]
         command += ["--seed", str(self._impairment.seed + rank), *self._impairment.arguments]
         cable = Process(
@@ -67,7 +67,7 @@ class _Fabric:
             f"cable{rank}",
             command,
             self._run / f"cable{rank}.log",
-            namespace=self.switch_namespace,
+            namespace=namespace,
             env={"RUNTIME_DIRECTORY": str(self._run.path)},
         )
         self._stack.enter_context(cable)
@@ -89,20 +89,24 @@ class VethFabric(_Fabric):
             self._loop.check()
             worker = enter(Namespace())
             self._namespaces.append(worker)
-            add_veth(self.switch_namespace, f"w{rank}", worker, "eth0", MTU)
+            link = f"w{rank}"
+            if self._impairment is None:
+                add_veth(self.switch_namespace, link, worker, "eth0", MTU)
+            else:
+                # A namespace of its own: the driver picks PACKET_FANOUT groups, which are per
+                # namespace, by pid xor interface index, and those of two processes may collide.
+                middle = enter(Namespace())
+                add_veth(self.switch_namespace, link, middle, "switch", MTU)
+                add_veth(middle, "worker", worker, "eth0", MTU)
+                ends = [
+                    _AF_PACKET.format(index=index, link=name)
+                    for index, name in enumerate(("worker", "switch"))
+                ]
+                self._start_cable(rank, *ends, namespace=middle)
             worker.run(["ip", "addr", "add", f"{worker_address(rank)}/24", "dev", "eth0"])
             # Results come by multicast.
             worker.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
-            link = f"w{rank}"
-            if self._impairment is not None:
-                link = f"s{rank}"
-                add_veth(self.switch_namespace, f"c{rank}", self.switch_namespace, link, MTU)
-                self._start_cable(
-                    rank,
-                    _AF_PACKET.format(index=0, link=f"w{rank}"),
-                    _AF_PACKET.format(index=1, link=f"c{rank}"),
-                )
-            self.ports.append(Port(f"w{rank}", _AF_PACKET.format(index=rank, link=link)))
+            self.ports.append(Port(link, _AF_PACKET.format(index=rank, link=link)))
         self._wait_cables()
 
     def namespace(self, rank):
