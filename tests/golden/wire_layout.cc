@@ -1,3 +1,4 @@
+// describe_layout(): what docs/protocol.md's tables are compared with.
 #include <cstddef>
 
 #include "core/wire/extension.h"

@@ -1,5 +1,6 @@
 """Crashes and mistakes: everyone concerned learns of it, nothing leaks, the next run works."""
 
+import os
 import signal
 
 import pytest
@@ -10,6 +11,13 @@ LARGE = {"do": "allreduce", "count": 2_000_000, "dtype": "float32"}
 SMALL = {"do": "allreduce", "count": 5_000, "dtype": "int32", "repeat": 3}
 
 
+def wait_forever(bed):
+    """A step that does not end: nobody opens the FIFO."""
+    path = bed.run / "never"
+    os.mkfifo(path, 0o666)
+    return {"do": "wait_fifo", "path": str(path)}
+
+
 def slots_in_use(bed):
     return len(bed.switch.show("slots")) + sum(j["slots_open"] for j in bed.switch.show("jobs"))
 
@@ -18,7 +26,7 @@ def slots_in_use(bed):
 def test_killed_worker_is_named_slots_are_freed_next_run_works(make_bed, launch, loop, ports):
     bed = make_bed(ports, 4, jobs=[Job(1, 4, options=SHORT)])
     launcher = launch(bed)
-    never = {"do": "wait_file", "path": str(bed.run / "never")}
+    never = wait_forever(bed)
     workers = launcher.start(lambda rank: [SMALL, never] if rank == 2 else [SMALL, LARGE])
     others = [worker for worker in workers if worker.rank != 2]
     for worker in others:
@@ -62,7 +70,7 @@ def test_restarted_rank_ends_the_epoch_for_the_others(make_bed, launch):
     """Rule 1: a rank that joins anew was restarted; the survivors are told its id."""
     bed = make_bed("veth", 2)
     launcher = launch(bed)
-    never = {"do": "wait_file", "path": str(bed.run / "never")}
+    never = wait_forever(bed)
     workers = launcher.start(lambda rank: [SMALL, never] if rank == 1 else [SMALL, LARGE])
     workers[0].wait_event("submitted", 2)
     workers[1].process.signal(signal.SIGKILL)
@@ -112,7 +120,7 @@ def test_switch_killed_and_restarted_nobody_hangs(make_bed, launch, ports):
 def test_switch_stopped_says_so(make_bed, launch):
     """SIGTERM is graceful: workers learn at once that the switch is going."""
     bed = make_bed("veth", 2)
-    never = {"do": "wait_file", "path": str(bed.run / "never")}
+    never = wait_forever(bed)
     workers = launch(bed).start(lambda rank: [SMALL, never] if rank == 1 else [SMALL, LARGE])
     workers[0].wait_event("submitted", 2)
     bed.switch.process.signal(signal.SIGTERM)

@@ -1,3 +1,4 @@
+// The C interface as C++ sees it, and through a C client.
 #include <gtest/gtest.h>
 
 #include <random>

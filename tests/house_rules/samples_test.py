@@ -1,0 +1,169 @@
+"""Each house rule finds what it is there to find, and leaves what is right alone."""
+import os
+import sys
+import tempfile
+import subprocess
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import builds  # noqa: E402
+import includes  # noqa: E402
+import sizes  # noqa: E402
+import structure  # noqa: E402
+import text_rules  # noqa: E402
+import tree  # noqa: E402
+
+
+class Samples(unittest.TestCase):
+    def finds(self, check, path, text, **others):
+        texts = {path: text, **others.get("others", {})}
+        self.assertEqual(len(check(texts)), 1, check(texts))
+
+    def accepts(self, check, path, text, **others):
+        self.assertEqual(check({path: text, **others.get("others", {})}), [])
+
+    def test_directions(self):
+        rule = includes.check_directions
+        self.finds(rule, "core/a.h", '#include "aggregator/engine.h"\n')
+        self.finds(rule, "aggregator/a.h", '#include "dataplane/port.h"\n')
+        self.finds(rule, "worker/a.cc", '#include "dataplane/port.h"\n')
+        self.finds(rule, "dataplane/a.cc", '#include "control/metrics.h"\n')
+        self.finds(rule, "tools/a.cc", '#include "tests/x.h"\n')
+        self.finds(rule, "config/a.cc", '#include "load.h"\n')
+        self.accepts(rule, "control/a.cc", '#include "dataplane/port.h"\n#include <vector>\n')
+        self.accepts(rule, "tests/a.cc", '#include "control/metrics.h"\n')
+
+    def test_dpdk(self):
+        self.finds(includes.check_dpdk, "core/a.h", "#include <rte_mbuf.h>\n")
+        self.finds(includes.check_dpdk, "control/a.cc", "#include <rte_eal.h>\n")
+        self.finds(includes.check_dpdk, "worker/udp_transport.cc", "#include <rte_eal.h>\n")
+        self.accepts(includes.check_dpdk, "dataplane/a.cc", "#include <rte_eal.h>\n")
+        self.accepts(includes.check_dpdk, "worker/memif_transport.cc", "#include <rte_eal.h>\n")
+
+    def test_purity(self):
+        rule = includes.check_purity
+        for name in ("chrono", "thread", "mutex", "iostream", "cstdio", "sys/socket.h"):
+            self.finds(rule, "aggregator/a.cc", f"#include <{name}>\n")
+        self.finds(rule, "core/a.cc", 'void f() { printf("x"); }\n')
+        self.finds(rule, "config/a.h", "#include <fstream>\n")
+        self.finds(rule, "config/a.cc", "#include <thread>\n")
+        self.accepts(rule, "config/load.cc", "#include <fstream>\n")
+        self.accepts(rule, "control/a.cc", "#include <thread>\n")
+
+    def test_file_length(self):
+        self.finds(sizes.check_files, "core/a.cc", "//\n" * 501)
+        self.accepts(sizes.check_files, "core/a.cc", "//\n" * 500)
+        self.accepts(sizes.check_files, "docs/a.md", "x\n" * 5000)
+
+    def test_function_length(self):
+        body = "  f();\n"
+        for head in ("int f(int x) {\n", "A::A() : b_(1), c_{2} {\n", "auto f() -> int {\n",
+                     "template <typename T>\nrequires(sizeof(T) > 1) int f() noexcept {\n"):
+            # 68 lines of body, the head and the closing brace: 70.
+            least = 70 - head.count("\n") - 1
+            self.accepts(sizes.check_functions, "a.cc", head + body * least + "}\n")
+            self.finds(sizes.check_functions, "a.cc", head + body * (least + 1) + "}\n")
+        inside = "namespace n {\nclass A {\n  void f() {\n" + body * 69 + "  }\n};\n}\n"
+        self.finds(sizes.check_functions, "a.cc", inside)
+        self.accepts(sizes.check_functions, "a.cc", "struct A {\n" + "  int a;\n" * 100 + "};\n")
+        self.accepts(sizes.check_functions, "a.cc", "int a[] = {\n" + "  1,\n" * 100 + "};\n")
+        self.accepts(sizes.check_functions, "a.cc",
+                     'void f() {\n  g("}");  // }\n}\n' + "int a;\n" * 100)
+        self.finds(sizes.check_functions, "a.py", "def f():\n" + "    g()\n" * 70)
+
+    def test_markers(self):
+        self.finds(text_rules.check_markers, "core/a.h", "// TO" + "DO: later\n")
+        self.finds(text_rules.check_markers, "docs/a.md", "FIX" + "ME\n")
+        self.accepts(text_rules.check_markers, "core/a.h", "// a to" + "do list; 0xXX" + "XX\n")
+
+    def test_machine_paths(self):
+        self.finds(text_rules.check_machine_paths, "a.md", "see /ro" + "ot/x\n")
+        self.finds(text_rules.check_machine_paths, "a.md", "cd /wor" + "k/main\n")
+        self.finds(text_rules.check_machine_paths, "a.md", "cd /ho" + "me/user\n")
+        self.accepts(text_rules.check_machine_paths, "a.md", "tests/home/x build/work/\n")
+
+    def test_sleep(self):
+        rule = text_rules.check_no_sleep_in_tests
+        self.finds(rule, "tests/a.cc", "std::this_thread::sleep" + "_for(1ms);\n")
+        self.finds(rule, "tests/a.py", "time" + ".sleep(1)\n")
+        self.finds(rule, "tests/a.cc", "u" + "sleep" + "(1);\n")
+        self.finds(rule, "tests/a", "#!/bin/bash\n# a\nsleep" + " 1\n")
+        self.accepts(rule, "worker/a.cc", "std::this_thread::sleep" + "_for(1ms);\n")
+        self.accepts(rule, "tests/a.py", "# never asleep, the switch sleeps when idle\n")
+
+    def test_skipped(self):
+        self.finds(text_rules.check_no_skipped_tests, "tests/a.cc", "GTEST" + "_SKIP();\n")
+        self.finds(text_rules.check_no_skipped_tests, "tests/a.cc", "TEST(A, DISABLED" + "_B)\n")
+
+    def test_opening(self):
+        rule = text_rules.check_opening
+        self.finds(rule, "core/a.h", "#pragma once\n")
+        self.finds(rule, "core/a.h", "// a\n")
+        self.finds(rule, "core/a.cc", "#include <vector>\n")
+        self.finds(rule, "a.py", "import os\n")
+        self.finds(rule, "tools/x", "#!/usr/bin/env bash\nset -e\n")
+        self.accepts(rule, "core/a.h", "// What it is.\n#pragma once\n")
+        self.accepts(rule, "core/a.cc", '#include "core/a.h"\n')
+        self.accepts(rule, "a.py", '#!/usr/bin/python3\n"""A."""\n')
+
+    def test_final_newline(self):
+        self.finds(text_rules.check_final_newline, "core/a.cc", "// a")
+        self.finds(text_rules.check_final_newline, "core/a.cc", "// a\n\n")
+        self.accepts(text_rules.check_final_newline, "core/a.cc", "// a\n")
+
+    def test_source_lists(self):
+        rule = structure.check_source_lists
+        meson = {"meson.build": "foreach f : ['core', 'tools/x']\n"}
+        good = {"core/sources.txt": "# c\ncore/a.cc\ncore/b.cc\n", "core/a.cc": "", **meson}
+        self.accepts(rule, "core/b.cc", "", others=good)
+        self.finds(rule, "core/c.cc", "", others={**good, "core/b.cc": ""})
+        self.finds(rule, "core/sources.txt", "core/a.cc\ncore/gone.cc\n",
+                   others={"core/a.cc": "", **meson})
+        self.finds(rule, "core/sources.txt", "core/b.cc\ncore/a.cc\n",
+                   others={"core/a.cc": "", "core/b.cc": "", **meson})
+        self.finds(rule, "tools/x/sources.txt", "core/a.cc\n",
+                   others={**good, "core/b.cc": ""})
+        self.finds(rule, "new/sources.txt", "new/a.cc\n", others={"new/a.cc": "", **meson})
+
+    def test_sources_by_name_stand_in_both_builds(self):
+        rule = structure.check_source_lists
+        cmake = {"tools/x/CMakeLists.txt": "add_executable(x main.cc)\n"}
+        meson = {"tools/meson.build": "executable('x', 'x/main.cc')\n"}
+        self.accepts(rule, "tools/x/main.cc", "", others={**cmake, **meson})
+        self.finds(rule, "tools/x/main.cc", "", others=cmake)
+        self.finds(rule, "tools/x/main.cc", "", others=meson)
+
+    def test_mirrors(self):
+        rule = structure.check_tests_mirror_sources
+        self.finds(rule, "tests/core/gone_test.cc", "")
+        self.accepts(rule, "tests/core/time_test.cc", "", others={"core/time.h": ""})
+        self.accepts(rule, "tests/core/wire_frame_test.cc", "", others={"core/wire/frame.cc": ""})
+        self.accepts(rule, "tests/impair/port_test.cc", "", others={"tools/impair/port.cc": ""})
+
+    def test_links(self):
+        rule = structure.check_links
+        self.finds(rule, "README.md", "see [x](docs/gone.md)\n")
+        self.finds(rule, "docs/a.md", "see [x](b.md#gone)\n", others={"docs/b.md": "# Here\n"})
+        self.finds(rule, "docs/a.md", "see [x](#gone)\n")
+        self.accepts(rule, "docs/a.md", "[x](b.md#the-bytes) [y](https://x.org/) [z](../core/)\n",
+                     others={"docs/b.md": "# The bytes\n", "core/a.h": ""})
+
+    def test_build_differences(self):
+        self.assertEqual(builds.differences({"a", "b"}, {"b", "c"}),
+                         ["only CMake has a", "only meson has c"])
+        self.assertEqual(builds.differences({"a"}, {"a"}), [])
+
+    def test_tree_sees_new_files_and_not_ignored_ones(self):
+        with tempfile.TemporaryDirectory() as top:
+            subprocess.run(["git", "init", "-q", top], check=True)
+            for name, text in (("new.cc", "// new\n"), (".gitignore", "/build/\n")):
+                with open(os.path.join(top, name), "w", encoding="utf-8") as f:
+                    f.write(text)
+            os.mkdir(os.path.join(top, "build"))
+            with open(os.path.join(top, "build", "x.cc"), "w", encoding="utf-8") as f:
+                f.write("// built\n")
+            self.assertEqual(set(tree.load(top)), {"new.cc", ".gitignore"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,118 @@
+"""Source lists, tests that mirror sources, links between documents."""
+import os
+import re
+
+# Tests of what is not one source file, and why.
+NOT_MIRRORED = {
+    "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
+    "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",
+    "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",
+}
+# Where a test folder's sources live, if not in a folder of the same name at the top.
+SOURCE_FOLDERS = {"impair": "tools/impair", "client": "tools/client", "switchd": "tools/switchd"}
+
+
+def _entries(text):
+    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+
+
+def check_source_lists(texts):
+    """Each source stands in its folder's sources.txt, or by name in both build systems."""
+    found, listed = [], {}
+    for path, text in texts.items():
+        if os.path.basename(path) != "sources.txt":
+            continue
+        entries = _entries(text)
+        if entries != sorted(entries):
+            found.append(f"{path}: not sorted")
+        for entry in entries:
+            if entry in listed:
+                found.append(f"{path}: {entry} is in {listed[entry]} too")
+            listed[entry] = path
+            if entry not in texts:
+                found.append(f"{path}: {entry} does not exist")
+        if f"'{os.path.dirname(path)}'" not in texts.get("meson.build", ""):
+            found.append(f"meson.build: does not read {path}")
+    cmake = _build_text(texts, "CMakeLists.txt")
+    meson = _build_text(texts, "meson.build")
+    for path in texts:
+        if not path.endswith((".cc", ".c")):
+            continue
+        if path not in listed and not (_names(cmake, path) and _names(meson, path)):
+            found.append(f"{path}: in no sources.txt, nor by name in both build systems")
+    return found
+
+
+def _build_text(texts, name):
+    """folder → text of its build file."""
+    return {os.path.dirname(p): t for p, t in texts.items() if os.path.basename(p) == name}
+
+
+def _names(builds, path):
+    """True where a build file of the path's folder, or of one above it, names the file."""
+    folder = os.path.dirname(path)
+    while True:
+        # A loop may put the name together: foreach(name a b) … ${name}_bench.cc
+        relative = os.path.relpath(path, folder or ".")
+        stem = re.escape(relative)
+        tail = re.sub(r"^(.*/)?[a-z0-9]+(?=_)", "", relative)
+        text = builds.get(folder, "")
+        if re.search(rf"(?<![\w/]){stem}\b", text):
+            return True
+        if "_" in relative and re.search(rf"(\$\{{name\}}|name \+ '){re.escape(tail)}", text) and \
+                re.search(rf"\b{re.escape(relative[:-len(tail)])}\b", text):
+            return True
+        if not folder:
+            return False
+        folder = os.path.dirname(folder)
+
+
+def check_tests_mirror_sources(texts):
+    found = []
+    for path in texts:
+        match = re.fullmatch(r"tests/([^/]+)/(.+)_test\.(cc|py)", path)
+        if not match or match.group(3) == "py" or path in NOT_MIRRORED:
+            continue
+        folder = SOURCE_FOLDERS.get(match.group(1), match.group(1))
+        name = match.group(2)
+        if not any(f"{folder}/{stem}{end}" in texts for stem in _stems(name)
+                   for end in (".cc", ".h")):
+            found.append(f"{path}: tests no {folder}/{name}.cc or .h")
+    return found
+
+
+def _stems(name):
+    """wire_frame may be wire/frame; checksum may be wire/checksum."""
+    return [name, "wire/" + name.removeprefix("wire_")]
+
+
+_LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
+
+
+def check_links(texts):
+    found = []
+    folders = {os.path.dirname(p) for p in texts}
+    for path, text in texts.items():
+        if not path.endswith(".md"):
+            continue
+        for match in _LINK.finditer(_without_code(text)):
+            target, _, anchor = match.group(1).partition("#")
+            if re.match(r"[a-z]+:", target):
+                continue
+            place = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+            line = text.count("\n", 0, match.start()) + 1
+            if place not in texts and place.rstrip("/") not in folders:
+                found.append(f"{path}:{line}: no such file: {match.group(1)}")
+            elif anchor and anchor not in _anchors(texts.get(place, "")):
+                found.append(f"{path}:{line}: no such heading: {match.group(1)}")
+    return found
+
+
+def _without_code(text):
+    return re.sub(r"```.*?```", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+
+
+def _anchors(text):
+    """Headings as GitHub turns them into anchors."""
+    return {re.sub(r"[^\w\- ]", "", h.strip().lower()).replace(" ", "-")
+            for h in re.findall(r"^#+ (.*)$", _without_code(text), re.M)}
