@@ -19,8 +19,8 @@ namespace tributary::dataplane {
   X(aggregate, "verify, sum, build and queue results and answers") \
   X(forward, "switch other traffic between ports")                 \
   X(answer, "ARP and ICMP echo for the switch's own address")      \
-  X(transmit, "transmit bursts")                                   \
-  X(expire, "deadlines, leases, ageing")
+  X(expire, "deadlines, leases, ageing")                           \
+  X(transmit, "transmit bursts")
 
 enum class Stage : std::uint8_t {
 #define X(id, text) id,

@@ -64,8 +64,8 @@ std::size_t Worker::turn(Instant now) {
     mark(Stage::answer, answer(port));
   }
 
-  mark(Stage::transmit, transmitter_.flush());
   mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now));
+  mark(Stage::transmit, transmitter_.flush());
   counters_.turns.add();
   if (total == 0) counters_.idle_turns.add();
   return total;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "config/switch_config.h"
+#include "worker/memif_transport.h"
 #include "worker/transport.h"
 #include "worker/udp_transport.h"
 
@@ -12,6 +13,7 @@ namespace tributary::worker {
 namespace {
 
 constexpr std::string_view kUdpScheme = "udp://";
+constexpr std::string_view kMemifScheme = "memif://";
 
 [[noreturn]] void refuse(const std::string& address, const std::string& why) {
   throw std::invalid_argument("address \"" + address + "\": " + why +
@@ -37,10 +39,11 @@ std::unique_ptr<Transport> make_udp(const std::string& address) {
 
 }  // namespace
 
-// A switch tells ranks apart by what they send; UDP needs neither job nor rank here.
-std::unique_ptr<Transport> make_transport(const std::string& address, std::uint32_t /*job*/,
-                                          std::uint32_t /*rank*/) {
+// A memif worker's own addresses derive from job and rank; those of a UDP worker are its host's.
+std::unique_ptr<Transport> make_transport(const std::string& address, std::uint32_t job,
+                                          std::uint32_t rank) {
   if (address.starts_with(kUdpScheme)) return make_udp(address);
+  if (address.starts_with(kMemifScheme)) return make_memif_transport(address, job, rank);
   refuse(address, "unknown scheme");
 }
 

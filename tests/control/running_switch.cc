@@ -1,0 +1,38 @@
+#include "tests/control/running_switch.h"
+
+#include <unistd.h>
+
+#include "dataplane/eal.h"
+
+namespace tributary::control {
+namespace {
+
+config::SwitchConfig after_eal(config::SwitchConfig config) {
+  static const dataplane::Eal eal([&] {
+    auto environment = dataplane::current_environment();
+    environment.file_prefix = "tributary-test-" + std::to_string(getpid());
+    return dataplane::eal_arguments(config, environment);
+  }());
+  return config;
+}
+
+}  // namespace
+
+config::SwitchConfig null_config() {
+  config::SwitchConfig config;
+  config.name = "test";
+  config.ipv4 = 0x0A4D00FE;
+  config.memory.megabytes = 64;
+  config.ports = {{"left", "net_null0,no-rx=1", 1500}, {"right", "net_null1,no-rx=1", 9000}};
+  config::JobConfig job;
+  job.id = 7;
+  job.name = "train";
+  job.workers = 3;
+  config.jobs = {job};
+  config.forwarding.static_macs = {{{2, 0, 0, 0, 0, 9}, "right"}};
+  return config;
+}
+
+RunningSwitch::RunningSwitch() : switch_(after_eal(null_config()), [](const std::string&) {}) {}
+
+}  // namespace tributary::control

@@ -1,0 +1,89 @@
+#include "control/show.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "config/load.h"
+#include "tests/control/running_switch.h"
+
+namespace tributary::control {
+namespace {
+
+using nlohmann::ordered_json;
+
+class ShowTest : public testing::Test {
+ protected:
+  RunningSwitch sw;
+  Show show{sw.get()};
+
+  static std::vector<std::string> keys(const ordered_json& row) {
+    std::vector<std::string> out;
+    for (const auto& [key, value] : row.items()) out.push_back(key);
+    return out;
+  }
+};
+
+TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
+  const std::string tables = Show::tables();
+  for (const char* what : {"ports", "jobs", "members", "slots", "drops", "stages", "fdb"}) {
+    EXPECT_THAT(tables, testing::HasSubstr(what));
+    const auto table = show.table(what);
+    ASSERT_TRUE(table.is_array()) << what;
+    for (const auto& row : table) {
+      ASSERT_TRUE(row.is_object()) << what;
+      for (const auto& [key, value] : row.items()) EXPECT_TRUE(value.is_primitive()) << what << key;
+    }
+  }
+}
+
+TEST_F(ShowTest, Ports) {
+  const auto table = show.table("ports");
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_THAT(keys(table[0]), testing::ElementsAre("port", "link", "mtu", "rx_packets", "rx_bytes",
+                                                   "tx_packets", "tx_bytes", "drops", "device"));
+  EXPECT_EQ(table[1]["port"], "right");
+  EXPECT_EQ(table[1]["mtu"], 9000);
+  EXPECT_EQ(table[1]["device"], "net_null1,no-rx=1");
+}
+
+TEST_F(ShowTest, JobsAndMembers) {
+  const auto jobs = show.table("jobs");
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0]["job"], 7);
+  EXPECT_EQ(jobs[0]["name"], "train");
+  EXPECT_EQ(jobs[0]["state"], "idle");
+  EXPECT_EQ(jobs[0]["workers"], 3);
+  const auto members = show.table("members");
+  ASSERT_EQ(members.size(), 3u);
+  EXPECT_EQ(members[2]["rank"], 2);
+  EXPECT_EQ(members[2]["present"], false);
+  EXPECT_EQ(members[2]["address"], "-");
+}
+
+TEST_F(ShowTest, FdbShowsStaticAddresses) {
+  const auto table = show.table("fdb");
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0]["mac"], "02:00:00:00:00:09");
+  EXPECT_EQ(table[0]["port"], "right");
+  EXPECT_EQ(table[0]["kind"], "static");
+}
+
+TEST_F(ShowTest, ConfigReadsBackAsTheSameConfiguration) {
+  const auto text = show.table("config").get<std::string>();
+  EXPECT_EQ(text, config::dump(null_config()));
+}
+
+TEST_F(ShowTest, UnknownTablesAreRefusedWithTheAllowedOnes) {
+  try {
+    const auto none = show.table("weather");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("weather"));
+    EXPECT_THAT(error.what(), testing::HasSubstr(Show::tables()));
+  }
+}
+
+}  // namespace
+}  // namespace tributary::control

@@ -1,0 +1,61 @@
+#include "dataplane/classify.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace tributary::dataplane {
+namespace {
+
+const Identity kSwitch{{2, 0x74, 10, 77, 0, 254}, 0x0A4D00FE, 47000, 4};
+const wire::MacAddress kBroadcast = {255, 255, 255, 255, 255, 255};
+const wire::MacAddress kOther = {2, 1, 1, 1, 1, 1};
+
+std::vector<std::byte> udp(const wire::MacAddress& to, std::uint32_t ip, std::uint16_t port) {
+  std::vector<std::byte> frame(100);
+  const wire::FrameTemplate t{to, {2, 9, 9, 9, 9, 9}, std::nullopt, {1, ip, 6000, port}};
+  frame.resize(wire::write_frame_headers(t, frame, 20));
+  return frame;
+}
+Action action(std::span<const std::byte> frame, bool linear = true) {
+  return classify(kSwitch, frame, linear).action;
+}
+
+TEST(Classify, AggregationPortsOfTheSwitchsAddress) {
+  EXPECT_EQ(action(udp(kSwitch.mac, kSwitch.ipv4, 47000)), Action::aggregate);
+  EXPECT_EQ(action(udp(kSwitch.mac, kSwitch.ipv4, 47003)), Action::aggregate);
+  EXPECT_EQ(action(udp(kBroadcast, kSwitch.ipv4, 47000)), Action::aggregate);
+}
+
+TEST(Classify, OtherTrafficToTheSwitchIsDropped) {
+  for (const auto& frame : {udp(kSwitch.mac, kSwitch.ipv4, 47004),
+                            udp(kSwitch.mac, kSwitch.ipv4, 46999), udp(kSwitch.mac, 5, 47000)}) {
+    const auto c = classify(kSwitch, frame, true);
+    EXPECT_EQ(c.action, Action::drop);
+    EXPECT_EQ(c.reason, DropReason::unhandled);
+  }
+}
+
+TEST(Classify, OthersTrafficIsForwardedUnread) {
+  EXPECT_EQ(action(udp(kOther, kSwitch.ipv4, 47000)), Action::forward);
+  EXPECT_EQ(action(udp(kBroadcast, 5, 47000)), Action::forward);
+  auto damaged = udp(kBroadcast, kSwitch.ipv4, 47000);
+  damaged[24] ^= std::byte{1};  // IP checksum: not ours to judge
+  EXPECT_EQ(action(damaged), Action::forward);
+}
+
+TEST(Classify, SegmentsAreReadOnlyForOthers) {
+  const auto c = classify(kSwitch, udp(kSwitch.mac, kSwitch.ipv4, 47000), false);
+  EXPECT_EQ(c.reason, DropReason::frame_multi_segment);
+  EXPECT_EQ(action(udp(kOther, 5, 5), false), Action::forward);
+  EXPECT_EQ(action(udp(kBroadcast, kSwitch.ipv4, 47000), false), Action::forward);
+}
+
+TEST(Classify, RuntsAreDropped) {
+  const std::array<std::byte, 13> runt{};
+  EXPECT_EQ(classify(kSwitch, runt, true).reason, DropReason::frame_truncated);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

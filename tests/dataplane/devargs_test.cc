@@ -1,0 +1,56 @@
+#include "dataplane/devargs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::dataplane {
+namespace {
+
+using testing::HasSubstr;
+
+config::PortConfig port(const std::string& devargs, std::uint32_t mtu = 1500) {
+  return {"p", devargs, mtu};
+}
+
+TEST(Devargs, SplitsDeviceDriverAndArguments) {
+  const Devargs args = parse_devargs("net_memif12,id=3,socket=/run/a,b=,flag");
+  EXPECT_EQ(args.device, "net_memif12");
+  EXPECT_EQ(args.driver, "net_memif");
+  EXPECT_FALSE(args.pci());
+  EXPECT_EQ(args.get("socket"), "/run/a");
+  EXPECT_EQ(args.get("b"), "");
+  EXPECT_EQ(args.get("flag"), "");
+  EXPECT_EQ(args.get("absent"), std::nullopt);
+  EXPECT_EQ(args.number("id", 9), 3u);
+  EXPECT_EQ(args.number("socket", 9), 9u);
+}
+
+TEST(Devargs, KnowsPciAddresses) {
+  EXPECT_TRUE(parse_devargs("0000:01:00.0").pci());
+  EXPECT_TRUE(parse_devargs("01:00.0,some=1").pci());
+  EXPECT_FALSE(parse_devargs("net_af_packet0,iface=eth0.5").pci());
+}
+
+TEST(Devargs, AfPacketFrameMustHoldTheMtu) {
+  EXPECT_EQ(check_devargs(port("net_af_packet0,iface=ve0")), "");
+  EXPECT_THAT(check_devargs(port("net_af_packet0,iface=ve0", 9000)), HasSubstr("framesz=16384"));
+  EXPECT_EQ(check_devargs(port("net_af_packet0,iface=ve0,framesz=16384,blocksz=65536", 9000)), "");
+  EXPECT_THAT(check_devargs(port("net_af_packet0")), HasSubstr("iface=INTERFACE"));
+}
+
+TEST(Devargs, MemifBufferMustHoldTheMtuAndTheSwitchServes) {
+  EXPECT_EQ(check_devargs(port("net_memif0,id=0,socket=/s,role=server")), "");
+  EXPECT_THAT(check_devargs(port("net_memif0,role=server", 9000)), HasSubstr("bsize=9216"));
+  EXPECT_EQ(check_devargs(port("net_memif0,role=server,bsize=9216", 9000)), "");
+  EXPECT_THAT(check_devargs(port("net_memif0,role=client")), HasSubstr("role=server"));
+  EXPECT_THAT(check_devargs(port("net_memif0,role=server,zero-copy=yes")), HasSubstr("zero-copy"));
+}
+
+TEST(Devargs, BufferHoldsWhatTheDriverWrites) {
+  EXPECT_EQ(data_bytes_needed(port("net_null0", 9000)), 9018u);
+  EXPECT_EQ(data_bytes_needed(port("net_af_packet0,iface=a")), 2048u);
+  EXPECT_EQ(data_bytes_needed(port("net_af_packet0,iface=a,framesz=16384", 9000)), 16384u);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

@@ -1,0 +1,49 @@
+#include "dataplane/fault_guard.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tributary::dataplane {
+namespace {
+
+volatile int sink;
+
+TEST(FaultGuard, SurvivesMemoryThatVanished) {
+  install_fault_handlers();
+  void* page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  auto* value = static_cast<volatile int*>(page);
+  EXPECT_TRUE(guarded([&] { sink = *value; }));
+  munmap(page, 4096);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(guarded([&] { sink = *value; }));
+  EXPECT_TRUE(guarded([] { sink = 1; }));
+}
+
+TEST(FaultGuard, SurvivesAFileThatWasTruncated) {
+  install_fault_handlers();
+  const int fd = memfd_create("guard", 0);
+  ASSERT_EQ(ftruncate(fd, 4096), 0);
+  void* page = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  auto* value = static_cast<volatile int*>(page);
+  EXPECT_TRUE(guarded([&] { sink = *value; }));
+  ASSERT_EQ(ftruncate(fd, 0), 0);
+  EXPECT_FALSE(guarded([&] { sink = *value; }));
+  munmap(page, 4096);
+  close(fd);
+}
+
+TEST(FaultGuardDeathTest, OtherFaultsStillKill) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_DEATH(
+      {
+        install_fault_handlers();
+        void* page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        sink = *static_cast<volatile int*>(page);
+      },
+      "");
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

@@ -1,0 +1,139 @@
+#include "dataplane/fdb.h"
+
+#include <gtest/gtest.h>
+
+#include "core/prng.h"
+
+namespace tributary::dataplane {
+namespace {
+
+constexpr Duration kAgeing = Duration::seconds(300);
+Instant at(std::int64_t seconds) {
+  return Instant() + Duration::seconds(seconds);
+}
+wire::MacAddress mac(std::uint32_t n) {
+  return {2,
+          0,
+          static_cast<std::uint8_t>(n >> 24),
+          static_cast<std::uint8_t>(n >> 16),
+          static_cast<std::uint8_t>(n >> 8),
+          static_cast<std::uint8_t>(n)};
+}
+
+TEST(Fdb, LearnsPerVlan) {
+  Fdb fdb(16, kAgeing, 3, 1);
+  fdb.learn(mac(1), 0, 2, at(0));
+  EXPECT_EQ(fdb.lookup(mac(1), 0, at(0)), 2);
+  EXPECT_EQ(fdb.lookup(mac(1), 7, at(0)), std::nullopt);
+  fdb.learn(mac(1), 7, 1, at(0));
+  EXPECT_EQ(fdb.lookup(mac(1), 0, at(0)), 2);
+  EXPECT_EQ(fdb.lookup(mac(1), 7, at(0)), 1);
+}
+
+TEST(Fdb, MacMoves) {
+  Fdb fdb(16, kAgeing, 3, 1);
+  fdb.learn(mac(1), 0, 0, at(0));
+  fdb.learn(mac(1), 0, 2, at(1));
+  EXPECT_EQ(fdb.lookup(mac(1), 0, at(1)), 2);
+  EXPECT_EQ(fdb.counters().moved.get(), 1u);
+  EXPECT_EQ(fdb.counters().entries.get(), 1u);
+}
+
+TEST(Fdb, AgesExactlyAndRefreshes) {
+  Fdb fdb(16, kAgeing, 1, 1);
+  fdb.learn(mac(1), 0, 0, at(0));
+  fdb.learn(mac(2), 0, 0, at(0));
+  fdb.learn(mac(1), 0, 0, at(100));
+  EXPECT_TRUE(fdb.lookup(mac(2), 0, at(300) - Duration::ns(1)));
+  EXPECT_FALSE(fdb.lookup(mac(2), 0, at(300)));  // even before expire() has run
+  EXPECT_EQ(fdb.expire(at(300), 16), 1u);
+  EXPECT_TRUE(fdb.lookup(mac(1), 0, at(399)));
+  EXPECT_EQ(fdb.expire(at(400), 16), 1u);
+  EXPECT_EQ(fdb.counters().entries.get(), 0u);
+}
+
+TEST(Fdb, ExpireIsBounded) {
+  Fdb fdb(16, kAgeing, 1, 1);
+  for (std::uint32_t i = 0; i < 10; ++i) fdb.learn(mac(i), 0, 0, at(0));
+  EXPECT_EQ(fdb.expire(at(300), 4), 4u);
+  EXPECT_EQ(fdb.expire(at(300), 16), 6u);
+}
+
+TEST(Fdb, StaticNeitherMovesNorAges) {
+  Fdb fdb(16, kAgeing, 2, 1);
+  fdb.add_static(mac(1), 1);
+  fdb.learn(mac(1), 0, 0, at(0));
+  EXPECT_EQ(fdb.lookup(mac(1), 0, at(100'000)), 1);
+  EXPECT_EQ(fdb.lookup(mac(1), 9, at(0)), 1);  // on every VLAN
+  EXPECT_EQ(fdb.counters().entries.get(), 0u);
+}
+
+// A port that invents addresses pushes out its own entries, not those of quiet ports.
+TEST(Fdb, EvictionIsFair) {
+  Fdb fdb(16, kAgeing, 3, 1);
+  fdb.learn(mac(1), 0, 0, at(0));
+  fdb.learn(mac(2), 0, 1, at(0));
+  for (std::uint32_t i = 0; i < 1000; ++i) fdb.learn(mac(100 + i), 0, 2, at(1));
+  EXPECT_EQ(fdb.lookup(mac(1), 0, at(1)), 0);
+  EXPECT_EQ(fdb.lookup(mac(2), 0, at(1)), 1);
+  EXPECT_EQ(fdb.counters().entries.get(), 16u);
+  EXPECT_EQ(fdb.counters().evicted.get(), 1000u - 14u);
+  EXPECT_TRUE(fdb.lookup(mac(1099), 0, at(1)));
+  EXPECT_FALSE(fdb.lookup(mac(100), 0, at(1)));
+  // A quiet port still gets room for a new one.
+  fdb.learn(mac(3), 0, 0, at(2));
+  EXPECT_EQ(fdb.lookup(mac(3), 0, at(2)), 0);
+  EXPECT_EQ(fdb.lookup(mac(2), 0, at(2)), 1);
+}
+
+TEST(Fdb, RowsListEverything) {
+  Fdb fdb(16, kAgeing, 2, 1);
+  fdb.add_static(mac(1), 1);
+  fdb.learn(mac(2), 5, 0, at(3));
+  const auto rows = fdb.rows(at(10));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows[0].is_static);
+  EXPECT_EQ(rows[1].mac, mac(2));
+  EXPECT_EQ(rows[1].vlan, 5);
+  EXPECT_EQ(rows[1].age, Duration::seconds(7));
+}
+
+// Against a slow model: whatever the order of events, a hit is what was learned last.
+TEST(Fdb, AgreesWithAModel) {
+  constexpr std::uint64_t kSeed = 20260101;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  Prng random(kSeed);
+  Fdb fdb(64, kAgeing, 4, random.next());
+  struct Seen {
+    std::uint16_t port;
+    Instant when;
+  };
+  std::unordered_map<std::uint32_t, Seen> model;  // 48 addresses: no eviction
+  Instant now;
+  for (int step = 0; step < 20'000; ++step) {
+    now = now + Duration::seconds(random.below(20));
+    const std::uint32_t n = random.below(48);
+    if (random.below(2) == 0) {
+      const auto port = static_cast<std::uint16_t>(random.below(4));
+      fdb.learn(mac(n), 0, port, now);
+      model[n] = {port, now};
+    } else {
+      const auto it = model.find(n);
+      const bool fresh = it != model.end() && now - it->second.when < kAgeing;
+      const auto found = fdb.lookup(mac(n), 0, now);
+      ASSERT_EQ(found.has_value(), fresh) << "step " << step;
+      if (fresh) {
+        ASSERT_EQ(*found, it->second.port);
+      }
+    }
+    fdb.expire(now, 1);
+    ASSERT_LE(fdb.counters().entries.get(), 48u);
+  }
+}
+
+TEST(Fdb, CapacityMustBeAPowerOfTwo) {
+  EXPECT_THROW(Fdb(12, kAgeing, 1, 1), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

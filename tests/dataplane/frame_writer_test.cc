@@ -1,0 +1,134 @@
+#include "dataplane/frame_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "core/wire/extension.h"
+#include "core/wire/integrity.h"
+
+namespace tributary::dataplane {
+namespace {
+
+using aggregator::Outgoing;
+
+config::SwitchConfig switch_config(wire::Integrity integrity) {
+  config::SwitchConfig config;
+  config.ipv4 = 0x0A4D00FE;
+  config::JobConfig job;
+  job.id = 0x10005;
+  job.workers = 2;
+  job.shards = 4;
+  job.integrity = integrity;
+  config.jobs = {job};
+  return config;
+}
+
+struct Parsed {
+  wire::EthernetView ethernet;
+  wire::Udp4View udp;
+  wire::Packet packet;
+  DropReason integrity;
+};
+Parsed parse(std::span<const std::byte> frame) {
+  Parsed p;
+  p.ethernet = std::get<wire::EthernetView>(wire::parse_ethernet(frame));
+  p.udp = std::get<std::optional<wire::Udp4View>>(wire::parse_udp4(p.ethernet.payload)).value();
+  p.packet = std::get<wire::Packet>(wire::parse(p.udp.payload));
+  p.integrity = wire::check_integrity(p.udp, p.packet);
+  return p;
+}
+
+Outgoing result(std::span<const std::byte> payload) {
+  Outgoing m;
+  m.to = Outgoing::To::job_group;
+  m.header.type = wire::PacketType::result;
+  m.header.job = 0x10005;
+  m.header.shard = 3;
+  m.header.dtype = wire::DType::float32;
+  m.header.element_count = static_cast<std::uint16_t>(payload.size() / 4);
+  m.payload = payload;
+  return m;
+}
+
+TEST(FrameWriter, GroupMessage) {
+  const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
+  std::vector<std::byte> payload(1024, std::byte{0x5A});
+  std::array<std::byte, 2048> frame;
+  const std::size_t bytes = writer.write(result(payload), std::nullopt, frame);
+  ASSERT_EQ(bytes, 42u + 54u + 1024u);
+  const Parsed p = parse(std::span(frame).first(bytes));
+  EXPECT_EQ(p.ethernet.destination, (wire::MacAddress{0x01, 0x00, 0x5e, 0x43, 0x00, 0x05}));
+  EXPECT_EQ(p.ethernet.source, config::derived_mac(0x0A4D00FE));
+  EXPECT_FALSE(p.ethernet.vlan_tci);
+  EXPECT_EQ(p.udp.endpoints, (wire::UdpEndpoints{0x0A4D00FE, 0xEFC30005, 47003, 47003}));
+  EXPECT_NE(p.udp.checksum, 0);
+  EXPECT_EQ(p.integrity, DropReason::count_);
+  EXPECT_TRUE(std::equal(payload.begin(), payload.end(), p.packet.payload.begin()));
+}
+
+TEST(FrameWriter, GroupVlanTag) {
+  const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
+  std::vector<std::byte> payload(8);
+  std::array<std::byte, 256> frame;
+  const std::size_t bytes = writer.write(result(payload), std::uint16_t{100}, frame);
+  ASSERT_EQ(bytes, 46u + 54u + 8u);
+  EXPECT_EQ(parse(std::span(frame).first(bytes)).ethernet.vlan_tci, 100);
+}
+
+TEST(FrameWriter, PeerMessage) {
+  const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
+  Outgoing m;
+  m.peer = {1, 5555, 0x0A4D0001, std::uint16_t{7}, {2, 1, 1, 1, 1, 1}};
+  m.header.type = wire::PacketType::nack;
+  m.header.job = 99;
+  m.header.shard = 200;  // echoed from a packet; the switch has no such shard
+  std::array<std::byte, 256> frame;
+  const std::size_t bytes = writer.write(m, std::uint16_t{100}, frame);
+  const Parsed p = parse(std::span(frame).first(bytes));
+  EXPECT_EQ(p.ethernet.destination, m.peer.mac);
+  EXPECT_EQ(p.ethernet.vlan_tci, 7);
+  EXPECT_EQ(p.udp.endpoints, (wire::UdpEndpoints{0x0A4D00FE, 0x0A4D0001, 47000, 5555}));
+  EXPECT_EQ(p.packet.header.shard, 200);
+}
+
+// Protocol rule 10: the job's kind of integrity covers every packet.
+TEST(FrameWriter, Crc32cJobIsSealedInsteadOfUdpChecksum) {
+  const FrameWriter writer(switch_config(wire::Integrity::crc32c));
+  std::vector<std::byte> payload(64, std::byte{1});
+  std::array<std::byte, 256> frame;
+  const std::size_t bytes = writer.write(result(payload), std::nullopt, frame);
+  Parsed p = parse(std::span(frame).first(bytes));
+  EXPECT_EQ(p.udp.checksum, 0);
+  EXPECT_TRUE(wire::find_extension(p.packet.extensions, wire::ExtensionType::crc32c));
+  EXPECT_EQ(p.integrity, DropReason::count_);
+  frame[bytes - 1] ^= std::byte{1};
+  EXPECT_EQ(parse(std::span(frame).first(bytes)).integrity, DropReason::crc32c);
+}
+
+TEST(FrameWriter, FullExtensionAreaFallsBackToUdpChecksum) {
+  const FrameWriter writer(switch_config(wire::Integrity::crc32c));
+  Outgoing m;
+  m.header.type = wire::PacketType::pending;
+  m.header.job = 0x10005;
+  wire::ExtensionWriter extensions(m.extensions);
+  ASSERT_TRUE(extensions.add_raw(9, 0, std::vector<std::byte>(1008)));
+  m.extension_bytes = extensions.bytes().size();
+  std::array<std::byte, 2048> frame;
+  const std::size_t bytes = writer.write(m, std::nullopt, frame);
+  ASSERT_NE(bytes, 0u);
+  const Parsed p = parse(std::span(frame).first(bytes));
+  EXPECT_NE(p.udp.checksum, 0);
+  EXPECT_EQ(p.integrity, DropReason::count_);
+}
+
+TEST(FrameWriter, RefusesWhatDoesNotFit) {
+  const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
+  std::vector<std::byte> payload(64);
+  std::array<std::byte, 159> frame;  // one short
+  EXPECT_EQ(writer.write(result(payload), std::nullopt, frame), 0u);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

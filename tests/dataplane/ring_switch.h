@@ -1,0 +1,66 @@
+// A whole worker over in-process ring ports, turned by hand: tests put frames into a port's
+// receive ring, call turn() with a time of their choosing, and look at what comes out.
+#pragma once
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/switch_config.h"
+#include "dataplane/frame_pool.h"
+#include "dataplane/worker.h"
+
+struct rte_ring;
+
+namespace tributary::dataplane {
+
+using Bytes = std::vector<std::byte>;
+
+// DPDK without hugepages, devices or files; started once per process.
+void start_test_eal();
+
+class RingSwitch {
+ public:
+  static constexpr unsigned kRingSize = 512;
+
+  // `config.ports` gives the number of ports and their MTU; devargs are ignored.
+  explicit RingSwitch(config::SwitchConfig config);
+  ~RingSwitch();
+
+  Worker& worker() { return *worker_; }
+  Port& port(std::size_t i) { return *ports_[i]; }
+  [[nodiscard]] rte_mempool* pool() const { return pool_->get(); }
+  [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
+
+  // A frame arrives; `segments` > 1 spreads it over that many chained buffers.
+  void inject(std::size_t port, std::span<const std::byte> frame, std::size_t segments = 1);
+  std::size_t turn() { return worker_->turn(now); }
+  // What left through a port since the last call.
+  std::vector<Bytes> sent(std::size_t port);
+  // The same as buffers; the caller frees them.
+  std::vector<rte_mbuf*> sent_buffers(std::size_t port);
+  [[nodiscard]] std::uint64_t drops(std::size_t port, DropReason reason) const {
+    return worker_->port_counters(port).drops.get(reason);
+  }
+  [[nodiscard]] unsigned buffers_in_use() const;
+
+  Instant now = Instant::from_ns(1'000'000'000);
+
+ private:
+  config::SwitchConfig config_;
+  std::unique_ptr<FramePool> pool_;
+  std::vector<rte_ring*> to_switch_;
+  std::vector<rte_ring*> from_switch_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::unique_ptr<Worker> worker_;
+};
+
+// N ports named p0..., 10.77.0.254, no jobs.
+config::SwitchConfig test_config(std::size_t ports);
+
+}  // namespace tributary::dataplane

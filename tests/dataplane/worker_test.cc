@@ -1,0 +1,217 @@
+// L2 switching, the switch's own address, and transmit limits, through whole turns of the loop.
+#include "dataplane/worker.h"
+
+#include <gtest/gtest.h>
+
+#include "core/wire/arp.h"
+#include "tests/dataplane/test_worker.h"
+
+namespace tributary::dataplane {
+namespace {
+
+const wire::MacAddress kBroadcast = {255, 255, 255, 255, 255, 255};
+const wire::MacAddress kSwitchMac = config::derived_mac(0x0A4D00FE);
+wire::MacAddress host(std::uint8_t n) {
+  return {2, 0, 0, 0, 0, n};
+}
+
+Bytes l2_frame(const wire::MacAddress& to, const wire::MacAddress& from, std::size_t bytes = 64,
+               std::optional<std::uint16_t> vlan = std::nullopt) {
+  Bytes frame;
+  for (const auto byte : to) frame.push_back(static_cast<std::byte>(byte));
+  for (const auto byte : from) frame.push_back(static_cast<std::byte>(byte));
+  const auto append = [&](std::uint16_t word) {
+    frame.push_back(static_cast<std::byte>(word >> 8));
+    frame.push_back(static_cast<std::byte>(word));
+  };
+  if (vlan) {
+    append(wire::kEtherTypeVlan);
+    append(*vlan);
+  }
+  append(0x88B5);  // local experimental
+  while (frame.size() < bytes) frame.push_back(static_cast<std::byte>(frame.size()));
+  return frame;
+}
+
+class Switching : public testing::Test {
+ protected:
+  RingSwitch sw{test_config(3)};
+
+  // Number of frames that left through each port for one that arrived.
+  std::vector<std::size_t> pass(std::size_t port, const Bytes& frame) {
+    sw.inject(port, frame);
+    sw.turn();
+    std::vector<std::size_t> out;
+    for (std::size_t p = 0; p < 3; ++p) {
+      const auto frames = sw.sent(p);
+      for (const auto& sent : frames) EXPECT_EQ(sent, frame);
+      out.push_back(frames.size());
+    }
+    return out;
+  }
+};
+using Counts = std::vector<std::size_t>;
+
+TEST_F(Switching, FloodsUnknownForwardsLearned) {
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 1}));
+  EXPECT_EQ(pass(1, l2_frame(host(1), host(2))), (Counts{1, 0, 0}));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
+  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1))), (Counts{0, 1, 1}));
+  EXPECT_EQ(pass(0, l2_frame({0x33, 0x33, 0, 0, 0, 1}, host(1))), (Counts{0, 1, 1}));
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(Switching, MacMovesAtOnceAndBack) {
+  pass(0, l2_frame(kBroadcast, host(1)));
+  EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{1, 0, 0}));
+  pass(1, l2_frame(kBroadcast, host(1)));
+  EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{0, 1, 0}));
+  pass(0, l2_frame(kBroadcast, host(1)));  // within the learning cache's time
+  EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{1, 0, 0}));
+}
+
+TEST_F(Switching, AgedAddressesAreFloodedAgain) {
+  pass(1, l2_frame(kBroadcast, host(2)));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
+  sw.now = sw.now + Duration::seconds(300);
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 1}));
+}
+
+TEST_F(Switching, VlansLearnApart) {
+  pass(1, l2_frame(kBroadcast, host(2), 64, std::uint16_t{5}));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1), 64, std::uint16_t{5})), (Counts{0, 1, 0}));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 1}));
+}
+
+TEST_F(Switching, NothingGoesBackWhereItCameFrom) {
+  pass(0, l2_frame(kBroadcast, host(1)));
+  EXPECT_EQ(pass(0, l2_frame(host(1), host(2))), (Counts{0, 0, 0}));
+  EXPECT_EQ(sw.drops(0, DropReason::no_egress), 1u);
+}
+
+TEST_F(Switching, BadSourcesAreDropped) {
+  EXPECT_EQ(pass(0, l2_frame(host(1), kBroadcast)), (Counts{0, 0, 0}));
+  EXPECT_EQ(pass(0, l2_frame(host(1), {})), (Counts{0, 0, 0}));
+  EXPECT_EQ(pass(0, l2_frame(host(1), kSwitchMac)), (Counts{0, 0, 0}));
+  EXPECT_EQ(sw.drops(0, DropReason::bad_source_mac), 3u);
+  EXPECT_EQ(sw.worker().fdb().counters().entries.get(), 0u);
+}
+
+TEST_F(Switching, FramesToTheSwitchAreNeverFlooded) {
+  EXPECT_EQ(pass(0, l2_frame(kSwitchMac, host(1))), (Counts{0, 0, 0}));
+  EXPECT_EQ(sw.drops(0, DropReason::unhandled), 1u);
+}
+
+TEST_F(Switching, ArpForTheSwitchIsAnsweredNotFlooded) {
+  Bytes request(wire::kArpFrameBytes);
+  wire::write_arp_request(host(1), 0x0A4D0001, 0x0A4D00FE, request);
+  sw.inject(0, request);
+  sw.turn();
+  const auto replies = sw.sent(0);
+  ASSERT_EQ(replies.size(), 1u);
+  const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(replies[0]));
+  EXPECT_EQ(view.destination, host(1));
+  EXPECT_EQ(wire::parse_arp(view.payload)->sender_mac, kSwitchMac);
+  EXPECT_TRUE(sw.sent(1).empty());
+  // For anybody else it is a broadcast like any other.
+  wire::write_arp_request(host(1), 0x0A4D0001, 0x0A4D0002, request);
+  EXPECT_EQ(pass(0, request), (Counts{0, 1, 1}));
+}
+
+TEST_F(Switching, MtuIsEnforcedAtEgress) {
+  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1), 1514)), (Counts{0, 1, 1}));
+  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1), 1515)), (Counts{0, 0, 0}));
+  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1), 1518, std::uint16_t{5})), (Counts{0, 1, 1}));
+  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1), 1519, std::uint16_t{5})), (Counts{0, 0, 0}));
+  EXPECT_EQ(sw.drops(1, DropReason::mtu), 2u);
+  EXPECT_EQ(sw.drops(2, DropReason::mtu), 2u);
+}
+
+TEST_F(Switching, SegmentedFramesAreForwarded) {
+  const Bytes frame = l2_frame(kBroadcast, host(1), 1000);
+  sw.inject(0, frame, 3);
+  sw.turn();
+  for (const std::size_t port : {1u, 2u}) {
+    const auto frames = sw.sent(port);
+    // A driver that cannot send chains refuses them, counted.
+    EXPECT_EQ(frames.size() + sw.drops(port, DropReason::frame_multi_segment), 1u);
+  }
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(Switching, DownLinkDropsAtOnce) {
+  ASSERT_EQ(rte_eth_dev_set_link_down(sw.port(1).ethdev()), 0);
+  EXPECT_FALSE(sw.port(1).poll_link());
+  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1))), (Counts{0, 0, 1}));
+  EXPECT_EQ(sw.drops(1, DropReason::tx_link_down), 1u);
+  ASSERT_EQ(rte_eth_dev_set_link_up(sw.port(1).ethdev()), 0);
+  EXPECT_TRUE(sw.port(1).poll_link());
+  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1))), (Counts{0, 1, 1}));
+}
+
+TEST_F(Switching, SlowPortHasABoundedBacklogAndCatchesUp) {
+  pass(1, l2_frame(kBroadcast, host(2)));
+  constexpr std::size_t kRoom = RingSwitch::kRingSize - 1;
+  constexpr std::size_t kSent = kRoom + kTransmitBacklog + 50;
+  std::size_t injected = 0;
+  while (injected < kSent) {
+    for (std::size_t i = 0; i < kBurst && injected < kSent; ++i, ++injected)
+      sw.inject(0, l2_frame(host(2), host(1)));
+    sw.turn();
+  }
+  EXPECT_EQ(sw.drops(1, DropReason::tx_full), 50u);
+  EXPECT_EQ(sw.sent(1).size(), kRoom);
+  sw.turn();
+  EXPECT_EQ(sw.sent(1).size(), kTransmitBacklog);
+  EXPECT_EQ(sw.worker().port_counters(1).tx_packets.get(), kRoom + kTransmitBacklog);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(Switching, DetachedPortIsLeftAlone) {
+  sw.worker().detach(1);
+  sw.inject(1, l2_frame(kBroadcast, host(2)));
+  EXPECT_EQ(sw.turn(), 0u);
+  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1))), (Counts{0, 0, 1}));
+  sw.worker().attach(1);
+  EXPECT_EQ(sw.turn(), 1u);
+}
+
+TEST_F(Switching, CountersAndStagesAddUp) {
+  pass(0, l2_frame(kBroadcast, host(1), 100));
+  sw.turn();
+  const auto& in = sw.worker().port_counters(0);
+  EXPECT_EQ(in.rx_packets.get(), 1u);
+  EXPECT_EQ(in.rx_bytes.get(), 100u);
+  EXPECT_EQ(sw.worker().port_counters(2).tx_packets.get(), 1u);
+  EXPECT_EQ(sw.worker().port_counters(2).tx_bytes.get(), 100u);
+  const auto packets = [&](Stage s) {
+    return sw.worker().stages()[static_cast<std::size_t>(s)].packets.get();
+  };
+  EXPECT_EQ(packets(Stage::receive), 1u);
+  EXPECT_EQ(packets(Stage::forward), 1u);
+  EXPECT_EQ(packets(Stage::aggregate), 0u);
+  EXPECT_EQ(packets(Stage::transmit), 2u);
+  EXPECT_EQ(sw.worker().counters().turns.get(), 2u);
+  EXPECT_EQ(sw.worker().counters().idle_turns.get(), 1u);
+}
+
+TEST(StaticForwarding, GoesToItsPortWithoutLearning) {
+  auto config = test_config(3);
+  config.forwarding.static_macs = {{host(9), "p2"}};
+  RingSwitch sw(config);
+  sw.inject(0, l2_frame(host(9), host(1)));
+  sw.turn();
+  EXPECT_EQ(sw.sent(2).size(), 1u);
+  EXPECT_TRUE(sw.sent(1).empty());
+}
+
+TEST(OnePort, HasNowhereToForward) {
+  RingSwitch sw(test_config(1));
+  sw.inject(0, l2_frame(kBroadcast, host(1)));
+  sw.turn();
+  EXPECT_EQ(sw.drops(0, DropReason::no_egress), 1u);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

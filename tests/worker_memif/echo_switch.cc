@@ -1,0 +1,177 @@
+#include "tests/worker_memif/echo_switch.h"
+
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <stdexcept>
+
+#include "core/wire/arp.h"
+
+namespace tributary::testing {
+namespace {
+
+constexpr std::uint16_t kBurst = 32;
+
+// EAL exists once per process; it must not keep the test's thread on one CPU.
+rte_mempool* packet_pool() {
+  static rte_mempool* const pool = [] {
+    cpu_set_t before;
+    sched_getaffinity(0, sizeof before, &before);
+    std::string prefix = "--file-prefix=memif-test-" + std::to_string(getpid());
+    std::array<const char*, 9> args = {"test",        "--no-huge",    "-m",
+                                       "128",         "--no-pci",     "--no-telemetry",
+                                       "--no-shconf", "--lcores=0@0", prefix.c_str()};
+    std::array<char*, 9> argv;
+    for (std::size_t i = 0; i < args.size(); ++i) argv[i] = const_cast<char*>(args[i]);
+    if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
+      throw std::runtime_error("rte_eal_init failed");
+    sched_setaffinity(0, sizeof before, &before);
+    return rte_pktmbuf_pool_create("echo", 2047, 0, 0, RTE_PKTMBUF_HEADROOM + 9728, SOCKET_ID_ANY);
+  }();
+  if (pool == nullptr) throw std::runtime_error("no mbuf pool");
+  return pool;
+}
+
+void check(int result, const char* what) {
+  if (result < 0) throw std::runtime_error(std::string(what) + ": " + std::to_string(result));
+}
+
+}  // namespace
+
+EchoSwitch& EchoSwitch::at(const std::string& socket, bool abstract) {
+  static std::map<std::string, std::unique_ptr<EchoSwitch>> all;
+  auto& one = all[socket];
+  if (!one) one.reset(new EchoSwitch(socket, abstract));
+  return *one;
+}
+
+EchoSwitch::EchoSwitch(const std::string& socket, bool abstract) : socket_(abstract ? "" : socket) {
+  rte_mempool* const pool = packet_pool();
+  const std::string name = "net_memif" + std::to_string(rte_eth_dev_count_avail());
+  const std::string args = "role=server,id=0,socket=" + socket +
+                           ",socket-abstract=" + (abstract ? "yes" : "no") + ",rsize=10,bsize=9728";
+  check(rte_eal_hotplug_add("vdev", name.c_str(), args.c_str()), "new port");
+  check(rte_eth_dev_get_port_by_name(name.c_str(), &port_), "port");
+  const rte_eth_conf conf{};
+  check(rte_eth_dev_configure(port_, 1, 1, &conf), "configure");
+  check(rte_eth_rx_queue_setup(port_, 0, 1024, SOCKET_ID_ANY, nullptr, pool), "rx queue");
+  check(rte_eth_tx_queue_setup(port_, 0, 1024, SOCKET_ID_ANY, nullptr), "tx queue");
+  check(rte_eth_dev_start(port_), "start");
+  thread_ = std::thread([this] { run(); });
+}
+
+EchoSwitch::~EchoSwitch() {
+  stop_ = true;
+  thread_.join();
+  if (!socket_.empty()) ::unlink(socket_.c_str());
+}
+
+void EchoSwitch::restart() {
+  const std::scoped_lock lock(turn_);
+  rte_eth_dev_stop(port_);
+  check(rte_eth_dev_start(port_), "start");
+}
+
+void EchoSwitch::reset() {
+  group_ip = 0;
+  answer_from = kIp;
+  corrupt = false;
+  received = 0;
+}
+
+bool EchoSwitch::link_up() const {
+  rte_eth_link link{};
+  rte_eth_link_get_nowait(port_, &link);
+  return link.link_status == RTE_ETH_LINK_UP;
+}
+
+void EchoSwitch::while_client_leaves(const std::function<void()>& leave) {
+  const std::scoped_lock lock(turn_);
+  leave();
+  while (link_up()) sched_yield();
+}
+
+void EchoSwitch::run() {
+  std::array<rte_mbuf*, kBurst> burst;
+  while (!stop_) {
+    {
+      const std::scoped_lock lock(turn_);
+      const std::uint16_t n = rte_eth_rx_burst(port_, 0, burst.data(), kBurst);
+      for (std::uint16_t i = 0; i < n; ++i) {
+        std::size_t length = burst[i]->pkt_len;
+        answer({rte_pktmbuf_mtod(burst[i], std::byte*), length}, length);
+        transmit(burst[i]);
+      }
+      send_injected();
+    }
+    sched_yield();
+  }
+}
+
+// Taken out first: transmit() may have to wait for the test's thread, which may be injecting.
+void EchoSwitch::send_injected() {
+  std::vector<std::vector<std::byte>> frames;
+  {
+    const std::scoped_lock lock(injected_lock_);
+    frames.swap(injected_);
+  }
+  for (const auto& frame : frames) {
+    rte_mbuf* const mbuf = rte_pktmbuf_alloc(packet_pool());
+    std::memcpy(rte_pktmbuf_append(mbuf, static_cast<std::uint16_t>(frame.size())), frame.data(),
+                frame.size());
+    transmit(mbuf);
+  }
+}
+
+void EchoSwitch::transmit(rte_mbuf* mbuf) {
+  while (rte_eth_tx_burst(port_, 0, &mbuf, 1) == 0) {
+    if (!link_up() || stop_) {
+      rte_pktmbuf_free(mbuf);
+      return;
+    }
+    sched_yield();
+  }
+}
+
+void EchoSwitch::answer(std::span<std::byte> frame, std::size_t& length) {
+  const auto eth = std::get<wire::EthernetView>(wire::parse_ethernet(frame));
+  if (eth.ether_type == wire::kEtherTypeArp) {
+    const auto request = wire::parse_arp(eth.payload);
+    if (request && request->is_request && request->target_ip == kIp)
+      length = wire::write_arp_reply(kMac, *request, frame);
+    return;
+  }
+  const auto udp = *std::get<std::optional<wire::Udp4View>>(wire::parse_udp4(eth.payload));
+  ++received;
+  const std::uint32_t group = group_ip;
+  wire::FrameTemplate t;
+  t.source = kMac;
+  t.destination = group != 0 ? wire::multicast_mac(group) : eth.source;
+  t.endpoints = {answer_from, group != 0 ? group : udp.endpoints.source_ip,
+                 udp.endpoints.destination_port,
+                 group != 0 ? udp.endpoints.destination_port : udp.endpoints.source_port};
+  length = wire::write_frame_headers(t, frame, udp.payload.size());
+  if (corrupt) frame[length - 1] ^= std::byte{1};
+}
+
+void EchoSwitch::inject(const wire::MacAddress& to, std::uint16_t ether_type,
+                        std::span<const std::byte> body) {
+  std::vector<std::byte> frame(wire::kEthernetBytes + body.size());
+  std::memcpy(frame.data(), to.data(), to.size());
+  std::memcpy(frame.data() + 6, kMac.data(), kMac.size());
+  frame[12] = static_cast<std::byte>(ether_type >> 8);
+  frame[13] = static_cast<std::byte>(ether_type & 0xFF);
+  std::memcpy(frame.data() + wire::kEthernetBytes, body.data(), body.size());
+  const std::scoped_lock lock(injected_lock_);
+  injected_.push_back(std::move(frame));
+}
+
+}  // namespace tributary::testing
