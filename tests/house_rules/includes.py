@@ -9,7 +9,7 @@ ORDER = ["core", "config", "aggregator", "completion", "worker", "dataplane", "c
 OUTSIDE = ["tests", "bench", "examples"]
 PURE = ["core", "aggregator", "completion", "config"]
 DPDK_ALLOWED = re.compile(r"(dataplane/|worker/memif|tools/impair/|"
-                          r"(tests|bench)/(dataplane|impair|worker/memif|memif))")
+                          r"(tests|bench)/(dataplane|impair|worker_memif))")
 
 CLOCK_AND_THREADS = {
     "chrono", "ctime", "time.h", "sys/time.h", "thread", "mutex", "shared_mutex", "future",

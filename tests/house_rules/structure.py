@@ -9,7 +9,8 @@ NOT_MIRRORED = {
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",
 }
 # Where a test folder's sources live, if not in a folder of the same name at the top.
-SOURCE_FOLDERS = {"impair": "tools/impair", "client": "tools/client", "switchd": "tools/switchd"}
+SOURCE_FOLDERS = {"client": "tools/client", "impair": "tools/impair", "switchd": "tools/switchd",
+                  "worker_memif": "worker"}
 
 
 def _entries(text):
