@@ -114,6 +114,11 @@ ChunkTable::Lookup ChunkTable::look_up(std::uint32_t seq, std::uint16_t child, C
   return has_contributed(e, child) ? Lookup::waiting : Lookup::not_contributed;
 }
 
+ChunkState ChunkTable::state_of(std::uint32_t seq) const {
+  const ChunkEntry& e = entries_[seq & (2 * window_ - 1)];
+  return e.seq == seq ? e.state : ChunkState::unseen;
+}
+
 bool ChunkTable::acknowledge(std::uint16_t child, std::uint32_t seq) {
   if (seq_diff(seq, low_) > 0) return false;
   raise_held(child, seq);

@@ -15,13 +15,12 @@
 #include <span>
 #include <vector>
 
+#include "aggregator/chunk_state.h"
 #include "aggregator/contribution.h"
 #include "aggregator/deadline_queue.h"
 #include "aggregator/reduce.h"
 
 namespace tributary::aggregator {
-
-enum class ChunkState : std::uint8_t { unseen, open, complete, released };
 
 struct ChunkEntry : DeadlineNode {
   std::uint32_t seq = 0;
@@ -63,6 +62,8 @@ class ChunkTable {
   // `child` needs no result any more.
   void forget_child(std::uint16_t child);
 
+  // What is known of a seq; unseen also when it is none of this table's.
+  [[nodiscard]] ChunkState state_of(std::uint32_t seq) const;
   [[nodiscard]] bool has_contributed(const ChunkEntry& e, std::uint16_t child) const;
   // Children that have not contributed, at most out.size() of them; returns how many were written.
   std::size_t missing(const ChunkEntry& e, std::span<std::uint32_t> out) const;

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "aggregator/chunk_state.h"
 #include "aggregator/outbox.h"
 #include "config/switch_config.h"
 #include "core/counter.h"
@@ -137,6 +138,9 @@ class Engine {
 
   [[nodiscard]] std::vector<JobStatus> job_status(Instant now) const;
   [[nodiscard]] std::vector<SlotStatus> slot_status(Instant now, std::size_t most) const;
+  // Of one chunk of the running epoch.
+  [[nodiscard]] ChunkState chunk_state(std::size_t job_index, std::uint8_t shard,
+                                       std::uint32_t seq) const;
 
  private:
   struct Impl;

@@ -41,4 +41,9 @@ std::vector<SlotStatus> Engine::slot_status(Instant now, std::size_t most) const
   return all;
 }
 
+ChunkState Engine::chunk_state(std::size_t job_index, std::uint8_t shard, std::uint32_t seq) const {
+  const auto& shards = impl_->jobs[job_index]->shards;
+  return shard < shards.size() ? shards[shard]->state_of(seq) : ChunkState::unseen;
+}
+
 }  // namespace tributary::aggregator
