@@ -1,0 +1,108 @@
+// The oracle: watches switch, workers and wire, and says at once when something happened that the
+// protocol rules out. It holds its own account of who is a member, who holds which result and what
+// each sum must be; it never asks the system under test for an opinion.
+//
+// What it checks, and when:
+//   op ends          the sum is exactly that of exactly the epoch's members; all ranks got the same
+//                    bits; a failure names job and cause
+//   result is sent   a chunk's result never changes (rule 5)
+//   packet refused   an honest, intact packet is refused only for a reason that can be its own; no
+//                    result is given up that its rank still lacks (rule 4)
+//   turn ends        no slot past its deadline, no silent member past its lease, gauges within
+//                    limits and true
+//   at intervals     no op, join or leave past its bound
+//   after healing    no epoch fails that began when the network was perfect
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "tests/sim/hostile_node.h"
+#include "tests/sim/reach.h"
+#include "tests/sim/scenario.h"
+#include "tests/sim/switch_node.h"
+#include "tests/sim/worker_node.h"
+#include "tests/sim/world.h"
+
+namespace tributary::sim {
+
+class Checker : public SwitchObserver, public WorkerObserver, public HostileObserver {
+ public:
+  explicit Checker(const Scenario& scenario);
+  void watch(World& world, SwitchNode& aggregator, std::vector<std::vector<WorkerNode*>> ranks);
+
+  // SwitchObserver
+  void before_packet(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet) override;
+  void on_decision(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet,
+                   aggregator::Decision decision) override;
+  void on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) override;
+  void on_message(SwitchNode& node, const aggregator::Outgoing& message) override;
+  void on_turn_end(SwitchNode& node, Instant now) override;
+  // WorkerObserver
+  void on_epoch_entered(WorkerNode& node) override;
+  void on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
+                  std::span<const std::byte> data) override;
+  void on_op_failed(WorkerNode& node, std::uint32_t index, const worker::Failure& f) override;
+  void on_session_failed(WorkerNode& node, const worker::Failure& f) override;
+  void on_worker_drop(DropReason reason, std::uint64_t count) override;
+  void on_contribution(WorkerNode& node, const FrameRef& frame) override;
+  // HostileObserver
+  void on_hostile(FaultKind kind, const FrameRef& frame) override;
+
+  // A fault struck the chunk that this frame is about.
+  void count_frame_fault(FaultKind kind, const FrameRef& frame);
+  // A fault struck a node: counts once per state that any chunk is in.
+  void count_node_fault(FaultKind kind);
+  void check_bounds();
+  // Everybody is gone: nothing may be left.
+  void check_empty();
+
+  [[nodiscard]] bool all_ended() const;
+  [[nodiscard]] Reach& reach() { return reach_; }
+  [[nodiscard]] std::uint64_t ops_done() const { return ops_done_; }
+  [[nodiscard]] std::uint64_t sessions_failed() const { return sessions_failed_; }
+  [[nodiscard]] std::uint32_t ranks_done() const;
+
+ private:
+  struct ChunkKey {
+    std::uint32_t job, epoch, shard, seq;
+    auto operator<=>(const ChunkKey&) const = default;
+  };
+  struct OpKey {
+    std::uint32_t job, epoch, index;
+    auto operator<=>(const OpKey&) const = default;
+  };
+  struct JobView {
+    const JobScenario* scenario = nullptr;
+    std::uint16_t epoch = 0;              // of the last START
+    std::vector<std::uint32_t> last_seq;  // highest opened, per shard
+    std::map<std::uint32_t, std::vector<std::optional<std::uint64_t>>> members;  // by epoch
+  };
+
+  void violation(const std::string& what);
+  [[nodiscard]] std::string name(const WorkerNode& node) const;
+  [[nodiscard]] std::optional<std::uint32_t> index_of(std::uint32_t job) const;
+  void check_honest(const wire::Packet& packet, aggregator::Decision decision);
+  void check_slots(SwitchNode& node, Instant now);
+  void check_members(SwitchNode& node, Instant now);
+  void check_cause(const WorkerNode& node, const worker::Failure& f);
+
+  const Scenario& scenario_;
+  World* world_ = nullptr;
+  SwitchNode* aggregator_ = nullptr;
+  std::vector<std::vector<WorkerNode*>> ranks_;  // by job index and rank
+  Instant settled_at_;
+  std::vector<JobView> jobs_;
+  std::map<OpKey, std::uint64_t> op_bits_;
+  std::map<ChunkKey, std::uint64_t> result_bits_;
+  std::map<NodeId, std::deque<FrameRef>> contributions_;  // the latest of each worker
+  Prng random_;
+  Reach reach_;
+  std::uint64_t ops_done_ = 0;
+  std::uint64_t sessions_failed_ = 0;
+};
+
+}  // namespace tributary::sim

@@ -1,0 +1,206 @@
+#include "tests/sim/scenario_file.h"
+
+#include <array>
+#include <fstream>
+#include <iterator>
+
+#include "config/field.h"
+#include "config/yaml_tree.h"
+
+namespace tributary::sim {
+namespace {
+
+using config::boolean;
+using config::Codec;
+using config::duration;
+using config::Fields;
+using config::integer;
+using config::mapping;
+using config::Node;
+using config::power_of_two;
+using config::scalar;
+using enum config::Presence;
+
+constexpr Duration kMostTime = Duration::seconds(3600);
+constexpr std::int64_t kPpm = 1'000'000;
+
+template <typename T, std::size_t N>
+Codec<T> choice(const std::array<std::pair<const char*, T>, N>& choices) {
+  std::string allowed;
+  for (const auto& [name, value] : choices)
+    allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+  return {"choice", allowed,
+          [=](const Node& node, T& out) -> std::optional<std::string> {
+            for (const auto& [name, value] : choices)
+              if (node.text == name) {
+                out = value;
+                return std::nullopt;
+              }
+            return "is not one of them";
+          },
+          [=](const T& value) -> std::optional<std::string> {
+            for (const auto& [name, known] : choices)
+              if (known == value) return name;
+            return std::nullopt;
+          }};
+}
+
+Codec<Duration> time(Duration least = Duration()) {
+  return duration(least, kMostTime);
+}
+Codec<std::uint32_t> ppm() {
+  return integer<std::uint32_t>(0, kPpm, ", parts per million");
+}
+
+const Fields<JobScenario>& job_fields() {
+  using J = JobScenario;
+  static const Fields<J> fields = {
+      scalar("id", &J::id, integer<std::uint32_t>(1, 65535), "Job number."),
+      scalar("workers", &J::workers, integer<std::uint32_t>(1, config::kMaxWorkers), "Ranks."),
+      scalar("window", &J::window, power_of_two<std::uint32_t>(1, config::kMaxWindow),
+             "Chunks in flight per shard."),
+      scalar("chunk_bytes", &J::chunk_bytes,
+             config::multiple_of<std::uint32_t>(8, 8, config::kMaxChunkBytes),
+             "Payload of a chunk."),
+      scalar("shards", &J::shards, integer<std::uint8_t>(1, config::kMaxShards), "Shards."),
+      scalar("integrity", &J::integrity, config::integrity(), "What covers a packet."),
+      scalar("deadline", &J::deadline, time(Duration::ms(1)), "Of an open chunk."),
+      scalar("lease", &J::lease, duration(Duration::ms(1), kMostTime, Duration::ms(1)),
+             "Silence of a member that ends the epoch."),
+      scalar("op_timeout", &J::op_timeout, time(Duration::ms(1)), "Of the oldest op."),
+      scalar("join_timeout", &J::join_timeout, time(Duration::ms(1)), "Until all ranks are there."),
+      scalar("ops", &J::ops, integer<std::uint32_t>(0, 1'000'000), "Ops that each rank calls."),
+      scalar("max_elements", &J::max_elements, integer<std::uint32_t>(0, 1u << 28),
+             "Elements of an op, at most."),
+      scalar("depth", &J::depth, integer<std::uint32_t>(1, 1024), "Ops open at once."),
+      scalar("think_max", &J::think_max, duration(Duration(), Duration::seconds(1)),
+             "Pause before the next op, at most."),
+      scalar("disagree", &J::disagree, boolean(), "Rank 0 calls another op in its first epoch."),
+  };
+  return fields;
+}
+
+const Fields<LinkQuality>& link_fields() {
+  using L = LinkQuality;
+  static const Fields<L> fields = {
+      scalar("delay_min", &L::delay_min, time(), "Propagation, at least."),
+      scalar("delay_max", &L::delay_max, time(), "Propagation, at most."),
+      scalar("bits_per_second", &L::bits_per_second, integer<std::uint64_t>(0, 10'000'000'000'000),
+             "Rate; 0: unlimited."),
+      scalar("queue_bytes", &L::queue_bytes, integer<std::uint32_t>(0, 0xFFFF'FFFF),
+             "Of a link with a rate; frames beyond it are dropped."),
+      scalar("loss", &L::loss_ppm, ppm(), "Frames lost."),
+      scalar("duplicate", &L::duplicate_ppm, ppm(), "Frames that come twice."),
+      scalar("reorder", &L::reorder_ppm, ppm(), "Frames held back."),
+      scalar("reorder_delay_max", &L::reorder_delay_max, duration(Duration(), Duration::seconds(4)),
+             "How long they are held back, and how late a second copy comes."),
+      scalar("corrupt", &L::corrupt_ppm, ppm(), "Frames with flipped bits."),
+  };
+  return fields;
+}
+
+const Fields<ScriptEntry>& script_fields() {
+  using S = ScriptEntry;
+  static constexpr std::array<std::pair<const char*, ScriptAction>, 4> kActions = {
+      {{"crash", ScriptAction::crash},
+       {"pause", ScriptAction::pause},
+       {"partition", ScriptAction::partition},
+       {"link-down", ScriptAction::link_down}}};
+  static constexpr std::array<std::pair<const char*, ScriptTarget>, 3> kTargets = {
+      {{"worker", ScriptTarget::worker},
+       {"switch", ScriptTarget::aggregator},
+       {"access", ScriptTarget::access}}};
+  static const Fields<S> fields = {
+      scalar("action", &S::action, choice(kActions), "What happens.", required),
+      scalar("target", &S::target, choice(kTargets), "To what kind of node."),
+      scalar("index", &S::index, integer<std::uint32_t>(0, 1'000'000),
+             "Which of them; workers are counted over all jobs."),
+      scalar("at", &S::at, time(), "When.", required),
+      scalar("length", &S::length, time(), "For how long. A crash of 0s: for good."),
+  };
+  return fields;
+}
+
+const Fields<HostileScenario>& hostile_fields() {
+  using H = HostileScenario;
+  static const Fields<H> fields = {
+      scalar("packets", &H::packets, integer<std::uint32_t>(0, 1'000'000),
+             "That a hostile host sends before heal_at."),
+      scalar("faulty", &H::faulty_ppm, ppm(), "Contributions that a broken copy follows."),
+  };
+  return fields;
+}
+
+const Fields<Scenario>& scenario_fields() {
+  using S = Scenario;
+  static const Fields<S> fields = {
+      scalar("name", &S::name, config::identifier(), "What reports call it."),
+      scalar("seed", &S::seed, integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()),
+             "Decides all that is left to chance."),
+      config::list("jobs", &S::jobs, job_fields(), 1, 64, "Jobs."),
+      mapping<S, LinkQuality>(
+          "links", [](auto& s) -> auto& { return s.links; }, link_fields(), "All cables."),
+      scalar("access_switches", &S::access_switches, integer<std::uint32_t>(0, 64),
+             "Switches between workers and the aggregating one; 0: none."),
+      scalar("backlog_frames", &S::backlog_frames, integer<std::uint32_t>(0, 1'000'000),
+             "That wait for a node which stands still."),
+      scalar("first_epoch", &S::first_epoch, integer<std::uint32_t>(0, 65535), "Of the switch."),
+      scalar("first_seq", &S::first_seq, integer<std::uint32_t>(0, 0xFFFF'FFFF), "Of an epoch."),
+      scalar("turn_max", &S::turn_max, duration(Duration(), Duration::seconds(1)),
+             "From a frame's arrival to the switch's turn, at most."),
+      scalar("tick", &S::tick, duration(Duration::us(1), Duration::seconds(1)),
+             "Between turns of an idle switch."),
+      scalar("drift", &S::drift_ppm, integer<std::uint32_t>(0, 1000, ", parts per million"),
+             "Of clocks, at most."),
+      config::list("script", &S::script, script_fields(), 0, 10'000, "Faults of nodes and cables."),
+      mapping<S, HostileScenario>(
+          "hostile", [](auto& s) -> auto& { return s.hostile; }, hostile_fields(), "Ill will."),
+      scalar("heal_at", &S::heal_at, time(), "The network is perfect from then on."),
+      scalar("limit", &S::limit, time(), "By then all must have ended."),
+  };
+  return fields;
+}
+
+// Contradictions between values that are each fine by themselves.
+void check(const Scenario& s, config::ReadContext& context) {
+  if (s.links.delay_max < s.links.delay_min)
+    context.report("links.delay_max", "is less than delay_min");
+  for (std::size_t i = 0; i < s.jobs.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (s.jobs[i].id == s.jobs[k].id)
+        context.report(config::item_path("jobs", i) + ".id", "is the id of another job, too");
+  for (std::size_t i = 0; i < s.script.size(); ++i)
+    if (s.script[i].target == ScriptTarget::access && s.access_switches == 0)
+      context.report(config::item_path("script", i) + ".target",
+                     "there are no access switches; allowed: worker, switch");
+}
+
+}  // namespace
+
+Scenario load_scenario(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw config::ConfigErrors({{path, 0, 0, "", "cannot open"}});
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return parse_scenario(text, path);
+}
+
+Scenario parse_scenario(std::string_view text, const std::string& file_name) {
+  Node root;
+  try {
+    root = config::parse_yaml(text);
+  } catch (const config::YamlError& e) {
+    throw config::ConfigErrors({{file_name, e.mark().line, e.mark().column, "", e.what()}});
+  }
+  config::ReadContext context(file_name);
+  Scenario scenario;
+  config::read_mapping(context, "", root, scenario_fields(), scenario);
+  check(scenario, context);
+  if (!context.errors().empty()) throw config::ConfigErrors(context.errors());
+  return scenario;
+}
+
+std::string to_yaml(const Scenario& scenario) {
+  return config::write_fields(scenario_fields(), scenario, 0);
+}
+
+}  // namespace tributary::sim

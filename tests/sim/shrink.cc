@@ -1,0 +1,94 @@
+#include "tests/sim/shrink.h"
+
+#include <functional>
+#include <vector>
+
+#include "tests/sim/scenario_file.h"
+#include "tests/sim/simulation.h"
+
+namespace tributary::sim {
+namespace {
+
+using Step = std::function<void(Scenario&)>;
+
+void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
+  if (s.jobs.size() > 1)
+    steps.push_back([j](Scenario& t) { t.jobs.erase(t.jobs.begin() + static_cast<long>(j)); });
+  const auto change = [&](auto edit) { steps.push_back([=](Scenario& t) { edit(t.jobs[j]); }); };
+  change([](JobScenario& job) { job.workers = job.workers > 2 ? 2 : 1; });
+  change([](JobScenario& job) { job.workers -= job.workers > 1 ? 1 : 0; });
+  change([](JobScenario& job) { job.shards = 1; });
+  change([](JobScenario& job) { job.shards = static_cast<std::uint8_t>((job.shards + 1) / 2); });
+  change([](JobScenario& job) { job.ops = (job.ops + 1) / 2; });
+  change([](JobScenario& job) { job.ops -= job.ops > 1 ? 1 : 0; });
+  change([](JobScenario& job) { job.window = job.window > 1 ? job.window / 2 : 1; });
+  change([](JobScenario& job) { job.max_elements = (job.max_elements + 1) / 2; });
+  change([](JobScenario& job) { job.chunk_bytes = 8; });
+  change([](JobScenario& job) { job.depth = 1; });
+  change([](JobScenario& job) { job.think_max = Duration(); });
+  change([](JobScenario& job) { job.disagree = false; });
+  change([](JobScenario& job) { job.integrity = wire::Integrity::udp_checksum; });
+}
+
+// In the order in which they are tried: what removes most comes first.
+std::vector<Step> steps_for(const Scenario& s) {
+  std::vector<Step> steps = {
+      [](Scenario& t) { t.script.clear(); },
+      [](Scenario& t) { t.hostile = {}; },
+      [](Scenario& t) { t.hostile.packets = 0; },
+      [](Scenario& t) { t.hostile.faulty_ppm = 0; },
+      [](Scenario& t) { t.links.loss_ppm = 0; },
+      [](Scenario& t) { t.links.duplicate_ppm = 0; },
+      [](Scenario& t) { t.links.reorder_ppm = 0; },
+      [](Scenario& t) { t.links.corrupt_ppm = 0; },
+      [](Scenario& t) { t.links.bits_per_second = 0; },
+      [](Scenario& t) { t.access_switches = 0; },
+      [](Scenario& t) { t.drift_ppm = 0; },
+      [](Scenario& t) { t.first_seq = 0; },
+      [](Scenario& t) { t.first_epoch = 1; },
+      [](Scenario& t) { t.links.delay_max = t.links.delay_min; },
+      [](Scenario& t) { t.turn_max = Duration::us(1); },
+      [](Scenario& t) { t.heal_at = t.heal_at / 2; },
+      [](Scenario& t) { t.hostile.packets /= 2; },
+  };
+  for (std::size_t i = 0; i < s.script.size(); ++i)
+    steps.push_back([i](Scenario& t) { t.script.erase(t.script.begin() + static_cast<long>(i)); });
+  for (std::size_t j = 0; j < s.jobs.size(); ++j) add_job_steps(s, j, steps);
+  return steps;
+}
+
+bool same(const Scenario& a, const Scenario& b) {
+  return to_yaml(a) == to_yaml(b);
+}
+
+}  // namespace
+
+Shrunk shrink(const Scenario& failing, std::uint32_t most_runs) {
+  Shrunk best{failing, simulate(failing).failure.value_or(""), 1};
+  best.scenario.name = failing.name + "-shrunk";
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    // Each success may remove what later steps refer to, so the list is made anew.
+    for (std::size_t i = 0; best.runs < most_runs; ++i) {
+      const auto steps = steps_for(best.scenario);
+      if (i >= steps.size()) break;
+      Scenario candidate = best.scenario;
+      steps[i](candidate);
+      if (same(candidate, best.scenario)) continue;
+      // Another seed may fail where this one, on other ground, does not.
+      for (std::uint64_t seed = 0; seed < 3 && best.runs < most_runs; ++seed) {
+        candidate.seed = best.scenario.seed + seed;
+        ++best.runs;
+        const Outcome outcome = simulate(candidate);
+        if (!outcome.failure) continue;
+        best.scenario = candidate;
+        best.failure = *outcome.failure;
+        smaller = true;
+        break;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace tributary::sim

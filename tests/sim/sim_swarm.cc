@@ -1,0 +1,180 @@
+// sim_swarm: runs scenarios drawn from seeds, or one from a file, and judges them.
+//
+//   sim_swarm --seeds 1..2000 --least-reach 100     what CI runs
+//   sim_swarm --minutes 60                          a long hunt, from a random-looking first seed
+//   sim_swarm --seed 42 --verbose                   one world, every event
+//   sim_swarm --scenario FILE --verbose             one that was kept
+//
+// A failure is shrunk, printed as a scenario with its event log, and ends the run. Exit status: 0
+// all well, 1 a violation or too little reach, 2 bad arguments or a bad scenario file.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "config/error.h"
+#include "tests/sim/scenario_file.h"
+#include "tests/sim/shrink.h"
+#include "tests/sim/simulation.h"
+#include "tests/sim/swarm.h"
+
+namespace tributary::sim {
+namespace {
+
+constexpr std::uint32_t kShrinkRuns = 600;
+constexpr std::size_t kLogLines = 60;
+
+struct Options {
+  std::uint64_t first = 1;
+  std::uint64_t last = 1000;
+  double minutes = 0;
+  std::string scenario;
+  std::string keep = ".";
+  std::uint64_t least_reach = 0;
+  bool verbose = false;
+  bool quiet = false;
+  bool shrink = true;
+};
+
+struct Totals {
+  std::uint64_t scenarios = 0;
+  std::uint64_t events = 0;
+  std::uint64_t ops = 0;
+  std::uint64_t sessions_failed = 0;
+  std::uint64_t ranks = 0;
+  std::uint64_t ranks_done = 0;
+  Reach reach;
+
+  void add(const Outcome& o) {
+    ++scenarios;
+    events += o.events;
+    ops += o.ops_done;
+    sessions_failed += o.sessions_failed;
+    ranks += o.ranks;
+    ranks_done += o.ranks_done;
+    reach.add(o.reach);
+  }
+};
+
+Trace::Sink to_stdout(bool wanted) {
+  if (!wanted) return {};
+  return [](const std::string& line) { std::cout << line << '\n'; };
+}
+
+// The last events before the violation.
+void print_log(const Scenario& scenario) {
+  std::vector<std::string> lines;
+  simulate(scenario, [&](const std::string& line) { lines.push_back(line); });
+  const std::size_t from = lines.size() > kLogLines ? lines.size() - kLogLines : 0;
+  std::cout << "event log" << (from > 0 ? " (its end):\n" : ":\n");
+  for (std::size_t i = from; i < lines.size(); ++i) std::cout << lines[i] << '\n';
+}
+
+void report_failure(const Scenario& scenario, const std::string& failure, const Options& options) {
+  std::cout << "FAILED " << scenario.name << " (seed " << scenario.seed << "): " << failure << '\n';
+  if (!options.shrink) return;
+  const Shrunk small = shrink(scenario, kShrinkRuns);
+  const std::string path = options.keep + "/sim-" + small.scenario.name + ".yaml";
+  std::ofstream(path) << to_yaml(small.scenario);
+  std::cout << "shrunk in " << small.runs << " runs to\n"
+            << to_yaml(small.scenario) << "which fails with: " << small.failure << '\n';
+  print_log(small.scenario);
+  std::cout << "replay:   sim_swarm --scenario " << path << " --verbose\n"
+            << "debugger: gdb -ex 'break tributary::sim::World::fail' -ex run --args sim_swarm "
+               "--scenario "
+            << path << " --no-shrink" << std::endl;
+}
+
+// False when it failed.
+bool run_one(const Scenario& scenario, const Options& options, Totals& totals) {
+  const Outcome outcome = simulate(scenario, to_stdout(options.verbose));
+  totals.add(outcome);
+  if (options.verbose)
+    std::printf("trace hash %016llx, %llu events, %.3f s of virtual time\n",
+                static_cast<unsigned long long>(outcome.trace_hash),
+                static_cast<unsigned long long>(outcome.events),
+                static_cast<double>(outcome.ended_at.to_ns()) * 1e-9);
+  if (!outcome.failure) return true;
+  report_failure(scenario, *outcome.failure, options);
+  return false;
+}
+
+void print_totals(const Totals& t, double seconds, bool table) {
+  if (table) std::cout << t.reach.table();
+  std::printf(
+      "%llu scenarios, %llu events, %llu faults, %llu ops done, %llu epochs failed on a rank,\n"
+      "%llu of %llu ranks got all their ops; %.1f s, %.0f scenarios/s, %.0f events/s\n",
+      static_cast<unsigned long long>(t.scenarios), static_cast<unsigned long long>(t.events),
+      static_cast<unsigned long long>(t.reach.fault_total()),
+      static_cast<unsigned long long>(t.ops), static_cast<unsigned long long>(t.sessions_failed),
+      static_cast<unsigned long long>(t.ranks_done), static_cast<unsigned long long>(t.ranks),
+      seconds, static_cast<double>(t.scenarios) / seconds, static_cast<double>(t.events) / seconds);
+}
+
+int run(const Options& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - began).count(); };
+  Totals totals;
+  bool well = true;
+  if (!options.scenario.empty()) {
+    well = run_one(load_scenario(options.scenario), options, totals);
+  } else {
+    const bool timed = options.minutes > 0;
+    for (std::uint64_t seed = options.first;
+         well && (timed ? seconds() < options.minutes * 60 : seed <= options.last); ++seed)
+      well = run_one(draw_scenario(seed), options, totals);
+  }
+  print_totals(totals, seconds(), !options.quiet);
+  if (!well) return 1;
+  const std::string shortfall =
+      options.least_reach > 0 ? totals.reach.shortfall(options.least_reach) : "";
+  if (!shortfall.empty()) std::cout << "too little reach:\n" << shortfall;
+  return shortfall.empty() ? 0 : 1;
+}
+
+// "7" or "1..2000".
+bool parse_range(const std::string& text, Options& options) {
+  const auto dots = text.find("..");
+  const std::string first = text.substr(0, dots);
+  const std::string last = dots == std::string::npos ? first : text.substr(dots + 2);
+  return CLI::detail::lexical_cast(first, options.first) &&
+         CLI::detail::lexical_cast(last, options.last) && options.first <= options.last;
+}
+
+}  // namespace
+}  // namespace tributary::sim
+
+int main(int argc, char** argv) {
+  using namespace tributary::sim;
+  Options options;
+  std::string seeds = "1..1000";
+  CLI::App app("Runs simulated worlds and checks that no promise is broken in them");
+  auto* range = app.add_option("--seeds,--seed", seeds, "A seed, or FIRST..LAST")
+                    ->check([&](const std::string& text) -> std::string {
+                      return parse_range(text, options) ? "" : "give a number or FIRST..LAST";
+                    });
+  app.add_option("--scenario", options.scenario, "A scenario file instead of seeds")
+      ->excludes(range);
+  app.add_option("--minutes", options.minutes, "Go on from the first seed for this long")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--keep", options.keep, "Folder for scenarios that failed")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--least-reach", options.least_reach,
+                 "Fail if anything reachable happened fewer times");
+  app.add_flag("--verbose", options.verbose, "Print every event");
+  app.add_flag("--quiet", options.quiet, "No table of reach");
+  app.add_flag("!--no-shrink", options.shrink, "Report failures as they are");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  try {
+    return run(options);
+  } catch (const tributary::config::ConfigErrors& e) {
+    std::cerr << e.what() << '\n';
+    return 2;
+  }
+}

@@ -1,0 +1,28 @@
+// One run: builds the world that a scenario describes, lets it happen, and says how it ended.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tests/sim/reach.h"
+#include "tests/sim/scenario.h"
+#include "tests/sim/trace.h"
+
+namespace tributary::sim {
+
+struct Outcome {
+  std::optional<std::string> failure;  // what was violated, and where everybody stood then
+  std::uint64_t trace_hash = 0;
+  std::uint64_t events = 0;
+  Instant ended_at;
+  std::uint64_t ops_done = 0;
+  std::uint64_t sessions_failed = 0;
+  std::uint32_t ranks_done = 0;
+  std::uint32_t ranks = 0;
+  Reach reach;
+};
+
+// `log` gets the event log, a line a call.
+Outcome simulate(const Scenario& scenario, Trace::Sink log = {});
+
+}  // namespace tributary::sim

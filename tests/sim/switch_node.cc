@@ -1,0 +1,219 @@
+#include "tests/sim/switch_node.h"
+
+#include "core/wire/integrity.h"
+#include "tests/sim/world.h"
+
+namespace tributary::sim {
+namespace {
+
+constexpr std::size_t kCaptured = 64;
+constexpr std::size_t kLargestFrame = 9728;
+// As in dataplane/lane.h.
+constexpr std::uint32_t kRefusalsPerSecond = 1000;
+constexpr std::uint32_t kRefusalBurst = 256;
+// Epochs of two incarnations of a switch must not meet.
+constexpr std::uint32_t kEpochsPerIncarnation = 4099;
+
+}  // namespace
+
+struct SwitchNode::Running {
+  explicit Running(const SwitchOptions& o, std::uint16_t epoch)
+      : engine(o.config, {epoch, o.first_seq}),
+        outbox(engine.outbox_capacity()),
+        writer(o.config),
+        fdb(o.config.forwarding.fdb_entries, o.config.forwarding.fdb_ageing, o.config.ports.size(),
+            o.seed),
+        refusals(o.config.ports.size(), dataplane::TokenBucket(kRefusalsPerSecond, kRefusalBurst)) {
+  }
+
+  aggregator::Engine engine;
+  aggregator::Outbox outbox;
+  dataplane::FrameWriter writer;
+  dataplane::Fdb fdb;
+  std::vector<dataplane::TokenBucket> refusals;
+};
+
+SwitchNode::SwitchNode(std::string name, SwitchOptions options, SwitchObserver& observer)
+    : Node(std::move(name)),
+      options_(std::move(options)),
+      observer_(observer),
+      identity_(dataplane::identity_of(options_.config)),
+      random_(options_.seed),
+      tallies_(options_.config.ports.size()) {}
+SwitchNode::~SwitchNode() = default;
+
+void SwitchNode::start(Instant now) {
+  const auto epoch =
+      static_cast<std::uint16_t>(options_.first_epoch + kEpochsPerIncarnation * incarnation_++);
+  running_ = std::make_unique<Running>(options_, epoch);
+  tick_at_ = now + options_.tick;
+}
+
+void SwitchNode::crash() {
+  running_.reset();
+  for (const auto& [port, frame] : waiting_) {
+    --tallies_[port].received;  // never got as far as a turn
+  }
+  waiting_.clear();
+  turn_at_ = Instant::max();
+}
+
+const aggregator::Engine* SwitchNode::engine() const {
+  return running_ ? &running_->engine : nullptr;
+}
+
+void SwitchNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {
+  ++tallies_[port].received;
+  waiting_.emplace_back(port, frame);
+  if (turn_at_ != Instant::max()) return;
+  const auto latency = static_cast<std::uint32_t>(options_.turn_max.to_ns());
+  turn_at_ = now + Duration::ns(random_.below(latency + 1));
+}
+
+Instant SwitchNode::next_wakeup() const {
+  return std::min(turn_at_, tick_at_);
+}
+
+void SwitchNode::on_wake(Instant now) {
+  if (now >= turn_at_) turn_at_ = Instant::max();
+  if (now >= tick_at_) tick_at_ = now + options_.tick;
+  const auto frames = std::exchange(waiting_, {});
+  turn_at_ = Instant::max();
+  for (const auto& [port, frame] : frames) handle(port, frame, now);
+  running_->engine.expire(now, running_->outbox);
+  send_outbox(now);
+  running_->fdb.expire(now, 16);
+  observer_.on_turn_end(*this, now);
+}
+
+void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) {
+  if (aggregates()) {
+    captured_.push_back(frame);
+    if (captured_.size() > kCaptured) captured_.pop_front();
+  }
+  const auto what = dataplane::classify(identity_, frame.bytes(), true);
+  if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::frame_truncated)
+    running_->fdb.learn(what.ethernet.source, what.ethernet.vlan_tci.value_or(0) & 0x0FFF, port,
+                        now);
+  switch (what.action) {
+    case dataplane::Action::aggregate: return aggregate(port, frame, what, now);
+    case dataplane::Action::forward: return forward(port, frame, what, now);
+    case dataplane::Action::answer_arp:
+    case dataplane::Action::answer_echo: return answer(port, frame, what);
+    case dataplane::Action::drop:
+      observer_.on_refused(*this, frame, what.reason);
+      return drop(port, what.reason);
+  }
+}
+
+void SwitchNode::drop(std::uint16_t port, DropReason reason) {
+  ++tallies_[port].dropped;
+  drops_.add(reason);
+}
+
+void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
+                           const dataplane::Classified& what, Instant now) {
+  const auto parsed = wire::parse(what.udp.payload);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) {
+    observer_.on_refused(*this, frame, *bad);
+    return drop(port, *bad);
+  }
+  const auto& packet = std::get<wire::Packet>(parsed);
+  if (const DropReason bad = wire::check_integrity(what.udp, packet); bad != DropReason::count_) {
+    observer_.on_refused(*this, frame, bad);
+    return drop(port, bad);
+  }
+  const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
+                              what.ethernet.vlan_tci, what.ethernet.source};
+  observer_.before_packet(*this, frame, packet);
+  const auto decision = running_->engine.on_packet(packet, from, now, running_->outbox);
+  if (decision.reason != DropReason::count_) {
+    drop(port, decision.reason);
+  } else {
+    ++tallies_[port].consumed;
+  }
+  observer_.on_decision(*this, frame, packet, decision);
+  send_outbox(now);
+}
+
+void SwitchNode::forward(std::uint16_t port, const FrameRef& frame,
+                         const dataplane::Classified& what, Instant now) {
+  const auto& destination = what.ethernet.destination;
+  if (!wire::is_multicast(destination)) {
+    const std::uint16_t vlan = what.ethernet.vlan_tci.value_or(0) & 0x0FFF;
+    if (const auto egress = running_->fdb.lookup(destination, vlan, now)) {
+      if (*egress == port) return drop(port, DropReason::no_egress);
+      ++tallies_[port].forwarded;
+      return transmit(*egress, frame);
+    }
+  }
+  ++tallies_[port].forwarded;
+  for (std::uint16_t other = 0; other < tallies_.size(); ++other)
+    if (other != port) transmit(other, frame);
+}
+
+void SwitchNode::answer(std::uint16_t port, const FrameRef& frame,
+                        const dataplane::Classified& what) {
+  ++tallies_[port].answered;
+  FrameRef reply = world().frames().copy(frame);
+  auto& bytes = reply.writable().bytes;
+  const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(bytes));
+  if (what.action == dataplane::Action::answer_arp)
+    dataplane::answer_arp(identity_, bytes, view);
+  else
+    dataplane::answer_echo(bytes, view);
+  transmit(port, reply);
+}
+
+void SwitchNode::send_outbox(Instant now) {
+  for (const aggregator::Outgoing& message : running_->outbox.items()) {
+    const bool to_peer = message.to == aggregator::Outgoing::To::peer;
+    const auto ports = to_peer ? std::span(&message.peer.port, 1)
+                               : running_->engine.group_ports(message.header.job);
+    if (ports.empty()) continue;
+    if (message.header.type == wire::PacketType::nack &&
+        !running_->refusals[ports.front()].take(now)) {
+      drops_.add(DropReason::reply_limit);
+      continue;
+    }
+    observer_.on_message(*this, message);
+    FrameRef frame = world().frames().take();
+    auto& bytes = frame.writable().bytes;
+    bytes.resize(kLargestFrame);
+    bytes.resize(
+        running_->writer.write(message, running_->engine.group_vlan(message.header.job), bytes));
+    for (const std::uint16_t port : ports) transmit(port, frame);
+  }
+  running_->outbox.clear();
+}
+
+void SwitchNode::transmit(std::uint16_t port, const FrameRef& frame) {
+  PortTally& tally = tallies_[port];
+  ++tally.to_send;
+  const auto refuse = [&](DropReason reason) {
+    ++tally.send_dropped;
+    drops_.add(reason);
+  };
+  if (frame.bytes().size() >
+      options_.config.ports[port].mtu + wire::kEthernetBytes + wire::kVlanBytes)
+    return refuse(DropReason::mtu);
+  switch (world().send(id(), port, frame)) {
+    case SendResult::sent: ++tally.sent; return;
+    case SendResult::queue_full: return refuse(DropReason::tx_full);
+    case SendResult::link_down: return refuse(DropReason::tx_link_down);
+  }
+}
+
+std::string SwitchNode::waiting_for(Instant now) const {
+  if (!running_) return "is down";
+  std::string text;
+  for (const auto& slot : running_->engine.slot_status(now, 8)) {
+    text += "job " + std::to_string(slot.job) + " shard " + std::to_string(slot.shard) + " seq " +
+            std::to_string(slot.seq) + " lacks ranks";
+    for (const auto rank : slot.missing) text.append(" ").append(std::to_string(rank));
+    text += "; ";
+  }
+  return text.empty() ? "holds no slot" : text;
+}
+
+}  // namespace tributary::sim

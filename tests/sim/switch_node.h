@@ -1,0 +1,109 @@
+// A switch: the real classification, engine, frame writer and FDB between simulated ports. What
+// stands here mirrors the shell that drives them on real ports (dataplane/worker.cc,
+// dataplane/aggregation.cc, dataplane/forwarder.cc), and nothing else of the switch is imitated.
+//
+// Frames wait until the node's next turn; a turn handles all of them, then expires what is due.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "aggregator/engine.h"
+#include "core/prng.h"
+#include "dataplane/classify.h"
+#include "dataplane/fdb.h"
+#include "dataplane/frame_writer.h"
+#include "dataplane/token_bucket.h"
+#include "tests/sim/node.h"
+
+namespace tributary::sim {
+
+class SwitchNode;
+
+// Who watches a switch at work. Calls come from within a turn.
+class SwitchObserver {
+ public:
+  virtual ~SwitchObserver() = default;
+  // Before the engine sees a packet.
+  virtual void before_packet(SwitchNode& node, const FrameRef& frame,
+                             const wire::Packet& packet) = 0;
+  virtual void on_decision(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet,
+                           aggregator::Decision decision) = 0;
+  // The wire or integrity checks refused it.
+  virtual void on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) = 0;
+  virtual void on_message(SwitchNode& node, const aggregator::Outgoing& message) = 0;
+  virtual void on_turn_end(SwitchNode& node, Instant now) = 0;
+};
+
+struct SwitchOptions {
+  config::SwitchConfig config;
+  Duration turn_max;
+  Duration tick;
+  std::uint16_t first_epoch = 1;
+  std::uint32_t first_seq = 0;
+  std::uint64_t seed = 0;
+};
+
+// Per port, for the whole run. rx = consumed + forwarded + dropped; tx = copies + generated.
+struct PortTally {
+  std::uint64_t received = 0;
+  std::uint64_t consumed = 0;   // by the engine
+  std::uint64_t forwarded = 0;  // at least one copy was to go out
+  std::uint64_t answered = 0;
+  std::uint64_t dropped = 0;  // on receipt
+  std::uint64_t to_send = 0;  // copies and messages meant for this port
+  std::uint64_t sent = 0;
+  std::uint64_t send_dropped = 0;
+};
+
+class SwitchNode : public Node {
+ public:
+  SwitchNode(std::string name, SwitchOptions options, SwitchObserver& observer);
+  ~SwitchNode() override;
+
+  void start(Instant now) override;
+  void crash() override;
+  void on_frame(std::uint16_t port, const FrameRef& frame, Instant now) override;
+  void on_wake(Instant now) override;
+  [[nodiscard]] Instant next_wakeup() const override;
+  [[nodiscard]] std::string waiting_for(Instant now) const override;
+
+  // nullptr while the node is down.
+  [[nodiscard]] const aggregator::Engine* engine() const;
+  [[nodiscard]] const std::vector<PortTally>& tallies() const { return tallies_; }
+  [[nodiscard]] const DropCounters& drops() const { return drops_; }
+  // Frames that came by lately, for those who would replay them.
+  [[nodiscard]] const std::deque<FrameRef>& captured() const { return captured_; }
+  [[nodiscard]] bool aggregates() const { return !options_.config.jobs.empty(); }
+
+ private:
+  struct Running;  // all that a crash takes away
+
+  void handle(std::uint16_t port, const FrameRef& frame, Instant now);
+  void aggregate(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+                 Instant now);
+  void forward(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+               Instant now);
+  void answer(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what);
+  void send_outbox(Instant now);
+  void transmit(std::uint16_t port, const FrameRef& frame);
+  void drop(std::uint16_t port, DropReason reason);
+
+  SwitchOptions options_;
+  SwitchObserver& observer_;
+  dataplane::Identity identity_;
+  Prng random_;
+  std::uint32_t incarnation_ = 0;
+  std::unique_ptr<Running> running_;
+  std::vector<std::pair<std::uint16_t, FrameRef>> waiting_;
+  Instant turn_at_ = Instant::max();
+  Instant tick_at_;
+  std::vector<PortTally> tallies_;
+  DropCounters drops_;
+  std::deque<FrameRef> captured_;
+};
+
+}  // namespace tributary::sim

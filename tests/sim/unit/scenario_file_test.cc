@@ -1,0 +1,54 @@
+#include "tests/sim/scenario_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sim/swarm.h"
+
+namespace tributary::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string errors_of(const std::string& text) {
+  try {
+    parse_scenario(text, "bad.yaml");
+  } catch (const config::ConfigErrors& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(ScenarioFile, WhatIsWrittenReadsBackTheSame) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const std::string text = to_yaml(draw_scenario(seed));
+    EXPECT_EQ(to_yaml(parse_scenario(text, "written")), text) << "seed " << seed;
+  }
+}
+
+TEST(ScenarioFile, MistakesAreNamedWithLineAndColumn) {
+  EXPECT_THAT(errors_of("jobs:\n  - workers: 2\n    windou: 4\n"),
+              AllOf(HasSubstr("bad.yaml:3:5"), HasSubstr("window")));
+  EXPECT_THAT(errors_of("jobs:\n  - window: 3\n"),
+              AllOf(HasSubstr("bad.yaml:2:13"), HasSubstr("power of two")));
+  EXPECT_THAT(errors_of("jobs:\n  - id: 1\nscript:\n  - {action: explode, at: 1ms}\n"),
+              AllOf(HasSubstr("bad.yaml:4:"), HasSubstr("crash, pause, partition, link-down")));
+  EXPECT_THAT(errors_of("jobs: [\n"), HasSubstr("bad.yaml:"));
+  EXPECT_THAT(errors_of("name: empty\n"), HasSubstr("jobs"));
+}
+
+TEST(ScenarioFile, ContradictionsAreRefused) {
+  EXPECT_THAT(errors_of("jobs:\n  - id: 1\n  - id: 1\n"), HasSubstr("bad.yaml:3:"));
+  EXPECT_THAT(errors_of("jobs:\n  - id: 1\nlinks: {delay_min: 2ms, delay_max: 1ms}\n"),
+              HasSubstr("delay_max"));
+  EXPECT_THAT(
+      errors_of("jobs:\n  - id: 1\nscript:\n  - {action: pause, target: access, at: 1ms}\n"),
+      HasSubstr("no access switches"));
+}
+
+TEST(ScenarioFile, AFileThatIsNotThereIsSaidSo) {
+  EXPECT_THROW(load_scenario("/nonexistent/scenario.yaml"), config::ConfigErrors);
+}
+
+}  // namespace
+}  // namespace tributary::sim

@@ -1,0 +1,32 @@
+#include "tests/sim/shrink.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/sim/scenario_file.h"
+#include "tests/sim/simulation.h"
+#include "tests/sim/swarm.h"
+
+namespace tributary::sim {
+namespace {
+
+// No real failure is at hand, so time runs out: that needs nothing but one rank.
+TEST(Shrink, KeepsWhatTheFailureNeedsAndNothingElse) {
+  Scenario s = draw_scenario(7);
+  s.jobs.resize(1);
+  s.jobs[0].workers = 5;
+  s.script.push_back(
+      {ScriptAction::pause, ScriptTarget::worker, 0, Duration::us(5), Duration::us(5)});
+  s.limit = Duration::us(20);
+  ASSERT_TRUE(simulate(s).failure);
+  const Shrunk small = shrink(s, 400);
+  EXPECT_TRUE(simulate(small.scenario).failure);
+  EXPECT_EQ(small.scenario.jobs[0].workers, 1u);
+  EXPECT_TRUE(small.scenario.script.empty());
+  EXPECT_EQ(small.scenario.links.loss_ppm, 0u);
+  EXPECT_LE(small.runs, 400u);
+  // What is printed is what failed.
+  EXPECT_TRUE(simulate(parse_scenario(to_yaml(small.scenario), "shrunk")).failure);
+}
+
+}  // namespace
+}  // namespace tributary::sim

@@ -1,0 +1,102 @@
+#include "tests/sim/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/sim/scenario_file.h"
+#include "tests/sim/swarm.h"
+
+namespace tributary::sim {
+namespace {
+
+std::vector<std::string> committed_scenarios() {
+  std::vector<std::string> names;
+  const auto folder = std::filesystem::path(TRIBUTARY_SOURCE_DIR) / "tests/sim/scenarios";
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class CommittedScenario : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CommittedScenario, BreaksNoPromise) {
+  const Scenario scenario = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
+                                          "/tests/sim/scenarios/" + GetParam() + ".yaml");
+  const Outcome outcome = simulate(scenario);
+  EXPECT_FALSE(outcome.failure) << *outcome.failure;
+  EXPECT_GT(outcome.events, 0u);
+}
+INSTANTIATE_TEST_SUITE_P(All, CommittedScenario, ::testing::ValuesIn(committed_scenarios()),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(Simulation, WithoutFaultsEveryRankGetsAllItsOps) {
+  Scenario s;
+  s.jobs.resize(2);
+  s.jobs[0].workers = 5;
+  s.jobs[1].id = 2;
+  s.jobs[1].shards = 3;
+  s.heal_at = Duration();
+  const Outcome outcome = simulate(s);
+  EXPECT_FALSE(outcome.failure) << *outcome.failure;
+  EXPECT_EQ(outcome.ranks_done, 7u);
+  EXPECT_EQ(outcome.sessions_failed, 0u);
+  EXPECT_EQ(outcome.ops_done, 7u * 8u);
+}
+
+TEST(Simulation, TheSameSeedDoesTheSame) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Scenario scenario = draw_scenario(seed);
+    const Outcome first = simulate(scenario);
+    // Listening must not change anything.
+    const Outcome second = simulate(scenario, [](const std::string&) {});
+    EXPECT_EQ(first.trace_hash, second.trace_hash) << "seed " << seed;
+    EXPECT_EQ(first.events, second.events) << "seed " << seed;
+  }
+}
+
+// On every machine and in every build type. Whoever changes what the engines send, or the world,
+// writes the new values here.
+TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
+  struct Known {
+    std::uint64_t seed;
+    std::uint64_t hash;
+  };
+  for (const Known& known : {Known{1, 0x9ad9e5b4bbce796c}, Known{42, 0x42614d05937ea0df},
+                             Known{1234, 0x0bf10d9b847932b9}}) {
+    const Outcome outcome = simulate(draw_scenario(known.seed));
+    EXPECT_EQ(outcome.trace_hash, known.hash)
+        << "seed " << known.seed << ": 0x" << std::hex << outcome.trace_hash;
+  }
+}
+
+TEST(Simulation, ARunThatMakesNoProgressSaysWhoWaitsForWhat) {
+  Scenario s;
+  s.jobs.resize(1);
+  s.limit = Duration::us(50);
+  const Outcome outcome = simulate(s);
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_NE(outcome.failure->find("no progress"), std::string::npos) << *outcome.failure;
+  EXPECT_NE(outcome.failure->find("job 1 rank 1 joins"), std::string::npos) << *outcome.failure;
+}
+
+TEST(Simulation, AHostThatDiesForGoodIsNamedAndTheOthersEnd) {
+  Scenario s;
+  s.jobs.resize(1);
+  s.jobs[0].workers = 3;
+  s.jobs[0].think_max = Duration::ms(20);
+  s.script.push_back({ScriptAction::crash, ScriptTarget::worker, 1, Duration::ms(5), Duration()});
+  const Outcome outcome = simulate(s);
+  EXPECT_FALSE(outcome.failure) << *outcome.failure;
+  EXPECT_EQ(outcome.ranks_done, 0u);
+  EXPECT_GE(outcome.sessions_failed, 2u);
+}
+
+}  // namespace
+}  // namespace tributary::sim

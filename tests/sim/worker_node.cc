@@ -1,0 +1,271 @@
+#include "tests/sim/worker_node.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "config/switch_config.h"
+#include "core/wire/integrity.h"
+#include "tests/sim/world.h"
+
+namespace tributary::sim {
+namespace {
+
+constexpr Duration kBackOffMax = Duration::ms(50);
+// A transport that had no room is asked again after this long.
+constexpr Duration kSendRetry = Duration::us(200);
+constexpr std::uint16_t kFirstUdpPort = 20'000;
+
+}  // namespace
+
+WorkerNode::WorkerNode(std::string name, const WorkerOptions& options, WorkerObserver& observer)
+    : Node(std::move(name)), options_(options), observer_(observer), random_(options.seed) {}
+
+void WorkerNode::start(Instant now) {
+  if (end_ == WorkerEnd::not_yet) begin_session(now);
+}
+
+void WorkerNode::crash() {
+  session_.reset();
+  open_.clear();
+}
+
+void WorkerNode::begin_session(Instant now) {
+  const JobScenario& job = *options_.job;
+  ++incarnation_;
+  worker::SessionOptions o;
+  o.job = job.id;
+  o.rank = options_.rank;
+  o.size = job.workers;
+  o.nonce = salt_ = random_.next();
+  o.join_timeout = job.join_timeout;
+  o.op_timeout = job.op_timeout;
+  o.max_datagram_bytes = 9000;
+  o.switch_name = "switch";
+  session_ = std::make_unique<worker::Session>(o, now);
+  session_began_ = turn_began_ = now;
+  session_began_world_ = world().now();
+  entered_ = failure_seen_ = completed_ = false;
+  was_joining_ = true;
+  next_op_ = 0;
+  open_.clear();
+  held_.clear();
+  think_until_ = Instant();
+  retry_send_at_ = next_session_at_ = Instant::max();
+}
+
+void WorkerNode::on_frame(std::uint16_t, const FrameRef& frame, Instant now) {
+  if (session_ == nullptr) return;
+  receive(frame, now);
+  advance(now);
+}
+
+void WorkerNode::on_wake(Instant now) {
+  if (now >= next_session_at_) begin_session(now);
+  if (session_ != nullptr) advance(now);
+}
+
+Instant WorkerNode::next_wakeup() const {
+  if (session_ == nullptr) return next_session_at_;
+  Instant at = std::min(session_->next_wakeup(), retry_send_at_);
+  if (session_->state() == worker::SessionState::running && next_op_ < options_.job->ops &&
+      open_.size() < options_.job->depth)
+    at = std::min(at, think_until_);
+  return at;
+}
+
+// Everything that can be done at this instant, until nothing is left to do.
+void WorkerNode::advance(Instant now) {
+  for (bool again = true; again && session_ != nullptr;) {
+    const auto before = session_->state();
+    if (before == worker::SessionState::running && !entered_) {
+      entered_ = true;
+      was_joining_ = false;
+      turn_began_ = now;
+      observer_.on_epoch_entered(*this);
+    }
+    collect(now);
+    submit(now);
+    again = pump(now);
+    collect(now);
+    close_failed(now);
+    again = again || session_->state() != before;
+    if (session_->state() != worker::SessionState::left) continue;
+    count_drops();
+    session_.reset();
+    open_.clear();
+    if (completed_) {
+      end_ = WorkerEnd::done;
+    } else if (was_joining_) {
+      end_ = WorkerEnd::gave_up;
+    } else {
+      next_session_at_ =
+          now + Duration::ns(random_.below(static_cast<std::uint32_t>(kBackOffMax.to_ns())));
+    }
+  }
+}
+
+void WorkerNode::count_drops() {
+  for (std::size_t i = 0; i < kDropReasonCount; ++i) {
+    const auto reason = static_cast<DropReason>(i);
+    if (const auto n = session_->counters().drops.get(reason); n != 0)
+      observer_.on_worker_drop(reason, n);
+  }
+}
+
+void WorkerNode::collect(Instant now) {
+  while (worker::Op* op = session_->take_finished()) {
+    const auto found =
+        std::find_if(open_.begin(), open_.end(), [op](const auto& o) { return &o->op == op; });
+    if (found == open_.begin()) turn_began_ = now;
+    const auto finished = std::move(*found);
+    open_.erase(found);
+    if (op->failure)
+      observer_.on_op_failed(*this, finished->index, *op->failure);
+    else
+      observer_.on_op_done(*this, finished->index, finished->plan, finished->data);
+    if (const Duration most = options_.job->think_max; most > Duration())
+      think_until_ = now + Duration::ns(random_.below(static_cast<std::uint32_t>(most.to_ns())));
+  }
+}
+
+void WorkerNode::submit(Instant now) {
+  const JobScenario& job = *options_.job;
+  if (session_->state() != worker::SessionState::running) return;
+  while (next_op_ < job.ops && open_.size() < job.depth && now >= think_until_) {
+    auto next = std::make_unique<OpenOp>();
+    next->index = next_op_++;
+    next->plan = plan_op(job, options_.workload_seed, next->index);
+    if (job.disagree && options_.rank == 0 && incarnation_ == 1 && next->index == job.ops / 2)
+      next->plan = {next->plan.count + 1, wire::DType::int32, wire::Collective::allreduce};
+    // One spare byte: an empty op has a buffer, too.
+    next->data.resize(std::size_t{next->plan.count} * wire::size_of(next->plan.dtype) + 1);
+    fill(next->plan, salt_, next->index, next->data);
+    next->op.data = next->data.data();
+    next->op.count = next->plan.count;
+    next->op.dtype = next->plan.dtype;
+    next->op.collective = next->plan.collective;
+    if (open_.empty()) turn_began_ = now;
+    worker::Op& op = next->op;
+    open_.push_back(std::move(next));
+    session_->submit(op, now);
+  }
+  if (next_op_ < job.ops || !open_.empty()) return;
+  completed_ = true;
+  leave_began_ = now;
+  session_->leave(now);
+}
+
+void WorkerNode::close_failed(Instant now) {
+  if (session_->state() != worker::SessionState::failed || failure_seen_) return;
+  failure_seen_ = true;
+  observer_.on_session_failed(*this, *session_->failure());
+  leave_began_ = now;
+  session_->leave(now);
+}
+
+// True when it should be called again at once.
+bool WorkerNode::pump(Instant now) {
+  retry_send_at_ = Instant::max();
+  session_->poll(now, batch_);
+  const auto datagrams = batch_.datagrams();
+  for (std::size_t i = 0; i < datagrams.size(); ++i) {
+    const FrameRef frame = frame_of(datagrams[i]);
+    // A full queue is the transport's "no room"; a link that is down takes frames to nowhere.
+    if (world().send(id(), 0, frame) == SendResult::queue_full) {
+      session_->rejected(batch_, i);
+      retry_send_at_ = now + kSendRetry;
+      return false;
+    }
+    if (batch_.tag(i).type == wire::PacketType::contribution)
+      observer_.on_contribution(*this, frame);
+  }
+  return batch_.full();
+}
+
+void WorkerNode::send_extra(const FrameRef& frame) {
+  world().send(id(), 0, frame);
+}
+
+FrameRef WorkerNode::frame_of(const worker::Datagram& d) {
+  FrameRef frame = world().frames().take();
+  auto& bytes = frame.writable().bytes;
+  const std::size_t packet = d.head.size() + d.payload.size();
+  bytes.resize(wire::kUdpPayloadOffset + packet);
+  std::memcpy(bytes.data() + wire::kUdpPayloadOffset, d.head.data(), d.head.size());
+  if (!d.payload.empty())
+    std::memcpy(bytes.data() + wire::kUdpPayloadOffset + d.head.size(), d.payload.data(),
+                d.payload.size());
+  wire::FrameTemplate t;
+  t.destination = options_.switch_mac;
+  t.source = options_.mac;
+  const auto own_port =
+      static_cast<std::uint16_t>(kFirstUdpPort + (incarnation_ * 64 + options_.rank) % 20'000);
+  t.endpoints = {options_.ipv4, options_.switch_ipv4, own_port,
+                 static_cast<std::uint16_t>(options_.udp_base_port + d.shard)};
+  // A job with CRC32C can do without the UDP checksum, once the rank knows that it is one.
+  t.udp_checksum = options_.job->integrity == wire::Integrity::udp_checksum || !entered_;
+  wire::write_frame_headers(t, bytes, packet);
+  return frame;
+}
+
+bool WorkerNode::for_me(const wire::EthernetView& ethernet, const wire::Udp4View& udp) const {
+  const JobScenario& job = *options_.job;
+  const std::uint32_t group = config::job_group_ipv4(job.id);
+  const wire::UdpEndpoints& to = udp.endpoints;
+  if (to.source_ip != options_.switch_ipv4) return false;
+  if (ethernet.destination == options_.mac) {
+    const auto own_port =
+        static_cast<std::uint16_t>(kFirstUdpPort + (incarnation_ * 64 + options_.rank) % 20'000);
+    return to.destination_ip == options_.ipv4 && to.destination_port == own_port;
+  }
+  return entered_ && ethernet.destination == wire::multicast_mac(group) &&
+         to.destination_ip == group && to.destination_port >= options_.udp_base_port &&
+         to.destination_port - options_.udp_base_port < job.shards;
+}
+
+// The network card, the kernel's UDP, and the transport's checks.
+void WorkerNode::receive(const FrameRef& frame, Instant now) {
+  const auto ethernet = wire::parse_ethernet(frame.bytes());
+  const auto* eth = std::get_if<wire::EthernetView>(&ethernet);
+  if (eth == nullptr) return drop(std::get<DropReason>(ethernet));
+  if (eth->destination != options_.mac && !wire::is_multicast(eth->destination)) return;
+  if (eth->ether_type != wire::kEtherTypeIpv4) return;
+  const auto ip = wire::parse_udp4(eth->payload);
+  if (const auto* bad = std::get_if<DropReason>(&ip)) return drop(*bad);
+  const auto& udp = std::get<std::optional<wire::Udp4View>>(ip);
+  if (!udp || !for_me(*eth, *udp)) return;
+  if (udp->checksum != 0 && !wire::udp4_checksum_ok(*udp)) return drop(DropReason::checksum);
+  const auto parsed = wire::parse(udp->payload);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drop(*bad);
+  const auto& packet = std::get<wire::Packet>(parsed);
+  if (const DropReason bad = wire::check_integrity(*udp, packet); bad != DropReason::count_)
+    return drop(bad);
+
+  const std::uint64_t results = session_->counters().results.get();
+  session_->on_packet(packet, now);
+  if (session_->counters().results.get() != results)
+    held_.insert({packet.header.shard, packet.header.seq});
+}
+
+std::string WorkerNode::waiting_for(Instant now) const {
+  if (end_ == WorkerEnd::done) return "is done";
+  if (end_ == WorkerEnd::gave_up) return "gave up";
+  if (end_ == WorkerEnd::dead) return "is dead";
+  if (session_ == nullptr) return "waits to join anew";
+  const auto lasts = [&](Instant since) {
+    return std::to_string((now - since).to_ns() / 1'000'000) + " ms";
+  };
+  switch (session_->state()) {
+    case worker::SessionState::joining: return "joins since " + lasts(session_began_);
+    case worker::SessionState::running:
+      if (open_.empty()) return "thinks before op " + std::to_string(next_op_);
+      return "waits for op " + std::to_string(open_.front()->index) + " of epoch " +
+             std::to_string(session_->epoch()) + " since " + lasts(turn_began_);
+    case worker::SessionState::leaving: return "leaves since " + lasts(leave_began_);
+    case worker::SessionState::failed:
+    case worker::SessionState::left: break;
+  }
+  return "failed";
+}
+
+}  // namespace tributary::sim
