@@ -9,8 +9,8 @@ NOT_MIRRORED = {
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",
 }
 # Where a test folder's sources live, if not in a folder of the same name at the top.
-SOURCE_FOLDERS = {"client": "tools/client", "impair": "tools/impair", "switchd": "tools/switchd",
-                  "worker_memif": "worker"}
+SOURCE_FOLDERS = {"client": "tools/client", "impair": "tools/impair", "sim": "tests/sim",
+                  "switchd": "tools/switchd", "worker_memif": "worker"}
 
 
 def _entries(text):
@@ -75,7 +75,7 @@ def check_tests_mirror_sources(texts):
         if not match or match.group(3) == "py" or path in NOT_MIRRORED:
             continue
         folder = SOURCE_FOLDERS.get(match.group(1), match.group(1))
-        name = match.group(2)
+        name = match.group(2).removeprefix("unit/")
         if not any(f"{folder}/{stem}{end}" in texts for stem in _stems(name)
                    for end in (".cc", ".h")):
             found.append(f"{path}: tests no {folder}/{name}.cc or .h")
