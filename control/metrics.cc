@@ -51,6 +51,9 @@ void collect_process(Families& out, dataplane::Switch& sw) {
          sw.pool().free_buffers());
   sample(family(out, "tributary_aggregation_memory_bytes", "Reserved for sums and results", true),
          {}, static_cast<double>(sw.worker().engine().memory_bytes()));
+  sample(family(out, "tributary_outbox_overflows_total",
+                "Messages of the engine that found no room; any is a defect", false),
+         {}, number(sw.worker().outbox_overflows()));
 }
 
 void collect_ports(Families& out, dataplane::Switch& sw) {

@@ -35,8 +35,6 @@ struct Lane {
   explicit Lane(Port& p) : port(&p) {}
 
   Port* port;
-  // False while the link monitor restarts the port: no bursts.
-  bool attached = true;
   std::array<rte_mbuf*, kTransmitBacklog> waiting;
   std::size_t waiting_count = 0;
 

@@ -1,7 +1,9 @@
 // Watches the ports' links from a control thread, so that the packet loop never has to ask.
 //
 //   up ──link lost──▶ down: frames for the port are dropped ──link back──▶ up
-//                       │ memif: the server is restarted, so that the next client may connect
+//
+// memif needs no more than that: its server takes the next client by itself. Stopping and
+// starting the port between two clients would cut off one that came back at once.
 //
 // Also frees a loop that hangs in af_packet's transmit: that driver waits without a limit for
 // an interface, and only a signal ends its poll().
@@ -24,25 +26,20 @@ class LinkMonitor {
   using Report = std::function<void(const std::string& line)>;
 
   // Starts the thread. `worker` runs on another lcore; `nudge` signals that lcore's thread.
-  LinkMonitor(std::vector<Port*> ports, Worker& worker, std::function<void()> nudge, Report report);
+  LinkMonitor(std::vector<Port*> ports, const Worker& worker, std::function<void()> nudge,
+              Report report);
   ~LinkMonitor();
   LinkMonitor(const LinkMonitor&) = delete;
   LinkMonitor& operator=(const LinkMonitor&) = delete;
 
  private:
-  struct Watched {
-    bool up;
-    bool restart_due;
-  };
-
   void run();
-  void check(std::uint16_t index);
-  bool restart(std::uint16_t index);  // false: the loop did not answer, try again
+  void check(std::size_t index);
   void check_heartbeat();
 
   std::vector<Port*> ports_;
-  std::vector<Watched> watched_;
-  Worker& worker_;
+  std::vector<bool> was_up_;
+  const Worker& worker_;
   std::function<void()> nudge_;
   Report report_;
   std::uint64_t last_turns_ = 0;

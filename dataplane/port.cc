@@ -136,9 +136,4 @@ bool Port::poll_link() {
   return up;
 }
 
-void Port::restart() {
-  rte_eth_dev_stop(ethdev_);
-  rte_eth_dev_start(ethdev_);
-}
-
 }  // namespace tributary::dataplane

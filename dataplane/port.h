@@ -1,7 +1,7 @@
 // A switch port: one started DPDK ethdev with one receive and one transmit queue.
 //
 // Constructed and destroyed by the thread that starts the switch. Bursts belong to one lcore.
-// The link monitor calls poll_link() and, while that lcore leaves the port alone, restart().
+// The link monitor calls poll_link().
 #pragma once
 
 #include <atomic>
@@ -39,8 +39,6 @@ class Port {
   [[nodiscard]] bool link_up() const { return link_up_.load(std::memory_order_relaxed); }
   // Link monitor only: asks driver and kernel; returns the new state.
   bool poll_link();
-  // Link monitor only, and only while no lcore uses the port: lets the next peer connect.
-  void restart();
 
  private:
   void start(rte_mempool* pool);

@@ -12,7 +12,7 @@ namespace {
 
 // Why a frame cannot leave through this lane; count_ when it can.
 DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
-  if (!lane.port->link_up() || !lane.attached) return DropReason::tx_link_down;
+  if (!lane.port->link_up()) return DropReason::tx_link_down;
   if (frame->nb_segs > 1 && !lane.port->sends_segments()) return DropReason::frame_multi_segment;
   const std::size_t untagged = lane.port->config().mtu + wire::kEthernetBytes;
   if (frame->pkt_len > untagged) {
@@ -63,7 +63,7 @@ std::size_t Transmitter::flush() {
 
 std::size_t Transmitter::flush_lane(Lane& lane) {
   std::size_t sent = 0;
-  while (sent < lane.waiting_count && lane.port->link_up() && lane.attached) {
+  while (sent < lane.waiting_count && lane.port->link_up()) {
     const auto burst =
         static_cast<std::uint16_t>(std::min<std::size_t>(lane.waiting_count - sent, kBurst));
     rte_mbuf** const frames = lane.waiting.data() + sent;
@@ -92,7 +92,7 @@ std::size_t Transmitter::flush_lane(Lane& lane) {
             lane.waiting.begin() + static_cast<std::ptrdiff_t>(lane.waiting_count),
             lane.waiting.begin());
   lane.waiting_count -= sent;
-  if (!lane.port->link_up() || !lane.attached) {
+  if (!lane.port->link_up()) {
     for (std::size_t i = 0; i < lane.waiting_count; ++i)
       drop(lane, lane.waiting[i], DropReason::tx_link_down);
     lane.waiting_count = 0;

@@ -83,7 +83,6 @@ void Worker::run(const TscClock& clock) {
 }
 
 std::size_t Worker::receive(Lane& lane) {
-  if (!lane.attached) return 0;
   std::uint16_t received = 0;
   const auto poll = [&] {
     received = rte_eth_rx_burst(lane.port->ethdev(), 0, burst_.data(), kBurst);
@@ -145,15 +144,6 @@ std::size_t Worker::answer(std::uint16_t port) {
     transmitter_.send(port, item.frame);
   }
   return to_answer_.count;
-}
-
-void Worker::detach(std::uint16_t port) {
-  lanes_[port]->attached = false;
-  transmitter_.discard(port);
-}
-
-void Worker::attach(std::uint16_t port) {
-  lanes_[port]->attached = true;
 }
 
 void Worker::shut_down(Instant now) {

@@ -46,8 +46,6 @@ class Worker {
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
   // On the loop's lcore, through the mailbox:
-  void detach(std::uint16_t port);  // no bursts until attach
-  void attach(std::uint16_t port);
   void shut_down(Instant now);  // tells every job, flushes
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
@@ -61,6 +59,7 @@ class Worker {
   Mailbox& mailbox() { return mailbox_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const StageTable& stages() const { return stages_; }
+  [[nodiscard]] const Counter& outbox_overflows() const { return aggregation_.outbox_overflows(); }
   [[nodiscard]] const PortCounters& port_counters(std::size_t port) const {
     return lanes_[port]->counters;
   }

@@ -167,15 +167,6 @@ TEST_F(Switching, SlowPortHasABoundedBacklogAndCatchesUp) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
-TEST_F(Switching, DetachedPortIsLeftAlone) {
-  sw.worker().detach(1);
-  sw.inject(1, l2_frame(kBroadcast, host(2)));
-  EXPECT_EQ(sw.turn(), 0u);
-  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1))), (Counts{0, 0, 1}));
-  sw.worker().attach(1);
-  EXPECT_EQ(sw.turn(), 1u);
-}
-
 TEST_F(Switching, CountersAndStagesAddUp) {
   pass(0, l2_frame(kBroadcast, host(1), 100));
   sw.turn();
