@@ -26,6 +26,11 @@ TEST(Table, KeepsKeyOrderAndFillsGaps) {
             "-  -  -\n");
 }
 
+TEST(Table, ShowsFractionsToAThousandth) {
+  EXPECT_EQ(render_table(Json::parse(R"([{"open_ms":1.23456},{"open_ms":100.0}])")),
+            "open_ms\n  1.235\n100.000\n");
+}
+
 TEST(Table, SaysWhenThereIsNothing) {
   EXPECT_EQ(render_table(Json::array(), "no slots"), "no slots\n");
 }

@@ -1,6 +1,7 @@
 // tributary: the command-line client of switches and jobs.
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 
 #include "tools/client/commands.h"
 
@@ -14,10 +15,15 @@ int main(int argc, char** argv) {
       "`tributary COMMAND --help` explains a command.\n"
       "Exit status: 0 done; 1 failed, or a result was wrong; 2 bad command line.");
   add_show(app);
+  add_allreduce(app, exit_status);
+  add_bench(app, exit_status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kExitUsage;
+  } catch (const std::invalid_argument& error) {
+    std::cerr << "tributary: " << error.what() << '\n';
+    return kExitUsage;
   } catch (const std::exception& error) {
     std::cout.flush();
     std::cerr << "tributary: " << error.what() << '\n';

@@ -20,7 +20,7 @@ void show(const ShowOptions& options) {
   if (options.json)
     std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   else if (options.what != "config")
-    std::cout << render_table(data, "no " + options.what);
+    std::cout << render_table(data, options.what == "fdb" ? "no addresses" : "no " + options.what);
   else if (data.is_string())
     std::cout << data.get<std::string>();
   else
@@ -35,13 +35,16 @@ void add_show(CLI::App& app) {
   command
       ->add_option("WHAT", options->what,
                    "ports   link, packets, bytes, drops of each port\n"
-                   "jobs    state, epoch, members and counters of each job\n"
+                   "jobs    state, epoch, counters of each job\n"
+                   "members the ranks of each job: where they are, what they hold\n"
                    "slots   chunks being summed now, and whose data is missing\n"
                    "drops   packets that did not go on, by reason\n"
                    "stages  calls, packets and cycles of each stage of the packet loop\n"
+                   "fdb     addresses that the switch knows, and their ports\n"
                    "config  the configuration in force, defaults included")
       ->required()
-      ->check(CLI::IsMember({"ports", "jobs", "slots", "drops", "stages", "config"}))
+      ->check(
+          CLI::IsMember({"ports", "jobs", "members", "slots", "drops", "stages", "fdb", "config"}))
       ->type_name("WHAT");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()

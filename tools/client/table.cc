@@ -2,7 +2,9 @@
 #include "tools/client/table.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <vector>
 
@@ -20,6 +22,11 @@ std::string cell_text(const Json& value) {
   if (value.is_null()) return "-";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>().empty() ? "-" : harmless(value);
+  if (value.is_number_float()) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.3f", value.get<double>());
+    return text.data();
+  }
   if (!value.is_array())
     return harmless(value.dump(-1, ' ', false, Json::error_handler_t::replace));
   std::string joined;

@@ -1,0 +1,27 @@
+// Command-line options that subcommands which join a job share, and values they have in common.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/wire/types.h"
+#include "tools/client/ranks.h"
+
+namespace tributary::client {
+
+// --job, --size, --address, --timeout.
+void add_job_options(CLI::App& command, JobOptions& options);
+// --rank of one process; the caller decides what its absence means.
+CLI::Option* add_rank_option(CLI::App& command, JobOptions& options);
+// Throws CLI::ValidationError for a rank outside the job.
+void check_job_options(const JobOptions& options);
+
+// "float32" or "int32"; throws CLI::ValidationError.
+wire::DType dtype_option(const std::string& name);
+
+// "4096", "64K", "16M", "1G": powers of 1,024. nullopt when it is no such size or too large.
+std::optional<std::uint64_t> parse_size(const std::string& text);
+
+}  // namespace tributary::client
