@@ -104,9 +104,10 @@ Eal::Eal(const std::vector<std::string>& arguments) {
   }
 }
 
-Eal::~Eal() {
-  rte_eal_cleanup();
-}
+// No rte_eal_cleanup(): it unmaps memory that the interrupt thread may be using at that moment, for
+// a memif that just lost its peer, and there is no way to stop that thread first (DPDK 22.11). The
+// kernel takes everything back when the process ends.
+Eal::~Eal() = default;
 
 const char* dpdk_version() {
   return rte_version();

@@ -12,9 +12,12 @@
 #include <stdexcept>
 
 #include "dataplane/frame_pool.h"
+#include "dataplane/stale_socket.h"
 
 namespace tributary::dataplane {
 namespace {
+
+constexpr const char* kDefaultMemifSocket = "/run/memif.sock";  // the driver's
 
 // What usually is wrong when a device of this kind cannot be created.
 std::string hint_for(const Devargs& args) {
@@ -23,7 +26,7 @@ std::string hint_for(const Devargs& args) {
            "' must exist and be up in this network namespace, and the process needs CAP_NET_RAW";
   if (args.driver == "net_memif")
     return "the directory of socket '" +
-           std::string(args.get("socket").value_or("/run/memif.sock")) +
+           std::string(args.get("socket").value_or(kDefaultMemifSocket)) +
            "' must exist and be writable, and no other port or process may serve that socket";
   if (args.driver == "net_tap" || args.driver == "net_af_xdp")
     return "the process needs CAP_NET_ADMIN (and CAP_BPF for af_xdp)";
@@ -42,6 +45,9 @@ Port::Port(const config::PortConfig& config, rte_mempool* pool)
     : config_(config), devargs_(parse_devargs(config.devargs)) {
   if (const std::string wrong = check_devargs(config); !wrong.empty())
     throw std::runtime_error("port " + config.name + " (" + config.devargs + "): " + wrong);
+  if (devargs_.driver == "net_memif" && devargs_.get("role") == "server" &&
+      devargs_.get("socket-abstract") == "no")
+    remove_stale_socket(std::string(devargs_.get("socket").value_or(kDefaultMemifSocket)));
   if (const int error = rte_dev_probe(config.devargs.c_str()); error != 0)
     fail("the device cannot be created", error);
   created_ = true;

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "dataplane/fault_guard.h"
+
 namespace tributary::impair {
 namespace {
 
@@ -58,12 +60,14 @@ void start_eal() {
   for (std::size_t i = 0; i < words.size(); ++i) argv[i] = words[i].data();
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
     fail("cannot start the EAL", rte_errno);
+  // A memif client that dies takes the memory away in the middle of a burst.
+  dataplane::install_fault_handlers();
 }
 
 void stop_eal() {
-  const std::string directory = rte_eal_get_runtime_dir();
-  rte_eal_cleanup();
-  rmdir(directory.c_str());  // empty here, and the EAL leaves it behind
+  // No rte_eal_cleanup(): it unmaps memory that the interrupt thread may be using for a memif
+  // that just lost its peer. The process ends anyway; what would stay is this empty directory.
+  rmdir(rte_eal_get_runtime_dir());
 }
 
 rte_mempool* create_pool(std::uint32_t mbufs) {
@@ -101,11 +105,16 @@ void close_port(const Port& port) {
 }
 
 std::uint16_t Port::receive(rte_mbuf** frames, std::uint16_t capacity) const {
-  return rte_eth_rx_burst(id, 0, frames, capacity);
+  std::uint16_t received = 0;
+  const auto burst = [&] { received = rte_eth_rx_burst(id, 0, frames, capacity); };
+  return dataplane::guarded(burst) ? received : std::uint16_t{0};
 }
 
 std::uint16_t Port::transmit(rte_mbuf** frames, std::uint16_t count) const {
-  return rte_eth_tx_burst(id, 0, frames, count);
+  std::uint16_t sent = 0;
+  const auto burst = [&] { sent = rte_eth_tx_burst(id, 0, frames, count); };
+  // After a fault nobody knows which frames the driver has freed: none may be touched.
+  return dataplane::guarded(burst) ? sent : count;
 }
 
 }  // namespace tributary::impair
