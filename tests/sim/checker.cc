@@ -30,11 +30,15 @@ bool names_chunk(PacketType type) {
          type == PacketType::ack;
 }
 
+// Nothing happens that patience would not repair: no epoch may fail at all.
 bool benign(const Scenario& s) {
   const LinkQuality& l = s.links;
-  return s.script.empty() && s.hostile.packets == 0 && s.hostile.faulty_ppm == 0 &&
-         (l.loss_ppm | l.duplicate_ppm | l.reorder_ppm | l.corrupt_ppm) == 0 &&
-         l.bits_per_second == 0;
+  const bool patient = std::all_of(s.jobs.begin(), s.jobs.end(), [](const JobScenario& job) {
+    return job.deadline >= Duration::seconds(1) && job.lease >= Duration::seconds(1) &&
+           job.op_timeout >= Duration::seconds(3) && job.join_timeout >= Duration::seconds(8);
+  });
+  return s.script.empty() && s.hostile.packets == 0 && l.loss_ppm + l.corrupt_ppm <= 10'000 &&
+         l.reorder_delay_max <= Duration::ms(5) && l.bits_per_second == 0 && patient;
 }
 
 // What an honest packet may be refused for: it is late, or its epoch is over.

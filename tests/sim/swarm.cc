@@ -100,6 +100,21 @@ void draw_script(Draw& draw, Scenario& s) {
   for (const ScriptEntry& e : s.script) s.heal_at = std::max(s.heal_at, e.at + e.length);
 }
 
+// What patience repairs: losses are few, and nobody is in a hurry.
+void make_gentle(Draw& draw, Scenario& s) {
+  s.script.clear();
+  s.hostile.packets = 0;
+  s.links.bits_per_second = 0;
+  s.links.loss_ppm = draw.between(0, 8000);
+  s.links.corrupt_ppm = draw.between(0, 2000);
+  s.links.reorder_delay_max = Duration::ms(5);
+  for (JobScenario& job : s.jobs) {
+    job.deadline = std::max(job.deadline, Duration::seconds(1));
+    job.lease = std::max(job.lease, Duration::seconds(1));
+    job.op_timeout = std::max(job.op_timeout, Duration::seconds(3));
+  }
+}
+
 }  // namespace
 
 Scenario draw_scenario(std::uint64_t seed) {
@@ -121,6 +136,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_script(draw, s);
   if (draw.one_in(3)) s.hostile.packets = draw.between(20, 200);
   if (draw.one_in(3)) s.hostile.faulty_ppm = draw.between(10'000, 300'000);
+  if (draw.one_in(5)) make_gentle(draw, s);
   return s;
 }
 

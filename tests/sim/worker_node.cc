@@ -42,6 +42,8 @@ void WorkerNode::begin_session(Instant now) {
   o.max_datagram_bytes = 9000;
   o.switch_name = "switch";
   session_ = std::make_unique<worker::Session>(o, now);
+  // A new socket often gets another port, but ports come back.
+  udp_port_ = static_cast<std::uint16_t>(kFirstUdpPort + random_.below(2));
   session_began_ = turn_began_ = now;
   session_began_world_ = world().now();
   entered_ = failure_seen_ = completed_ = false;
@@ -198,9 +200,7 @@ FrameRef WorkerNode::frame_of(const worker::Datagram& d) {
   wire::FrameTemplate t;
   t.destination = options_.switch_mac;
   t.source = options_.mac;
-  const auto own_port =
-      static_cast<std::uint16_t>(kFirstUdpPort + (incarnation_ * 64 + options_.rank) % 20'000);
-  t.endpoints = {options_.ipv4, options_.switch_ipv4, own_port,
+  t.endpoints = {options_.ipv4, options_.switch_ipv4, udp_port_,
                  static_cast<std::uint16_t>(options_.udp_base_port + d.shard)};
   // A job with CRC32C can do without the UDP checksum, once the rank knows that it is one.
   t.udp_checksum = options_.job->integrity == wire::Integrity::udp_checksum || !entered_;
@@ -214,9 +214,7 @@ bool WorkerNode::for_me(const wire::EthernetView& ethernet, const wire::Udp4View
   const wire::UdpEndpoints& to = udp.endpoints;
   if (to.source_ip != options_.switch_ipv4) return false;
   if (ethernet.destination == options_.mac) {
-    const auto own_port =
-        static_cast<std::uint16_t>(kFirstUdpPort + (incarnation_ * 64 + options_.rank) % 20'000);
-    return to.destination_ip == options_.ipv4 && to.destination_port == own_port;
+    return to.destination_ip == options_.ipv4 && to.destination_port == udp_port_;
   }
   return entered_ && ethernet.destination == wire::multicast_mac(group) &&
          to.destination_ip == group && to.destination_port >= options_.udp_base_port &&

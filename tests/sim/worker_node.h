@@ -108,6 +108,7 @@ class WorkerNode : public Node {
   std::uint32_t incarnation_ = 0;
   std::unique_ptr<worker::Session> session_;
   std::uint64_t salt_ = 0;
+  std::uint16_t udp_port_ = 0;
   bool entered_ = false;
   bool failure_seen_ = false;
   bool completed_ = false;

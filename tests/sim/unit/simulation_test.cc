@@ -68,8 +68,8 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0x9ad9e5b4bbce796c}, Known{42, 0x42614d05937ea0df},
-                             Known{1234, 0x0bf10d9b847932b9}}) {
+  for (const Known& known : {Known{1, 0x49f03ae75577feaf}, Known{42, 0x1d917c8c11b8560b},
+                             Known{1234, 0xea232b97f014df9c}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
         << "seed " << known.seed << ": 0x" << std::hex << outcome.trace_hash;
