@@ -1,0 +1,106 @@
+"""The Python module without a switch: arguments, errors, documentation."""
+
+import ast
+import inspect
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+import tributary
+
+STUBS = Path(__file__).resolve().parents[2] / "worker/python/tributary.pyi"
+SILENT = "udp://127.0.0.1:1"  # nobody answers
+
+
+def init(**changes):
+    return tributary.init(**{"job": 1, "rank": 0, "size": 2, "address": SILENT, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes, text",
+    [
+        ({"rank": -1}, "rank is -1; allowed are 0 to 4294967295"),
+        ({"job": 2**32}, "job is 4294967296"),
+        ({"size": 10**30}, "size is 1" + "0" * 30),
+        ({"rank": 2}, "rank 2 of size 2"),
+        ({"size": 0}, "rank 0 of size 0"),
+        ({"address": "tcp://1.2.3.4"}, "unknown scheme"),
+        ({"address": "udp://nowhere"}, "no IPv4 address"),
+        ({"address": "memif:///run/s?id=1"}, "switch is missing"),
+        ({"address": "memif://run/s?id=1&switch=10.0.0.1"}, "absolute"),
+        ({"join_timeout": 0}, "join_timeout is 0.0; it is in seconds"),
+        ({"op_timeout": float("nan")}, "op_timeout is nan"),
+        ({"op_timeout": float("inf")}, "op_timeout is inf"),
+    ],
+)
+def test_bad_arguments_are_named(changes, text):
+    with pytest.raises(ValueError) as caught:
+        init(**changes)
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("changes", [{"rank": "0"}, {"rank": 0.5}, {"address": 7}, {"port": 1}])
+def test_arguments_of_the_wrong_kind(changes):
+    with pytest.raises(TypeError):
+        init(**changes)
+
+
+def test_arguments_have_names():
+    with pytest.raises(TypeError):
+        tributary.init(1, 0, 2, SILENT)
+
+
+def test_silent_switch_is_an_error_not_a_hang():
+    with pytest.raises(tributary.Error) as caught:
+        init(join_timeout=0.3)
+    assert "127.0.0.1" in str(caught.value)
+    assert caught.value.reason is None
+    assert caught.value.missing_ranks == []
+    assert isinstance(caught.value, RuntimeError)
+
+
+def test_ctrl_c_ends_joining():
+    """The signal comes when init() has released the GIL: only then can the other thread run."""
+    main = threading.main_thread().ident
+    interrupt = threading.Thread(target=lambda: signal.pthread_kill(main, signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        interrupt.start()
+        init(join_timeout=1000)
+    interrupt.join()
+
+
+def test_errors_can_be_made_by_tests_of_applications():
+    error = tributary.Error("text")
+    assert error.reason is None and list(error.missing_ranks) == []
+
+
+def documented(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_everything_has_a_docstring():
+    assert tributary.__doc__
+    for name in documented(tributary):
+        thing = getattr(tributary, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing) and thing is not tributary.Error:
+            for member in documented(thing):
+                assert inspect.getdoc(getattr(thing, member)), f"{name}.{member}"
+
+
+def test_stubs_name_what_the_module_has():
+    tree = ast.parse(STUBS.read_text())
+    classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
+    functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    assert documented(tributary) == set(classes) | functions
+    for name in ("Communicator", "Request"):
+        in_stub = {
+            n.name
+            for n in classes[name].body
+            if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")
+        }
+        assert in_stub == documented(getattr(tributary, name)), name
+    (init_stub,) = (n for n in tree.body if getattr(n, "name", "") == "init")
+    for argument in init_stub.args.kwonlyargs:
+        assert f"{argument.arg}: " in tributary.init.__doc__

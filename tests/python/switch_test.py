@@ -1,0 +1,260 @@
+"""The Python module with a real switch: four processes over memif."""
+
+import gc
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+import tributary
+
+from conftest import JOB, WORKERS
+
+SEED = 7
+
+
+def operand(rank, count, dtype):
+    """Whole numbers: float32 sums of them are exact in any order."""
+    return np.random.default_rng([SEED, rank]).integers(-(2**20), 2**20, count).astype(dtype)
+
+
+def expected(count, dtype):
+    return sum(operand(rank, count, dtype) for rank in range(WORKERS)).astype(dtype)
+
+
+# Sizes around a chunk of 8,192 bytes, and none of them a multiple of what vectors like.
+SIZES = [0, 1, 2, 3, 7, 2047, 2048, 2049, 100_003]
+
+
+def sums(comm, _pipe):
+    for dtype in (np.int32, np.float32):
+        for count in SIZES:
+            array = operand(comm.rank, count, dtype)
+            request = comm.allreduce(array)
+            assert request.wait() is array and request.done()
+            np.testing.assert_array_equal(array, expected(count, dtype), f"{dtype} {count}")
+            request.wait()  # again is allowed
+    stats = comm.stats()
+    assert stats["ops"] == 2 * len(SIZES)
+    assert stats["drops"] == 0
+    return stats
+
+
+def test_sums_are_exact_at_every_size(everywhere):
+    assert all(stats["result_bytes"] > 0 for stats in everywhere(sums))
+
+
+def shapes(comm, _pipe):
+    zero_dimensional = np.array(comm.rank, np.int32)
+    cube = np.full((3, 5, 7), comm.rank + 1, np.float32)
+    inside = np.zeros((4, 100), np.int32)
+    comm.allreduce(zero_dimensional, op="sum").wait()
+    comm.allreduce(cube, "sum").wait()
+    comm.allreduce(inside[2]).wait()  # a view: contiguous
+    wraps = np.array([2**31 - 1], np.int32)
+    comm.allreduce(wraps).wait()
+    assert zero_dimensional == 6 and (cube == 10).all() and (inside == 0).all()
+    assert wraps[0] == np.array(4 * (2**31 - 1), np.int64).astype(np.int32)
+
+
+def test_any_shape_and_int32_wraps(everywhere):
+    everywhere(shapes)
+
+
+def many_in_flight(comm, _pipe):
+    arrays = [operand(comm.rank, 1000 + i, np.int32) for i in range(50)]
+    requests = [comm.allreduce(a) for a in arrays]
+    for request in reversed(requests):
+        request.wait()
+    for i, array in enumerate(arrays):
+        np.testing.assert_array_equal(array, expected(1000 + i, np.int32))
+
+
+def test_many_operations_in_flight(everywhere):
+    everywhere(many_in_flight)
+
+
+def dropped(comm, _pipe):
+    """Neither array nor request is kept by the caller; the library must not write freed memory."""
+    for _ in range(20):
+        comm.allreduce(np.ones(50_000, np.float32))
+        gc.collect()
+    comm.barrier()
+    return comm.stats()["ops"]
+
+
+def test_arrays_live_until_their_operation_is_done(everywhere):
+    assert everywhere(dropped) == [21] * WORKERS
+
+
+def refused(comm, _pipe):
+    read_only = np.zeros(4, np.int32)
+    read_only.flags.writeable = False
+    swapped = np.zeros(4, np.dtype(np.int32).newbyteorder())
+    for array, kind, text in [
+        ([1, 2], TypeError, "not list"),
+        (None, TypeError, "not NoneType"),
+        (np.zeros(4), TypeError, "allreduce of float64 is not supported; float32 and int32"),
+        (np.zeros(4, np.uint32), TypeError, "uint32"),
+        (swapped, TypeError, "native byte order"),
+        (np.zeros((4, 4), np.float32)[:, 1], ValueError, "not C-contiguous"),
+        (np.zeros((4, 4), np.float32).T, ValueError, "ascontiguousarray"),
+        (read_only, ValueError, "read-only"),
+    ]:
+        with pytest.raises(kind, match=text):
+            comm.allreduce(array)
+    with pytest.raises(ValueError, match="op 'max' is not supported; 'sum' is"):
+        comm.allreduce(np.zeros(4, np.int32), op="max")
+    # None of these counted: ranks still agree on what comes next.
+    comm.barrier()
+
+
+def test_unsuitable_arrays_are_refused_before_anything_is_sent(everywhere):
+    everywhere(refused)
+
+
+def attributes(comm, _pipe):
+    assert comm.size == WORKERS and not comm.closed
+    comm.barrier()
+    epoch = comm.epoch
+    comm.close()
+    comm.close()
+    assert comm.closed
+    for use in (comm.barrier, comm.stats, lambda: comm.epoch):
+        with pytest.raises(tributary.Error, match="closed"):
+            use()
+    return comm.rank, epoch
+
+
+def test_closing_and_joining_again_is_a_new_epoch(everywhere):
+    first = everywhere(attributes)
+    assert [rank for rank, _ in first] == list(range(WORKERS))
+    second = everywhere(attributes)
+    assert len({e for _, e in first}) == len({e for _, e in second}) == 1
+    assert first[0][1] != second[0][1]
+
+
+def until_it_fails(comm, pipe, silent_rank):
+    comm.barrier()
+    pipe.send("joined")
+    if comm.rank == silent_rank:
+        pipe.recv()  # never comes
+    with pytest.raises(tributary.Error) as caught:
+        comm.allreduce(np.ones(100_000, np.float32)).wait()
+    return caught.value.reason, caught.value.missing_ranks, str(caught.value)
+
+
+def test_killed_peer_is_named(start):
+    """The others learn by the lapsed lease, or by the link, which rank is gone."""
+    workers = start(until_it_fails, 2)
+    for worker in workers:
+        assert worker.receive() == "joined"
+    workers[2].process.kill()
+    for rank in (0, 1, 3):
+        reason, missing, text = workers[rank].result()
+        assert reason is not None and missing == [2], text
+        assert "2" in text and f"job {JOB}" in text
+
+
+def test_the_next_job_runs_after_a_death(start, everywhere):
+    workers = start(until_it_fails, 0)
+    for worker in workers:
+        assert worker.receive() == "joined"
+    workers[0].process.kill()
+    for worker in workers[1:]:
+        worker.result()
+    for worker in workers:
+        worker.finish()
+    everywhere(sums)
+
+
+def mismatch(comm, _pipe):
+    with pytest.raises(tributary.Error) as caught:
+        comm.allreduce(np.zeros(11 if comm.rank == 1 else 10, np.int32)).wait()
+    return caught.value.reason, str(caught.value)
+
+
+def test_different_sizes_are_an_error_on_every_rank(everywhere):
+    for reason, text in everywhere(mismatch):
+        assert reason == "op-mismatch"
+        assert "10" in text and "11" in text
+
+
+def interrupted(comm, pipe):
+    comm.barrier()
+    if comm.rank == 0:
+        request = comm.allreduce(np.ones(10, np.int32))
+        main = threading.main_thread().ident
+        # It can run only once wait() has released the GIL.
+        interrupt = threading.Thread(target=lambda: signal.pthread_kill(main, signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.start()
+            request.wait()
+        interrupt.join()
+        assert not request.done()
+        pipe.send("interrupted")
+        assert (request.wait() == WORKERS).all()  # the operation itself went on
+    else:
+        assert pipe.recv() == "go"
+        comm.allreduce(np.ones(10, np.int32)).wait()
+
+
+def test_ctrl_c_interrupts_a_wait_but_not_the_operation(start):
+    workers = start(interrupted)
+    assert workers[0].receive() == "interrupted"
+    for worker in workers[1:]:
+        worker.pipe.send("go")
+    for worker in workers:
+        worker.result()
+
+
+def idle(comm, _pipe):
+    comm.allreduce(np.ones(1000, np.float32)).wait()
+    before = os.times()
+    threading.Event().wait(1.0)
+    after = os.times()
+    return (after.user + after.system) - (before.user + before.system)
+
+
+def test_idle_worker_burns_no_cpu(everywhere):
+    assert max(everywhere(idle)) < 0.1  # seconds of CPU in one second
+
+
+def through_a_restart(comm, pipe):
+    comm.barrier()
+    pipe.send("joined")
+    with pytest.raises(tributary.Error) as caught:
+        while True:
+            comm.allreduce(np.ones(200_000, np.float32)).wait()
+    return str(caught.value)
+
+
+def test_killed_switch_is_an_error_and_the_next_one_serves(switch, start, everywhere):
+    workers = start(through_a_restart)
+    for worker in workers:
+        assert worker.receive() == "joined"
+    switch.kill()
+    switch.start()
+    for worker in workers:
+        assert worker.result()
+    for worker in workers:
+        worker.finish()
+    everywhere(sums)
+
+
+def test_rank_in_use_and_missing_ranks(switch):
+    """Two of four never come: the error names them."""
+    with pytest.raises(tributary.Error) as caught:
+        tributary.init(
+            job=JOB, rank=1, size=WORKERS, address=switch.address(1), join_timeout=0.5
+        )
+    assert caught.value.missing_ranks == [0, 2, 3]
+
+
+def test_wrong_job_and_size_are_refused(switch):
+    for changes, reason in [({"job": JOB + 1}, "unknown-job"), ({"size": 3}, "job-size-mismatch")]:
+        arguments = {"job": JOB, "rank": 0, "size": WORKERS, "address": switch.address(0)}
+        with pytest.raises(tributary.Error) as caught:
+            tributary.init(**{**arguments, **changes})
+        assert caught.value.reason == reason

@@ -1,0 +1,72 @@
+// The communicator and its requests as Python objects: the C++ API, plus what Python needs.
+//
+// The GIL is released while waiting, joining and submitting. Waits look for signals, so that
+// Ctrl-C works. An array stays referenced until its op is done, even if the caller drops both the
+// array and the request.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "worker/communicator.h"
+
+namespace tributary::python {
+
+class PyRequest {
+ public:
+  PyRequest(Request request, pybind11::array array)
+      : request_(std::move(request)), array_(std::move(array)) {}
+
+  // Returns the array, which then holds the result.
+  pybind11::array wait();
+  [[nodiscard]] bool done() const { return request_.done(); }
+
+ private:
+  Request request_;
+  pybind11::array array_;
+};
+
+class PyCommunicator {
+ public:
+  explicit PyCommunicator(const CommunicatorOptions& options);
+  ~PyCommunicator();
+  PyCommunicator(const PyCommunicator&) = delete;
+  PyCommunicator& operator=(const PyCommunicator&) = delete;
+
+  PyRequest allreduce(const pybind11::object& array, const std::string& op);
+  void barrier();
+  // Leaves the job; open ops fail. Again: does nothing.
+  void close();
+  [[nodiscard]] pybind11::dict stats() const;
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] std::uint16_t epoch() const { return open()->epoch(); }
+  [[nodiscard]] bool closed() const { return communicator_ == nullptr; }
+
+ private:
+  struct InFlight {
+    Request request;
+    pybind11::array array;
+  };
+
+  // Throws if closed. Shared, so that another thread's close() waits for a call under way.
+  [[nodiscard]] std::shared_ptr<Communicator> open() const;
+  void forget_finished();
+
+  const std::uint32_t rank_;
+  const std::uint32_t size_;
+  std::shared_ptr<Communicator> communicator_;
+  std::deque<InFlight> in_flight_;
+};
+
+// Checks the arguments, joins, waits for all ranks. Throws ValueError, tributary.Error, or what a
+// signal handler raised.
+std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const pybind11::int_& rank,
+                                     const pybind11::int_& size, const std::string& address,
+                                     double join_timeout, double op_timeout);
+
+}  // namespace tributary::python

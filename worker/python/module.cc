@@ -1,0 +1,145 @@
+// The Python module `tributary`: names, docstrings, exceptions. tributary.pyi repeats the
+// signatures for type checkers; tests/python compares the two.
+#include <pybind11/pybind11.h>
+
+#include <system_error>
+
+#include "worker/python/communicator.h"
+
+namespace py = pybind11;
+
+namespace tributary::python {
+namespace {
+
+constexpr const char* kModuleDoc =
+    R"(Sums NumPy arrays over all ranks of a job, in the network.
+
+    import numpy, tributary
+    with tributary.init(job=1, rank=0, size=4, address="udp://10.77.0.254") as comm:
+        gradients = numpy.ones(1000, numpy.float32)
+        comm.allreduce(gradients).wait()     # now 4.0 everywhere
+
+Every rank calls the same operations in the same order.)";
+
+constexpr const char* kErrorDoc =
+    R"(A job or an operation failed; the text says which, where and why.
+
+reason: what the switch, or a timeout, gave as the cause, for example "rank-left" or
+    "lease-expired"; None for local errors and timeouts without an answer.
+missing_ranks: the ranks concerned, as a list of int; may be empty.
+
+After an error of an operation the communicator is of no more use: close it, and init() again on
+every rank.)";
+
+constexpr const char* kInitDoc =
+    R"(Joins a job and returns when all its ranks have joined.
+
+job: the job's id, as the switch is configured.
+rank, size: 0 to size - 1, and the number of ranks. Every rank joins once.
+address: "udp://SWITCH_IPV4[:BASE_PORT]", or
+    "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT][&ip=OWN_IPV4]".
+join_timeout: seconds until all ranks must have joined.
+op_timeout: seconds from an operation's turn to its last result.
+
+Raises ValueError for bad arguments, tributary.Error if the job cannot be joined. Ctrl-C works.)";
+
+constexpr const char* kAllreduceDoc =
+    R"(Starts summing `array` over all ranks, in place; returns a Request.
+
+array: numpy.ndarray of float32 or int32, any shape, C-contiguous and writeable; the same number of
+    elements and the same dtype on every rank. Don't touch it before the request is done: then it
+    holds the sum. int32 wraps modulo 2**32. It is kept alive until then.
+op: "sum".
+
+Any number of operations may be in flight; they run in the order of the calls. Raises TypeError or
+ValueError for arrays and ops that are not supported, tributary.Error if the job has failed.)";
+
+constexpr const char* kWaitDoc =
+    R"(Blocks until the operation is done and returns its array, which holds the sum.
+
+Raises tributary.Error if the operation failed; the array's contents are then undefined. May be
+called again. Ctrl-C interrupts the wait, not the operation.)";
+
+constexpr const char* kBarrierDoc =
+    R"(Returns when every rank has called it, and all operations before it are done.
+
+Raises tributary.Error if the job has failed.)";
+
+constexpr const char* kStatsDoc =
+    R"(Counters since init(), as a dict of int.
+
+ops: operations done. contributions, contribution_bytes: chunks sent first time, and their payload
+bytes. results, result_bytes: chunks received. duplicate_results, probes, resends, pending_replies,
+unknown_replies: loss recovery. drops: packets refused. smoothed_rtt_ns: chunk round-trip time.)";
+
+constexpr const char* kCloseDoc =
+    R"(Leaves the job. Operations still open fail. Done by `with` and by deletion, too.)";
+
+// The type object; lives as long as the interpreter.
+PyObject* error_type = nullptr;
+
+void raise(const std::string& text, wire::Reason reason, const std::vector<std::uint32_t>& ranks) {
+  const py::object type = py::reinterpret_borrow<py::object>(error_type);
+  const py::object error = type(text);
+  py::list missing;
+  for (const std::uint32_t rank : ranks) missing.append(rank);
+  if (reason != wire::Reason::none) error.attr("reason") = wire::name_of(reason);
+  error.attr("missing_ranks") = missing;
+  PyErr_SetObject(error_type, error.ptr());
+}
+
+void translate(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const CommunicatorError& e) {
+    raise(e.what(), e.reason(), e.missing_ranks());
+  } catch (const py::builtin_exception&) {
+    throw;  // TypeError, ValueError: pybind11 knows them
+  } catch (const py::error_already_set&) {
+    throw;
+  } catch (const std::runtime_error& e) {  // sockets, routes, memif
+    raise(e.what(), wire::Reason::none, {});
+  }
+}
+
+void define_error(py::module_& m) {
+  py::dict defaults;
+  defaults["reason"] = py::none();
+  defaults["missing_ranks"] = py::list();
+  error_type =
+      PyErr_NewExceptionWithDoc("tributary.Error", kErrorDoc, PyExc_RuntimeError, defaults.ptr());
+  if (error_type == nullptr) throw py::error_already_set();
+  m.attr("Error") = py::reinterpret_borrow<py::object>(error_type);
+  py::register_exception_translator(&translate);
+}
+
+}  // namespace
+}  // namespace tributary::python
+
+PYBIND11_MODULE(tributary, m) {
+  using namespace tributary::python;
+  m.doc() = kModuleDoc;
+  m.attr("__version__") = TRIBUTARY_VERSION;
+  define_error(m);
+
+  py::class_<PyRequest>(m, "Request", "An operation in flight; see Communicator.allreduce().")
+      .def("wait", &PyRequest::wait, kWaitDoc)
+      .def("done", &PyRequest::done, "True when wait() would not block.");
+
+  py::class_<PyCommunicator>(m, "Communicator", "One rank's membership in a job; see init().")
+      .def("allreduce", &PyCommunicator::allreduce, py::arg("array"), py::arg("op") = "sum",
+           kAllreduceDoc)
+      .def("barrier", &PyCommunicator::barrier, kBarrierDoc)
+      .def("stats", &PyCommunicator::stats, kStatsDoc)
+      .def("close", &PyCommunicator::close, kCloseDoc)
+      .def_property_readonly("rank", &PyCommunicator::rank, "This rank, 0 to size - 1.")
+      .def_property_readonly("size", &PyCommunicator::size, "Number of ranks in the job.")
+      .def_property_readonly("epoch", &PyCommunicator::epoch,
+                             "Number of this incarnation of the job; a restart has another.")
+      .def_property_readonly("closed", &PyCommunicator::closed, "True after close().")
+      .def("__enter__", [](PyCommunicator& self) -> PyCommunicator& { return self; })
+      .def("__exit__", [](PyCommunicator& self, const py::args&) { self.close(); });
+
+  m.def("init", &init, py::kw_only(), py::arg("job"), py::arg("rank"), py::arg("size"),
+        py::arg("address"), py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, kInitDoc);
+}
