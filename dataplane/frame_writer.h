@@ -1,5 +1,5 @@
 // Turns a message of the engine into the bytes of a frame: headers, extensions, a copy of the
-// payload, and the job's kind of integrity (protocol rule 10).
+// payload, and the job's kind of integrity (protocol rule 18).
 //
 // Pure. The same bytes are valid on every port, so a multicast message is written once.
 #pragma once

@@ -17,7 +17,7 @@ class Transmitter {
 
   void send(std::uint16_t port, rte_mbuf* frame);
   // One frame to several ports by reference count; frees it if there is none. Nobody may
-  // write to it afterwards (protocol rule 11).
+  // write to it afterwards (protocol rule 19).
   void multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame);
   // To every port but `except`.
   void flood(std::uint16_t except, rte_mbuf* frame);

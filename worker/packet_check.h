@@ -1,5 +1,5 @@
 // Integrity of datagrams that a kernel delivered: it has verified the UDP checksum already, so
-// only the CRC32C extension is left to check (protocol rule 10).
+// only the CRC32C extension is left to check (protocol rule 18).
 #pragma once
 
 #include <cstddef>

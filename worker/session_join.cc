@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kJoinPeriod = Duration::ms(100);
 constexpr Duration kLeavePeriod = Duration::ms(20);
 constexpr std::uint8_t kLeaveTries = 3;
-constexpr std::size_t kExtensionRoom = 64;  // rule 9
+constexpr std::size_t kExtensionRoom = 64;  // rule 17
 
 }  // namespace
 

@@ -87,7 +87,7 @@ TEST_F(Aggregating, JoinStartContributionsResultToMembersPorts) {
   EXPECT_EQ(sw->worker().port_counters(0).drops.total(), 0u);
 }
 
-// Protocol rule 11: a packet being sent is never written again.
+// Protocol rule 19: a packet being sent is never written again.
 TEST_F(Aggregating, ResultIsOneBufferAndNeverWrittenAfterSend) {
   start(job_config());
   join();

@@ -93,7 +93,7 @@ TEST(FrameWriter, PeerMessage) {
   EXPECT_EQ(p.packet.header.shard, 200);
 }
 
-// Protocol rule 10: the job's kind of integrity covers every packet.
+// Protocol rule 18: the job's kind of integrity covers every packet.
 TEST(FrameWriter, Crc32cJobIsSealedInsteadOfUdpChecksum) {
   const FrameWriter writer(switch_config(wire::Integrity::crc32c));
   std::vector<std::byte> payload(64, std::byte{1});

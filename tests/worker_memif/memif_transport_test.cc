@@ -199,7 +199,7 @@ TEST_F(MemifTransportTest, OversizeDatagramIsDroppedAndCounted) {
   EXPECT_EQ(transport_->drops().get(DropReason::mtu), 1u);
 }
 
-// Rule 10: what was damaged on the way is dropped; rule 18: what another host sends, too.
+// Rule 18: what was damaged on the way is dropped; what another host sends, too.
 TEST_F(MemifTransportTest, DamagedAndForeignPacketsAreCounted) {
   server_->corrupt = true;
   send_one();
