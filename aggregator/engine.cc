@@ -4,6 +4,7 @@
 #include <string>
 
 #include "aggregator/engine_impl.h"
+#include "config/memory_plan.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -17,10 +18,6 @@ std::uint16_t port_index(const config::SwitchConfig& config, const std::string& 
   throw std::invalid_argument("no port is named '" + name + "'");
 }
 
-std::size_t payload_bytes(const config::JobConfig& job) {
-  return std::size_t{2} * job.window * job.chunk_bytes * job.shards;
-}
-
 }  // namespace
 
 Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
@@ -28,7 +25,7 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
       first_seq(start.seq),
       udp_base_port(config.udp_base_port) {
   std::size_t total = 0;
-  for (const config::JobConfig& job : config.jobs) total += payload_bytes(job);
+  for (const config::JobConfig& job : config.jobs) total += config::job_payload_bytes(job);
   arena.resize(total);  // zeroed here, so no page fault is left for the packet path
   free_arena = arena;
   for (std::uint8_t d = 0; d <= wire::kDTypeMax; ++d)
@@ -51,7 +48,7 @@ void Engine::Impl::build_job(const config::SwitchConfig& config, const config::J
   next_slot += jc.window;
   auto& deadlines = deadline_classes.try_emplace(jc.deadline.to_ns(), jc.deadline).first->second;
   const auto index = static_cast<std::uint32_t>(jobs.size());
-  const std::size_t per_shard = payload_bytes(jc) / jc.shards;
+  const std::size_t per_shard = config::job_payload_bytes(jc) / jc.shards;
   for (std::uint8_t s = 0; s < jc.shards; ++s) {
     job->shards.push_back(std::make_unique<ChunkTable>(index, jc.workers, jc.window, jc.chunk_bytes,
                                                        free_arena.first(per_shard), deadlines));

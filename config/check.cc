@@ -192,20 +192,16 @@ void check_memory(const SwitchConfig& config, ReadContext& context) {
   for (std::size_t i = 0; i < config.ports.size(); ++i)
     if (!context.usable(port_path(i, "mtu"))) return;
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
-    for (const char* key : {"window", "shards", "chunk_bytes"})
-      if (!context.usable(job_path(i, key))) return;
-  const auto mebibytes = [](std::size_t bytes) { return (bytes + (1u << 20) - 1) >> 20; };
-  const std::size_t needed = mebibytes(required_bytes(config));
+    if (!context.usable(job_path(i, "chunk_bytes"))) return;
+  const std::size_t needed = (least_dpdk_bytes(config) + (1u << 20) - 1) >> 20;
   if (needed <= config.memory.megabytes) return;
-  const std::size_t buffers = mebibytes(packet_buffer_bytes(config));
   context.report("switch.memory.megabytes",
-                 std::to_string(config.memory.megabytes) +
-                     " MiB cannot hold the packet buffers of " +
-                     std::to_string(config.ports.size()) + " ports (" + std::to_string(buffers) +
-                     " MiB), the jobs' payloads (" +
-                     std::to_string(needed - buffers - mebibytes(kRuntimeBytes)) +
-                     " MiB) and DPDK itself (" + std::to_string(mebibytes(kRuntimeBytes)) +
-                     " MiB); allowed: at least " + std::to_string(needed));
+                 std::to_string(config.memory.megabytes) + " MiB cannot hold " +
+                     std::to_string(least_buffers(config)) + " packet buffers of " +
+                     std::to_string(buffer_data_bytes(config)) + " bytes for " +
+                     std::to_string(config.ports.size()) +
+                     " ports and what DPDK itself takes; allowed: at least " +
+                     std::to_string(needed));
 }
 
 }  // namespace

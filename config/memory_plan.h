@@ -1,5 +1,5 @@
 // How much memory a configuration asks for, worked out once: the loader refuses what cannot fit,
-// and the switch sizes its pools from the same figures.
+// and the switch sizes its pool and its engine from the same figures.
 #pragma once
 
 #include <algorithm>
@@ -10,35 +10,39 @@
 
 namespace tributary::config {
 
-// Fewest packet buffers that a port can work with: both descriptor rings, a burst in hand, a
-// cache's worth of slack.
-inline constexpr std::size_t kMinBuffersPerPort = 1024;
-// rte_mbuf, pool element header, headroom.
-inline constexpr std::size_t kBufferOverheadBytes = 128 + 64 + 128;
-// What DPDK itself takes besides pools.
-inline constexpr std::size_t kRuntimeBytes = 16u << 20;
+// Fewer packet buffers a port starve its queues; the rest is what the lcore's cache may hold back.
+inline constexpr std::size_t kLeastBuffersPerPort = 512;
+inline constexpr std::size_t kSharedBuffers = 512;
+// Of a buffer besides its data: rte_mbuf, pool element header and padding, headroom.
+inline constexpr std::size_t kBufferOverheadBytes = 128 + 2 * 64 + 128;
+// What a buffer holds at least: RTE_MBUF_DEFAULT_DATAROOM.
+inline constexpr std::size_t kLeastBufferData = 2048;
+// DPDK's own rings and queues.
+inline constexpr std::size_t kRuntimeBytes = std::size_t{16} << 20;
 
-constexpr std::size_t largest_frame_bytes(const SwitchConfig& config) {
-  std::size_t mtu = 0;
-  for (const auto& port : config.ports) mtu = std::max<std::size_t>(mtu, port.mtu);
-  return mtu + wire::kEthernetBytes + wire::kVlanBytes;
+constexpr std::size_t least_buffers(const SwitchConfig& config) {
+  return config.ports.size() * kLeastBuffersPerPort + kSharedBuffers;
 }
 
-constexpr std::size_t packet_buffer_bytes(const SwitchConfig& config) {
-  return config.ports.size() * kMinBuffersPerPort *
-         (largest_frame_bytes(config) + kBufferOverheadBytes);
+// Data of the largest frame of any port. A device may need more (af_packet: its ring's frames).
+constexpr std::size_t buffer_data_bytes(const SwitchConfig& config) {
+  std::size_t bytes = kLeastBufferData;
+  for (const auto& port : config.ports)
+    bytes = std::max(bytes, port.mtu + wire::kEthernetBytes + wire::kVlanBytes);
+  for (const auto& job : config.jobs) bytes = std::max(bytes, job_frame_bytes(job));
+  return bytes;
+}
+
+// What memory.megabytes has to hold.
+constexpr std::size_t least_dpdk_bytes(const SwitchConfig& config) {
+  return kRuntimeBytes + least_buffers(config) * (buffer_data_bytes(config) + kBufferOverheadBytes);
 }
 
 // Payloads that a job can pin: the fastest rank is at most a window ahead of the results that the
-// slowest one holds, which is another window behind (protocol rules 2 and 4).
+// slowest one holds, which is another window behind (protocol rules 2 and 4). Ordinary memory, on
+// top of DPDK's.
 constexpr std::size_t job_payload_bytes(const JobConfig& job) {
   return std::size_t{2} * job.window * job.shards * job.chunk_bytes;
-}
-
-constexpr std::size_t required_bytes(const SwitchConfig& config) {
-  std::size_t sum = kRuntimeBytes + packet_buffer_bytes(config);
-  for (const auto& job : config.jobs) sum += job_payload_bytes(job);
-  return sum;
 }
 
 }  // namespace tributary::config

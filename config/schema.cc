@@ -71,8 +71,9 @@ const Fields<MemoryConfig>& memory_fields() {
       scalar("hugepages", &MemoryConfig::hugepages, boolean(),
              "Take memory from hugepages, which must be reserved. Off: ordinary pages."),
       scalar("megabytes", &MemoryConfig::megabytes, integer<std::uint32_t>(32, 1 << 20),
-             "Memory for packet buffers and for the jobs' open and retained results, in MiB; "
-             "reserved at start."),
+             "Memory that DPDK reserves at start for packet buffers, in MiB. The jobs' payload "
+             "buffers "
+             "come on top: 2 x window x shards x chunk_bytes each."),
   };
   return fields;
 }

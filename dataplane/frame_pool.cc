@@ -7,17 +7,20 @@
 #include <stdexcept>
 #include <string>
 
+#include "config/memory_plan.h"
 #include "dataplane/devargs.h"
 
 namespace tributary::dataplane {
 namespace {
 
 constexpr std::uint32_t kCache = 256;  // of the lcore that allocates
-// Fewer per port starve the queues; more only spread over more of the CPU's cache.
-constexpr std::uint32_t kLeastPerPort = 512;
+// More only spread over more of the CPU's cache.
 constexpr std::uint32_t kWantedPerPort = 2048;
-// DPDK's own rings and queues.
-constexpr std::uint64_t kRuntimeBytes = 16u << 20;
+
+static_assert(config::kSharedBuffers == 2 * kCache);
+static_assert(config::kLeastBufferData == RTE_MBUF_DEFAULT_DATAROOM);
+static_assert(config::kBufferOverheadBytes ==
+              sizeof(rte_mbuf) + 2 * RTE_CACHE_LINE_SIZE + RTE_PKTMBUF_HEADROOM);
 
 // Bytes of one buffer: mbuf, mempool object header, data, cache-line padding.
 std::size_t bytes_per_buffer(std::uint16_t data_room) {
@@ -27,21 +30,21 @@ std::size_t bytes_per_buffer(std::uint16_t data_room) {
 }  // namespace
 
 PoolSize size_pool(const config::SwitchConfig& config) {
-  std::size_t data = RTE_MBUF_DEFAULT_DATAROOM;
+  std::size_t data = config::buffer_data_bytes(config);
   for (const auto& port : config.ports) data = std::max(data, data_bytes_needed(port));
-  for (const auto& job : config.jobs) data = std::max(data, config::job_frame_bytes(job));
   const auto room = static_cast<std::uint16_t>(
       RTE_ALIGN_CEIL(data + RTE_PKTMBUF_HEADROOM, std::size_t{RTE_CACHE_LINE_SIZE}));
 
   const auto ports = static_cast<std::uint32_t>(config.ports.size());
-  const std::uint32_t least = ports * kLeastPerPort + 2 * kCache;
+  const auto least = static_cast<std::uint32_t>(config::least_buffers(config));
   const std::uint32_t wanted = ports * kWantedPerPort + 2 * kCache;
   const std::uint64_t memory = std::uint64_t{config.memory.megabytes} << 20;
-  const std::uint64_t budget = memory > kRuntimeBytes ? memory - kRuntimeBytes : 0;
+  const std::uint64_t budget = memory > config::kRuntimeBytes ? memory - config::kRuntimeBytes : 0;
   const auto fits =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(budget / bytes_per_buffer(room), wanted));
   if (fits < least) {
-    const std::uint64_t megabytes = ((least * bytes_per_buffer(room) + kRuntimeBytes) >> 20) + 1;
+    const std::uint64_t megabytes =
+        ((least * bytes_per_buffer(room) + config::kRuntimeBytes) >> 20) + 1;
     throw std::runtime_error("memory.megabytes: " + std::to_string(ports) + " ports need " +
                              std::to_string(least) + " buffers of " + std::to_string(room) +
                              " bytes; write at least " + std::to_string(megabytes));

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "config/load.h"
+
 namespace tributary::config {
 namespace {
 
@@ -34,6 +36,27 @@ TEST(Schema, IsWhatTheDocumentationSays) {
   std::string table;
   for (const auto& row : expected) table += row + '\n';
   EXPECT_EQ(documented, expected) << "the table should read:\n" << table;
+}
+
+// The examples in the text work as printed.
+TEST(Schema, DocumentedFilesAreAccepted) {
+  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/configuration.md");
+  std::string block;
+  bool inside = false;
+  int blocks = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (inside && line == "```") {
+      EXPECT_NO_THROW((void)parse_switch_config(block, "docs/configuration.md")) << block;
+      ++blocks;
+      inside = false;
+    } else if (inside) {
+      block += line + '\n';
+    } else if (line == "```yaml") {
+      inside = true;
+      block.clear();
+    }
+  }
+  EXPECT_GE(blocks, 1);
 }
 
 TEST(Schema, EveryKeyIsExplained) {

@@ -85,6 +85,17 @@ def test_all_ranks_in_one_process(make_bed):
     assert "# wrong elements: 0 OK" in client.check_exit(LIMIT_S).text()
 
 
+def test_all_ranks_in_one_process_over_memif(make_bed):
+    """Each rank has a memif of its own; {rank} in the address stands for its number."""
+    bed = make_bed("memif", 3)
+    address = bed.address(0).replace("id=0", "id={rank}")
+    assert "{rank}" in address
+    client = start_client(
+        bed, 0, "allreduce", "--job", 1, "--size", 3, "--address", address, "--count", "1M"
+    )
+    assert "checked: 0 of 3145728 elements wrong" in client.check_exit(LIMIT_S).text()
+
+
 def test_disagreeing_ranks_are_told_who_sent_what(make_bed):
     bed = make_bed("veth", 2)
     clients = []
