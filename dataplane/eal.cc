@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "dataplane/devargs.h"
+#include "dataplane/run_directory.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -39,7 +40,7 @@ EalEnvironment current_environment() {
   if (sched_getaffinity(0, sizeof set, &set) == 0)
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
       if (CPU_ISSET(cpu, &set)) out.cpus.push_back(cpu);
-  out.file_prefix = "tributary-" + std::to_string(getpid());
+  out.file_prefix = run_directory_name(getpid());
   return out;
 }
 
@@ -76,23 +77,13 @@ std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
   return args;
 }
 
-namespace {
-
-// The run directory holds the telemetry socket, which DPDK unlinks in an exit handler of its own.
-// Only an empty directory goes.
-void remove_run_directory() {
-  std::error_code ignored;
-  std::filesystem::remove(rte_eal_get_runtime_dir(), ignored);
-}
-
-}  // namespace
-
 Eal::Eal(const std::vector<std::string>& arguments) {
   std::vector<std::string> storage = arguments;
   std::vector<char*> argv;
   for (auto& argument : storage) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  std::atexit(remove_run_directory);  // before DPDK's, so it runs after
+  // Before DPDK's own exit handler, which unlinks the telemetry socket, so that it runs after.
+  std::atexit(remove_run_directory);
   if (rte_eal_init(static_cast<int>(storage.size()), argv.data()) < 0) {
     const int error = rte_errno;
     std::string command;
@@ -102,6 +93,7 @@ Eal::Eal(const std::vector<std::string>& arguments) {
                              "memory.hugepages is true; arguments were:" +
                              command);
   }
+  remove_stale_run_directories(std::filesystem::path(rte_eal_get_runtime_dir()).parent_path());
 }
 
 // No rte_eal_cleanup(): it unmaps memory that the interrupt thread may be using at that moment, for

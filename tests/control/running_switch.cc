@@ -1,7 +1,5 @@
 #include "tests/control/running_switch.h"
 
-#include <unistd.h>
-
 #include "dataplane/eal.h"
 
 namespace tributary::control {
@@ -9,8 +7,7 @@ namespace {
 
 config::SwitchConfig after_eal(config::SwitchConfig config) {
   static const dataplane::Eal eal([&] {
-    auto environment = dataplane::current_environment();
-    environment.file_prefix = "tributary-test-" + std::to_string(getpid());
+    const auto environment = dataplane::current_environment();
     return dataplane::eal_arguments(config, environment);
   }());
   return config;

@@ -2,7 +2,6 @@
 
 #include <rte_eth_ring.h>
 #include <rte_ring.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -33,8 +32,7 @@ void start_test_eal() {
     config::SwitchConfig config;
     config.memory.megabytes = 96;
     config.ports = {{"none", "net_null0", 1500}};
-    auto environment = current_environment();
-    environment.file_prefix = "tributary-test-" + std::to_string(getpid());
+    const auto environment = current_environment();
     return eal_arguments(config, environment);
   }());
 }

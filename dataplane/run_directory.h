@@ -1,0 +1,22 @@
+// DPDK's run directory of this process, and those that killed predecessors left.
+//
+// The directory tributary-PID holds DPDK's telemetry socket. It goes when the process exits; what
+// a killed process leaves, the next one removes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace tributary::dataplane {
+
+// Name of the directory of process `pid`, which is also EAL's file prefix.
+std::string run_directory_name(int pid);
+
+// For exit: removes this process's directory, if it is empty.
+void remove_run_directory();
+
+// Removes beneath `parent` the directories of processes that are gone, if they hold nothing but a
+// socket on which nobody listens.
+void remove_stale_run_directories(const std::filesystem::path& parent);
+
+}  // namespace tributary::dataplane
