@@ -16,6 +16,7 @@ sys.path.insert(0, str(TOP / "tools"))
 
 from testbed import bed as testbed_bed  # noqa: E402  (needs the path above)
 from testbed.loop import Loop  # noqa: E402
+from testbed.tree import PYTHON  # noqa: E402
 
 LIMIT_S = 50
 WORKER = Path(__file__).with_name("worker.py")
@@ -28,7 +29,7 @@ class Worker:
         self.rank = order["rank"]
         self.events = []
         self._loop = bed.loop
-        command = [testbed_bed.PYTHON, WORKER, json.dumps(order)]
+        command = [PYTHON, WORKER, json.dumps(order)]
         self.process = bed.start(name, command, rank=port, on_line=self._line)
 
     def _line(self, _process, text):

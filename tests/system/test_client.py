@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pytest
 from testbed.switch import Job
+from testbed.tree import binary
 
 LIMIT_S = 50
 
 
 def start_client(bed, rank, *arguments):
-    return bed.start(f"client{rank}", [bed.build / "bin/tributary", *arguments], rank=rank)
+    return bed.start(f"client{rank}", [binary(bed.build, "tributary"), *arguments], rank=rank)
 
 
 def error_of(client):

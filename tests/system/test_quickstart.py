@@ -9,9 +9,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from testbed.bed import TOP, build_directory
 from testbed.namespace import Namespace
 from testbed.process import Process
+from testbed.tree import TOP, build_directory
 
 LIMIT_S = 100
 

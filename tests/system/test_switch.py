@@ -4,10 +4,10 @@ import os
 import signal
 
 import pytest
-from testbed.bed import build_directory
 from testbed.fabric import worker_address
 from testbed.process import Process
 from testbed.switch import Job
+from testbed.tree import binary, build_directory
 
 SMALL = {"do": "allreduce", "count": 50_000, "dtype": "int32", "repeat": 3}
 
@@ -111,7 +111,7 @@ def test_memif_needs_no_privilege(make_bed, launch):
 
 
 def test_check_accepts_what_runs_and_refuses_nonsense(loop, tmp_path):
-    switchd = build_directory() / "bin/tributary-switchd"
+    switchd = binary(build_directory(), "tributary-switchd")
     good = tmp_path / "good.yaml"
     good.write_text("switch: {address: 10.77.0.254}\nports: [{name: a, devargs: net_null0}]\n")
     bad = tmp_path / "bad.yaml"

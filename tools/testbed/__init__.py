@@ -8,6 +8,6 @@ Everything a run makes ends with it, however it ends:
 - files live in one run directory, locked by the run; a directory that nobody locks is swept by
   the next run, or by tools/testbed/clean.
 
-Layers, lowest first: loop (waiting and signals), process, namespace, run_directory, fabric (how
-workers reach the switch), switch, bed (all of it together).
+Layers, lowest first: tree (where things are), loop (waiting and signals), process, namespace,
+run_directory, fabric (how workers reach the switch), switch, bed (all of it together).
 """

@@ -3,27 +3,19 @@
 import contextlib
 import os
 import pwd
-from pathlib import Path
 
 from .fabric import FABRICS
 from .process import Process
 from .run_directory import RunDirectory, sweep
 from .switch import Job, Switch, configuration
-
-TOP = Path(__file__).resolve().parents[2]
-PYTHON = "/usr/bin/python3"
-
-
-def build_directory():
-    """Where the binaries are; TRIBUTARY_BUILD overrides the Release build."""
-    return Path(os.environ.get("TRIBUTARY_BUILD", TOP / "build/release"))
+from .tree import build_directory, module_directory
 
 
 class Bed:
     """A context manager. `ports`: "veth" or "memif"; one port per worker.
 
-    Entering sets up the fabric and starts the switch; start_workers() then runs one command per
-    rank where that rank's port is.
+    Entering sets up the fabric and starts the switch; start() then runs commands where the
+    ranks' ports are.
     """
 
     def __init__(
@@ -74,7 +66,7 @@ class Bed:
             namespace=None if rank is None else self.fabric.namespace(rank),
             user=self._user,
             env={
-                "PYTHONPATH": str(self.build / "python"),
+                "PYTHONPATH": str(module_directory(self.build)),
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "OPENBLAS_NUM_THREADS": "1",
                 "RUNTIME_DIRECTORY": str(self.run.path),

@@ -5,10 +5,10 @@ import re
 import shutil
 import sys
 
-from .bed import TOP
 from .process import Process
+from .tree import TOP
 
-_TARGETS = ("tributary-switchd", "tributary-client", "tributary")
+_TARGETS = ("tributary-switchd", "tributary-client", "tributary_python")
 _BUILD_LIMIT_S = 3600
 
 

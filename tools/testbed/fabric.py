@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .namespace import Namespace, add_veth
 from .process import Process
+from .tree import binary
 
 SWITCH_ADDRESS = "10.77.0.254"
 MTU = 9000
@@ -60,7 +61,7 @@ class _Fabric:
         """Call when the switch's ports exist: a memif client needs its server."""
 
     def _start_cable(self, rank, a, b, namespace=None):
-        command = [self._build / "bin/tributary-impair", "--a", a, "--b", b]
+        command = [binary(self._build, "tributary-impair"), "--a", a, "--b", b]
         command += ["--seed", str(self._impairment.seed + rank), *self._impairment.arguments]
         cable = Process(
             self._loop,

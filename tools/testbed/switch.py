@@ -7,6 +7,7 @@ import yaml
 
 from .fabric import SWITCH_ADDRESS
 from .process import Process
+from .tree import binary
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Switch:
         self.process = Process(
             self._loop,
             "tributary-switchd",
-            [self._build / "bin/tributary-switchd", "--config", file],
+            [binary(self._build, "tributary-switchd"), "--config", file],
             self._run / "switchd.log",
             namespace=self._fabric.switch_namespace,
             user=self._user,
@@ -96,7 +97,7 @@ class Switch:
         with Process(
             self._loop,
             f"tributary {arguments[0]}",
-            [self._build / "bin/tributary", *arguments],
+            [binary(self._build, "tributary"), *arguments],
             self._run / "client.log",
             namespace=self._fabric.switch_namespace,
             user=self._user,

@@ -3,8 +3,8 @@
 import json
 import os
 
-from .bed import PYTHON, TOP
 from .process import Process, ProcessFailed
+from .tree import PYTHON, TOP
 
 EXAMPLE = TOP / "examples/fashion_mnist"
 _LIMIT_S = 3600

@@ -1,0 +1,24 @@
+"""Where things are: the source tree, the binaries of a build, the interpreter."""
+
+import os
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+# Debian's interpreter, which sees Debian's packages; another one may come first in PATH.
+PYTHON = "/usr/bin/python3"
+
+
+def build_directory():
+    """CMake's Release build, unless TRIBUTARY_BUILD names another, of CMake or meson."""
+    return Path(os.environ.get("TRIBUTARY_BUILD", TOP / "build/release"))
+
+
+def binary(build, name):
+    """CMake gathers binaries in bin/; meson leaves them where their sources are."""
+    return next((p for p in (build / "bin" / name, build / "tools" / name) if p.exists()),
+                build / "bin" / name)
+
+
+def module_directory(build):
+    """What PYTHONPATH needs for `import tributary`."""
+    return build / "python" if (build / "python").exists() else build / "worker/python"
