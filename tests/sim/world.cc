@@ -158,9 +158,13 @@ FrameRef World::corrupt(Link& link, const FrameRef& frame) {
   FrameRef copy = frames_.copy(frame);
   copy.writable().truth.corrupted = true;
   auto& bytes = copy.writable().bytes;
+  // Ethernet's own header is under nothing but the frame check sequence of each hop, which drops
+  // it.
+  if (bytes.size() <= wire::kEthernetBytes) return copy;
+  const auto packet = std::span(bytes).subspan(wire::kEthernetBytes);
   for (const std::uint32_t bit :
-       link.flips(bytes.size(), strong ? kFlipsUnderCrc32c : kFlipsUnderChecksum))
-    bytes[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+       link.flips(packet.size(), strong ? kFlipsUnderCrc32c : kFlipsUnderChecksum))
+    packet[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
   return copy;
 }
 

@@ -68,7 +68,7 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0x49f03ae75577feaf}, Known{42, 0x1d917c8c11b8560b},
+  for (const Known& known : {Known{1, 0x26608e6a8dbb9445}, Known{42, 0x2229fd12fc98137e},
                              Known{1234, 0xea232b97f014df9c}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
