@@ -78,7 +78,7 @@ void read_mapping(ReadContext& context, const std::string& path, const Node& nod
       field->read(context, key_path, value, owner);
   }
   for (const auto& field : fields) {
-    const auto has_name = [&](const auto& entry) { return entry.first.text == field.name; };
+    const auto has_name = [&](const auto& entry) { return entry.key.text == field.name; };
     if (field.presence == Presence::required &&
         std::none_of(node.entries.begin(), node.entries.end(), has_name))
       context.fail(child_path(path, field.name), path.empty() ? node.mark : context.mark_of(path),
@@ -102,8 +102,8 @@ void describe_fields(const Fields<Owner>& fields, const std::string& path,
 // ---- kinds of fields
 
 template <typename Owner, typename T>
-Field<Owner> scalar(std::string name, T Owner::*member, const Codec<T>& codec, std::string meaning,
-                    Presence presence = Presence::optional) {
+Field<Owner> scalar(const std::string& name, T Owner::*member, const Codec<T>& codec,
+                    std::string meaning, Presence presence = Presence::optional) {
   Field<Owner> field;
   field.name = name;
   field.presence = presence;

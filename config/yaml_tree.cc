@@ -135,7 +135,7 @@ class TreeBuilder : public YAML::EventHandler {
     } else if (!parent.has_key) {
       accept_key(parent, std::move(node));
     } else {
-      parent.node.entries.emplace_back(std::move(parent.key), std::move(node));
+      parent.node.entries.push_back({std::move(parent.key), std::move(node)});
       parent.has_key = false;
     }
   }

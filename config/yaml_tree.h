@@ -25,15 +25,20 @@ struct Mark {
   bool operator==(const Mark&) const = default;
 };
 
+struct Entry;
 struct Node {
   enum class Kind { null, scalar, sequence, mapping };
 
   Kind kind = Kind::null;
   Mark mark;
-  std::string text;         // scalar, or the key's own text when this node is a key
-  bool quoted = false;      // scalar written in quotes or as a block: text, never a number
-  std::vector<Node> items;  // sequence
-  std::vector<std::pair<Node, Node>> entries;  // mapping, in file order, keys distinct
+  std::string text;            // scalar, or the key's own text when this node is a key
+  bool quoted = false;         // scalar written in quotes or as a block: text, never a number
+  std::vector<Node> items;     // sequence
+  std::vector<Entry> entries;  // mapping, in file order, keys distinct
+};
+struct Entry {
+  Node key;
+  Node value;
 };
 // "a list", "a mapping", "text" ...
 const char* name_of(Node::Kind kind);

@@ -40,7 +40,7 @@ constexpr auto kTables = [] {
 }();
 
 std::uint64_t load_word(const std::byte* at) {
-  std::uint64_t word;
+  std::uint64_t word = 0;
   std::memcpy(&word, at, sizeof word);
   return word;
 }

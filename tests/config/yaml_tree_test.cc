@@ -23,10 +23,10 @@ TEST(YamlTree, PositionsAreThoseOfAnEditor) {
   const Node root = parse_yaml("# comment\na: 1\nb:\n  - x\n  - {c: \"2\"}\n");
   ASSERT_EQ(root.kind, Node::Kind::mapping);
   ASSERT_EQ(root.entries.size(), 2u);
-  EXPECT_EQ(root.entries[0].first.mark, (Mark{2, 1}));
-  EXPECT_EQ(root.entries[0].second.mark, (Mark{2, 4}));
-  EXPECT_FALSE(root.entries[0].second.quoted);
-  const Node& list = root.entries[1].second;
+  EXPECT_EQ(root.entries[0].key.mark, (Mark{2, 1}));
+  EXPECT_EQ(root.entries[0].value.mark, (Mark{2, 4}));
+  EXPECT_FALSE(root.entries[0].value.quoted);
+  const Node& list = root.entries[1].value;
   ASSERT_EQ(list.items.size(), 2u);
   EXPECT_EQ(list.items[0].mark, (Mark{4, 5}));
   const auto& [key, value] = list.items[1].entries.at(0);
