@@ -1,11 +1,8 @@
 #include "worker/memif_transport.h"
 
-#include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -22,33 +19,9 @@ constexpr std::size_t kBurst = 64;
 // The switch may start on these while the rest of a batch is being written.
 constexpr std::size_t kFlushEvery = 8;
 constexpr Duration kAnswerLimit = Duration::seconds(1);
-constexpr Duration kReconnectAnswerLimit = Duration::ms(200);
-constexpr Duration kConnectInterval = Duration::ms(100);
 constexpr Duration kArpInterval = Duration::ms(50);
-// How long to yield before sleeping, while traffic flows: about what a sleep and a wake cost.
-constexpr Duration kYieldFor = Duration::us(20);
-// A burst that crossed with the request for interrupts is found after this long.
-constexpr Duration kSecondLook = Duration::us(200);
-// Room to send is not announced.
-constexpr Duration kRoomInterval = Duration::us(50);
 // Replies, leases and the like, beside a window of chunks.
 constexpr std::size_t kControlDepth = 64;
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-timespec to_timespec(Duration d) {
-  const std::int64_t ns = std::clamp<std::int64_t>(d.to_ns(), 0, 3'600'000'000'000);
-  return {ns / 1'000'000'000, ns % 1'000'000'000};
-}
-
-void drain(int event_fd) {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto n = ::read(event_fd, &count, sizeof count);
-}
 
 }  // namespace
 
@@ -88,7 +61,7 @@ void MemifTransport::connect(Duration answer_limit) {
 void MemifTransport::disconnect() {
   control_.reset();
   rings_.reset();
-  next_connect_ns_ = now_ns() + kConnectInterval.to_ns();
+  next_connect_ns_ = now_ns() + kReconnectInterval.to_ns();
 }
 
 // A request that is lost, because the switch's loop was not running yet, is repeated.
@@ -129,10 +102,7 @@ std::size_t MemifTransport::send(std::span<const Datagram> batch) {
     if (write_datagram(batch[done])) --room;
     if ((done + 1) % kFlushEvery == 0) rings_->tx_flush();
   }
-  if (done > 0) {
-    rings_->tx_flush();
-    traffic_ = true;
-  }
+  if (done > 0) rings_->tx_flush();
   send_blocked_ = done < batch.size();
   return done;
 }
@@ -175,7 +145,6 @@ std::size_t MemifTransport::receive(const Receiver& receiver) {
   }
   rings_->rx_release();
   if (rings_->broken()) disconnect();
-  if (delivered > 0) traffic_ = true;
   return delivered;
 }
 
@@ -229,78 +198,6 @@ void MemifTransport::handle_arp(std::span<const std::byte> packet) {
   if (!arp->is_request || rings_->tx_room() == 0) return;
   rings_->tx_commit(wire::write_arp_reply(own_mac_, *arp, rings_->tx_frame()));
   rings_->tx_flush();
-}
-
-bool MemifTransport::ready() const {
-  return rings_->rx_pending() || woken_.load(std::memory_order_relaxed) ||
-         (send_blocked_ && rings_->tx_room() > 0);
-}
-
-void MemifTransport::wait(Duration limit) {
-  if (!link_up()) {
-    wait_for_link(limit);
-  } else if (!ready() && !(traffic_ && yield_until_ready())) {
-    sleep_until_ready(limit);
-  }
-  if (woken_.exchange(false)) drain(wake_event_.get());
-}
-
-bool MemifTransport::yield_until_ready() {
-  const std::int64_t end = now_ns() + kYieldFor.to_ns();
-  while (now_ns() < end) {
-    ::sched_yield();
-    if (ready()) return true;
-  }
-  traffic_ = false;
-  return false;
-}
-
-void MemifTransport::sleep_until_ready(Duration limit) {
-  rings_->rx_interrupts(true);
-  if (!ready()) {
-    const std::int64_t deadline = now_ns() + std::min(limit, Duration::seconds(3600)).to_ns();
-    bool happened = poll(std::min(limit, kSecondLook));
-    while (!happened && link_up() && !ready()) {
-      const Duration left = Duration::ns(deadline - now_ns());
-      if (left.to_ns() <= 0) break;
-      happened = poll(send_blocked_ ? std::min(left, kRoomInterval) : left);
-    }
-  }
-  if (link_up()) rings_->rx_interrupts(false);
-}
-
-bool MemifTransport::poll(Duration limit) {
-  std::array<pollfd, 3> fds = {pollfd{rings_->event_fd(false), POLLIN, 0},
-                               pollfd{wake_event_.get(), POLLIN, 0},
-                               pollfd{control_->fd(), POLLIN, 0}};
-  const timespec t = to_timespec(limit);
-  if (::ppoll(fds.data(), fds.size(), &t, nullptr) <= 0) return false;
-  if (fds[0].revents != 0) drain(fds[0].fd);
-  if (fds[1].revents != 0) drain(fds[1].fd);
-  if (fds[2].revents != 0 && control_->server_left()) disconnect();
-  return true;
-}
-
-void MemifTransport::wait_for_link(Duration limit) {
-  const Duration until_next = Duration::ns(std::max<std::int64_t>(next_connect_ns_ - now_ns(), 0));
-  pollfd wake{wake_event_.get(), POLLIN, 0};
-  const timespec t = to_timespec(std::min(limit, until_next));
-  if (::ppoll(&wake, 1, &t, nullptr) > 0) {
-    drain(wake.fd);
-    return;
-  }
-  if (now_ns() < next_connect_ns_) return;
-  try {
-    connect(kReconnectAnswerLimit);
-  } catch (const std::runtime_error&) {  // still down: the ops' own timeouts tell the user
-    next_connect_ns_ = now_ns() + kConnectInterval.to_ns();
-  }
-}
-
-void MemifTransport::wake() {
-  woken_.store(true);
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto n = ::write(wake_event_.get(), &one, sizeof one);
 }
 
 std::string MemifTransport::describe() const {

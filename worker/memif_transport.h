@@ -11,7 +11,9 @@
 //    └── socket closed, DISCONNECT ─────┘    while down: tried again every 100 ms, send() takes
 //    none
 //
-// Waiting: a short spell of yielding while traffic flows, then a sleep on the switch's eventfd.
+// Waiting is a sleep on the eventfd that the switch writes after each burst.
+//
+// Files: memif_transport.cc (frames), memif_transport_wait.cc (sleeping, reconnecting).
 #pragma once
 
 #include <atomic>
@@ -50,6 +52,9 @@ class MemifTransport final : public Transport {
   [[nodiscard]] bool link_up() const { return control_ != nullptr; }
 
  private:
+  static constexpr Duration kReconnectInterval = Duration::ms(100);
+
+  static std::int64_t now_ns();
   void connect(Duration answer_limit);
   void disconnect();
   void resolve_switch(Duration limit);
@@ -61,7 +66,6 @@ class MemifTransport final : public Transport {
   bool handle_ipv4(std::span<const std::byte> packet, const Receiver& receiver);
 
   [[nodiscard]] bool ready() const;
-  bool yield_until_ready();
   void sleep_until_ready(Duration limit);
   // True when something happened before the limit.
   bool poll(Duration limit);
@@ -82,7 +86,6 @@ class MemifTransport final : public Transport {
 
   FileDescriptor wake_event_;
   std::atomic<bool> woken_ = false;  // wake() sets, wait() clears; the eventfd follows
-  bool traffic_ = false;             // packets moved since the last sleep
   bool send_blocked_ = false;        // send() ran out of room
   DropCounters drops_;
 };

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -169,7 +170,7 @@ void EchoSwitch::inject(const wire::MacAddress& to, std::uint16_t ether_type,
   std::memcpy(frame.data() + 6, kMac.data(), kMac.size());
   frame[12] = static_cast<std::byte>(ether_type >> 8);
   frame[13] = static_cast<std::byte>(ether_type & 0xFF);
-  std::memcpy(frame.data() + wire::kEthernetBytes, body.data(), body.size());
+  std::copy(body.begin(), body.end(), frame.begin() + wire::kEthernetBytes);
   const std::scoped_lock lock(injected_lock_);
   injected_.push_back(std::move(frame));
 }
