@@ -1,6 +1,7 @@
 #include "worker/progress.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <chrono>
@@ -81,6 +82,11 @@ CommunicatorStats Progress::stats() const {
 // One clock read a turn. A turn receives one burst and sends one batch.
 void Progress::run() {
   pthread_setname_np(pthread_self(), "tributary-io");
+  // Woken by a switch on the same core, this thread would take the core from it in the middle of
+  // a burst, and every other worker would wait. A batch thread waits until the switch sleeps. It
+  // is a hint that needs no right; without it the loop is only slower.
+  const sched_param no_priority{};
+  sched_setscheduler(0, SCHED_BATCH, &no_priority);
   Instant now;
   const Transport::Receiver receiver = [this, &now](const wire::Packet& packet) {
     session_.on_packet(packet, now);
