@@ -67,6 +67,10 @@ def run_build(loop):
     print(f"           done in {time.monotonic() - started:.0f} s", flush=True)
 
 
+def show(bed):
+    return {what: bed.switch.show(what) for what in ("jobs", "drops")}
+
+
 def run_training(loop, options, ports, settings):
     """(the ranks' reports, the reference's report, what the switch says of itself)"""
     with Bed(loop, ports, options.workers) as bed:
@@ -76,8 +80,15 @@ def run_training(loop, options, ports, settings):
             print(f"workers    {options.workers} joined, training starts", flush=True)
 
         table = report.EpochTable("through the switch")
-        reports = training.run_workers(bed, settings, on_joined, table.event)
-        shown = {what: bed.switch.show(what) for what in ("jobs", "drops")}
+        try:
+            reports = training.run_workers(bed, settings, on_joined, table.event)
+        except (ProcessFailed, TimeoutError):
+            # Its counters tell where to look; if it is what failed, its own words must do.
+            if not bed.switch.process.running:
+                raise ProcessFailed(bed.switch.process.describe()) from None
+            report.print_switch(show(bed))
+            raise
+        shown = show(bed)
         table = report.EpochTable("one process, no network")
         reference = training.run_single(loop, bed.run, settings, options.workers, table.event)
     return reports, reference, shown
@@ -95,7 +106,7 @@ def main_job(options):
         started = time.monotonic()
         reports, reference, shown = run_training(loop, options, ports, {"epochs": options.epochs})
     checks = report.compare(reports, reference, shown)
-    report.print_switch(reports, shown)
+    report.print_switch(shown)
     report.print_checks(checks)
     agreed = all(check.ok for check in checks)
     verdict = "agree" if agreed else "DO NOT AGREE"

@@ -67,8 +67,8 @@ def compare(reports, reference, shown):
     ]
 
 
-def print_switch(reports, shown):
-    """What the switch and the workers' loss recovery did."""
+def print_switch(shown):
+    """What the switch did: for the workers, and with what it dropped."""
     job = shown["jobs"][0]
     rows = [
         ("chunks aggregated", str(job["completions"]), f"of {job['contributions']} contributions"),
