@@ -103,6 +103,34 @@ enum class ReduceOp : std::uint8_t {
 inline constexpr std::uint8_t kReduceOpMax = 11;
 const char* name_of(ReduceOp op);
 
+constexpr bool is_float(DType t) {
+  return t == DType::float16 || t == DType::bfloat16 || t == DType::float32 || t == DType::float64;
+}
+constexpr bool is_integer(DType t) {
+  return t >= DType::int8 && t <= DType::uint64;
+}
+
+// nullptr when elements of this type can be reduced by this op; otherwise a sentence for whoever
+// asked for it.
+constexpr const char* why_invalid(DType t, ReduceOp op) {
+  const auto type_code = static_cast<std::uint8_t>(t);
+  const auto op_code = static_cast<std::uint8_t>(op);
+  if (type_code > kDTypeMax) return "unknown data type";
+  if (op_code == 0 || op_code > kReduceOpMax) return "unknown reduce op";
+  if (t == DType::none) return "there are no elements to reduce";
+  const bool arithmetic = op == ReduceOp::sum || op == ReduceOp::mean || op == ReduceOp::prod;
+  if (t == DType::boolean)
+    return arithmetic ? "bool has no sum, mean or prod: use lor, or an integer type to count"
+                      : nullptr;
+  if (is_integer(t))
+    return op == ReduceOp::mean
+               ? "the mean of integers is not an integer: use sum, and divide at the worker"
+               : nullptr;
+  return arithmetic || op == ReduceOp::min || op == ReduceOp::max
+             ? nullptr
+             : "bitwise and logical operations need integers or bool";
+}
+
 enum class Encoding : std::uint8_t { plain = 0, block_scaled = 1, compressed = 2 };
 
 enum class Collective : std::uint8_t {

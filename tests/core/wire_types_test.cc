@@ -44,5 +44,30 @@ TEST(Types, ElementSizes) {
   for (int i = 1; i <= kDTypeMax; ++i) EXPECT_GT(size_of(static_cast<DType>(i)), 0u) << i;
 }
 
+// What a job may ask for: integers everything but mean, floats the arithmetic and the order, bool
+// the order and the logic.
+TEST(Types, InvalidPairsOfTypeAndOpHaveAReason) {
+  const auto valid_ops = [](DType dtype) {
+    std::string valid;
+    for (int op = 1; op <= kReduceOpMax; ++op)
+      if (why_invalid(dtype, static_cast<ReduceOp>(op)) == nullptr)
+        valid += std::string(name_of(static_cast<ReduceOp>(op))) + " ";
+    return valid;
+  };
+  for (int i = 1; i <= kDTypeMax; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    const char* expected = dtype == DType::boolean ? "min max band bor bxor land lor lxor "
+                           : is_float(dtype)       ? "sum mean prod min max "
+                                             : "sum prod min max band bor bxor land lor lxor ";
+    EXPECT_EQ(valid_ops(dtype), expected) << name_of(dtype);
+    EXPECT_EQ(is_integer(dtype), !is_float(dtype) && dtype != DType::boolean) << name_of(dtype);
+  }
+  EXPECT_STREQ(why_invalid(DType::none, ReduceOp::sum), "there are no elements to reduce");
+  EXPECT_STREQ(why_invalid(static_cast<DType>(kDTypeMax + 1), ReduceOp::sum), "unknown data type");
+  EXPECT_STREQ(why_invalid(DType::int32, static_cast<ReduceOp>(0)), "unknown reduce op");
+  EXPECT_STREQ(why_invalid(DType::int32, static_cast<ReduceOp>(kReduceOpMax + 1)),
+               "unknown reduce op");
+}
+
 }  // namespace
 }  // namespace tributary::wire
