@@ -107,17 +107,22 @@ DropReason check_extensions(std::span<const std::byte> area) {
   return DropReason::count_;
 }
 
+std::optional<Extension> next_extension(std::span<const std::byte>& area) {
+  if (area.size() < sizeof(Head)) return std::nullopt;
+  Head head;
+  std::memcpy(&head, area.data(), sizeof head);
+  const std::size_t bytes = std::size_t{head.words} * 4;
+  if (bytes < sizeof(Head) || bytes > area.size()) return std::nullopt;
+  const Extension extension{static_cast<ExtensionType>(head.type & ~kCriticalBit),
+                            (head.type & kCriticalBit) != 0, head.inline_value,
+                            area.subspan(sizeof(Head), bytes - sizeof(Head))};
+  area = area.subspan(bytes);
+  return extension;
+}
+
 std::optional<Extension> find_extension(std::span<const std::byte> area, ExtensionType type) {
-  while (area.size() >= sizeof(Head)) {
-    Head head;
-    std::memcpy(&head, area.data(), sizeof head);
-    const std::size_t bytes = std::size_t{head.words} * 4;
-    if (bytes < sizeof(Head) || bytes > area.size()) return std::nullopt;
-    if ((head.type & ~kCriticalBit) == raw(type))
-      return Extension{type, (head.type & kCriticalBit) != 0, head.inline_value,
-                       area.subspan(sizeof(Head), bytes - sizeof(Head))};
-    area = area.subspan(bytes);
-  }
+  while (const auto extension = next_extension(area))
+    if (extension->type == type) return extension;
   return std::nullopt;
 }
 

@@ -46,6 +46,8 @@ struct Extension {
 
 // DropReason::count_ when well-formed; bad_extension or critical_extension otherwise.
 DropReason check_extensions(std::span<const std::byte> area);
+// Takes the first extension off a checked area; nullopt at its end.
+std::optional<Extension> next_extension(std::span<const std::byte>& area);
 // First extension of this type in a checked area.
 std::optional<Extension> find_extension(std::span<const std::byte> area, ExtensionType type);
 void write_padding_word(std::span<std::byte> four_bytes);

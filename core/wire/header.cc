@@ -81,6 +81,16 @@ DropReason check_values(const HeaderV1& w) {
   return DropReason::count_;
 }
 
+bool payload_length_ok(const Header& h, std::size_t bytes) {
+  // Compressed and block-scaled payloads carry their own length rules.
+  if (h.encoding != Encoding::plain) return true;
+  const std::size_t element = size_of(h.dtype);
+  if (bytes == h.element_count * element) return true;
+  // Partial sums of small types may travel in what they are accumulated in, which is 4 bytes wide.
+  const bool partial = h.type == PacketType::aggregate || h.type == PacketType::escalation;
+  return partial && element != 0 && element < 4 && bytes == std::size_t{h.element_count} * 4;
+}
+
 }  // namespace
 
 std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes) {
@@ -95,10 +105,7 @@ std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes) {
            bytes.subspan(kHeaderBytes + extension_bytes)};
   if (const DropReason bad = check_extensions(p.extensions); bad != DropReason::count_) return bad;
 
-  // Compressed and block-scaled payloads carry their own length rules.
-  if (p.header.encoding == Encoding::plain &&
-      p.payload.size() != std::size_t{p.header.element_count} * size_of(p.header.dtype))
-    return DropReason::bad_payload_length;
+  if (!payload_length_ok(p.header, p.payload.size())) return DropReason::bad_payload_length;
   return p;
 }
 

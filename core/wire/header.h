@@ -87,7 +87,8 @@ struct Packet {
 };
 
 // Checks, in this order: length, version, type, flags, dtype, reduce op, encoding, collective,
-// extension area (well-formed, no unknown critical one), payload length = elements × size.
+// extension area (well-formed, no unknown critical one), payload length = elements × size (or × 4
+// in an AGGREGATE or ESCALATION of a type of 1 or 2 bytes: a sum in what it is accumulated in).
 // `bytes` is the UDP payload. Control packets (no elements) may carry an empty payload only.
 std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes);
 

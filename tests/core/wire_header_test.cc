@@ -137,6 +137,29 @@ TEST(Header, PayloadIsElementCountTimesSize) {
   EXPECT_EQ(reason_of(packet(h, {}, 5)), DropReason::count_);
 }
 
+// Rule 17: a sum of 1- or 2-byte elements may travel as what it is accumulated in.
+TEST(Header, APartialSumMayHaveFourBytesAnElement) {
+  Header h;
+  h.element_count = 6;
+  for (const auto type : {PacketType::aggregate, PacketType::escalation}) {
+    h.type = type;
+    h.dtype = DType::float16;
+    EXPECT_EQ(reason_of(packet(h, {}, 12)), DropReason::count_);
+    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::count_);
+    EXPECT_EQ(reason_of(packet(h, {}, 18)), DropReason::bad_payload_length);
+    h.dtype = DType::int8;
+    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::count_);
+    h.dtype = DType::float32;
+    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::count_);
+    EXPECT_EQ(reason_of(packet(h, {}, 48)), DropReason::bad_payload_length);
+    h.dtype = DType::none;
+    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::bad_payload_length);
+  }
+  h.type = PacketType::contribution;
+  h.dtype = DType::float16;
+  EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::bad_payload_length);
+}
+
 TEST(Serialize, PadsExtensionsSoThatThePayloadStaysAligned) {
   std::array<std::byte, 12> area{};
   area[1] = std::byte{3};  // one padding extension of three words
