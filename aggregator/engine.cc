@@ -214,16 +214,10 @@ void Engine::shut_down(Outbox& out) {
   }
 }
 
-std::span<const std::uint16_t> Engine::group_ports(std::uint32_t job) const {
+std::span<const GroupCopy> Engine::group_copies(std::uint32_t job) const {
   const auto found = impl_->job_index.find(job);
   if (found == impl_->job_index.end()) return {};
-  return impl_->jobs[found->second]->group_ports;
-}
-
-std::optional<std::uint16_t> Engine::group_vlan(std::uint32_t job) const {
-  const auto found = impl_->job_index.find(job);
-  if (found == impl_->job_index.end()) return std::nullopt;
-  return impl_->jobs[found->second]->group_vlan;
+  return impl_->jobs[found->second]->group_copies;
 }
 
 std::size_t Engine::outbox_capacity() const {

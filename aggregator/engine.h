@@ -125,10 +125,9 @@ class Engine {
   // ABORT(shutdown) to every running job.
   void shut_down(Outbox& out);
 
-  // Distinct ports that lead to present members: where a job_group message goes.
-  [[nodiscard]] std::span<const std::uint16_t> group_ports(std::uint32_t job) const;
-  // VLAN tag of the job's members, if they share one.
-  [[nodiscard]] std::optional<std::uint16_t> group_vlan(std::uint32_t job) const;
+  // Where a job_group message goes: a frame for each VLAN tag among the members, to the ports
+  // that lead to members with that tag.
+  [[nodiscard]] std::span<const GroupCopy> group_copies(std::uint32_t job) const;
 
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] std::size_t job_count() const;

@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace tributary::aggregator {
+namespace {
+
+// The rest of a tag is priority, which may differ between frames of one VLAN.
+bool same_vlan(std::optional<std::uint16_t> a, std::optional<std::uint16_t> b) {
+  constexpr std::uint16_t kVlanId = 0x0FFF;
+  return a.has_value() == b.has_value() && (a.value_or(0) & kVlanId) == (b.value_or(0) & kVlanId);
+}
+
+}  // namespace
 
 const char* name_of(JobState state) {
   switch (state) {
@@ -17,7 +26,8 @@ const char* name_of(JobState state) {
 Job::Job(const config::JobConfig& job_config, std::vector<std::uint16_t> pinned_ports)
     : config(job_config), membership(config.workers, config.lease, std::move(pinned_ports)) {
   last_abort.missing.reserve(kMaxListedIds);
-  group_ports.reserve(config.workers);
+  group_ports_.reserve(config.workers);
+  group_copies.reserve(config.workers);
 }
 
 wire::Header Job::header(wire::PacketType type) const {
@@ -46,15 +56,28 @@ void Job::start_epoch(std::uint16_t epoch, std::uint32_t first_seq, Instant now)
   membership.start(epoch, now);
   clear_tables(first_seq);
   last_abort.reason = wire::Reason::none;
-  group_ports.clear();
-  group_vlan = membership.member(0).peer.vlan_tci;
-  for (std::uint32_t rank = 0; rank < config.workers; ++rank) {
-    const Peer& peer = membership.member(rank).peer;
-    if (std::find(group_ports.begin(), group_ports.end(), peer.port) == group_ports.end())
-      group_ports.push_back(peer.port);
-    if (peer.vlan_tci != group_vlan) group_vlan.reset();
-  }
+  group_members();
   counters.epochs.add();
+}
+
+// A member sees only frames of its own VLAN, so each VLAN needs its own copy of a result.
+void Job::group_members() {
+  group_ports_.clear();  // within its capacity from here on: copies point into it
+  group_copies.clear();
+  for (std::uint32_t first = 0; first < config.workers; ++first) {
+    const auto tag = membership.member(first).peer.vlan_tci;
+    const auto tagged = [tag](const GroupCopy& c) { return same_vlan(c.vlan_tci, tag); };
+    if (std::any_of(group_copies.begin(), group_copies.end(), tagged)) continue;
+    const std::size_t begin = group_ports_.size();
+    for (std::uint32_t rank = first; rank < config.workers; ++rank) {
+      const Peer& peer = membership.member(rank).peer;
+      if (!same_vlan(peer.vlan_tci, tag)) continue;
+      const auto mine = group_ports_.begin() + static_cast<std::ptrdiff_t>(begin);
+      if (std::find(mine, group_ports_.end(), peer.port) == group_ports_.end())
+        group_ports_.push_back(peer.port);
+    }
+    group_copies.push_back({tag, std::span(group_ports_).subspan(begin)});
+  }
 }
 
 void Job::clear_tables(std::uint32_t first_seq) {

@@ -32,15 +32,19 @@ struct Job {
   Membership membership;
   std::vector<std::unique_ptr<ChunkTable>> shards;
   AbortCause last_abort;
-  std::uint32_t first_slot = 0;  // of the job's static partition (O7)
-  std::vector<std::uint16_t> group_ports;
-  std::optional<std::uint16_t> group_vlan;
+  std::uint32_t first_slot = 0;         // of the job's static partition (O7)
+  std::vector<GroupCopy> group_copies;  // of the running epoch; their ports lie in group_ports_
   JobCounters counters;
 
   [[nodiscard]] wire::Header header(wire::PacketType type) const;
   void refresh_gauges();
   void start_epoch(std::uint16_t epoch, std::uint32_t first_seq, Instant now);
   void clear_tables(std::uint32_t first_seq);
+
+ private:
+  void group_members();
+
+  std::vector<std::uint16_t> group_ports_;
 };
 
 }  // namespace tributary::aggregator

@@ -16,6 +16,13 @@ bool Membership::same_place(const Member& m, const Peer& from) const {
          m.peer.vlan_tci == from.vlan_tci;
 }
 
+// The same process behind another network card, or a new virtual link: its nonce says so. Once it
+// has sent data, only a new epoch moves it.
+bool Membership::may_rebind(const Member& m, const Peer& from) const {
+  return !m.active && m.peer.port == from.port && m.peer.udp_port == from.udp_port &&
+         m.peer.ipv4 == from.ipv4 && m.peer.vlan_tci == from.vlan_tci;
+}
+
 Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const Peer& from,
                                   Instant now) {
   Member& m = members_[rank];
@@ -24,7 +31,8 @@ Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const
 
   if (m.nonce == nonce) {
     if (!m.present) return Join::stale;
-    if (m.peer != from) return Join::occupied;
+    if (m.peer != from && !may_rebind(m, from)) return Join::occupied;
+    m.peer = from;
     m.last_seen = now;
     return Join::repeated;
   }
@@ -37,7 +45,7 @@ Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Peer& f
   if (m.active && m.nonce == nonce) return Join::stale;
   if (m.joined && m.nonce != nonce && !same_place(m, from) && now - m.last_seen < lease_)
     return Join::occupied;
-  if (m.joined && m.nonce == nonce && m.peer != from) return Join::occupied;
+  if (m.joined && m.nonce == nonce && m.peer != from && !may_rebind(m, from)) return Join::occupied;
   if (!m.joined) ++joined_;
   m.joined = true;
   m.active = false;

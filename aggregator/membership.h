@@ -6,7 +6,8 @@
 //                    └────JOIN──── aborted ◀────────┘ restart, lapse, leave with open chunks, ...
 //
 // A rank is bound to the Peer it joined from; while its lease lasts nobody else may take its
-// place from another port or address.
+// place from another port or address. Until it has sent more than JOINs, a JOIN with its nonce may
+// bring a new MAC address.
 #pragma once
 
 #include <cstdint>
@@ -72,6 +73,7 @@ class Membership {
  private:
   Join admit(Member& m, std::uint64_t nonce, const Peer& from, Instant now);
   [[nodiscard]] bool same_place(const Member& m, const Peer& from) const;
+  [[nodiscard]] bool may_rebind(const Member& m, const Peer& from) const;
 
   Duration lease_;
   std::vector<Member> members_;

@@ -25,6 +25,12 @@ struct Peer {
   bool operator==(const Peer&) const = default;
 };
 
+// One frame of a message to a job's group: its tag, and the distinct ports it leaves through.
+struct GroupCopy {
+  std::optional<std::uint16_t> vlan_tci;
+  std::span<const std::uint16_t> ports;
+};
+
 struct Outgoing {
   enum class To : std::uint8_t { peer, job_group };
 

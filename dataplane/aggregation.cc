@@ -45,11 +45,11 @@ void Aggregation::shut_down(Instant now) {
   send_outbox(now);
 }
 
-rte_mbuf* Aggregation::build(const Outgoing& message) {
+rte_mbuf* Aggregation::build(const Outgoing& message, std::optional<std::uint16_t> group_vlan) {
   rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
   if (frame == nullptr) return nullptr;
   const std::span<std::byte> room(rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_tailroom(frame));
-  const std::size_t bytes = writer_.write(message, engine_.group_vlan(message.header.job), room);
+  const std::size_t bytes = writer_.write(message, group_vlan, room);
   frame->data_len = static_cast<std::uint16_t>(bytes);
   frame->pkt_len = static_cast<std::uint32_t>(bytes);
   return frame;
@@ -57,23 +57,29 @@ rte_mbuf* Aggregation::build(const Outgoing& message) {
 
 void Aggregation::send_outbox(Instant now) {
   for (const Outgoing& message : outbox_.items()) {
-    const bool to_peer = message.to == Outgoing::To::peer;
-    const auto ports =
-        to_peer ? std::span(&message.peer.port, 1) : engine_.group_ports(message.header.job);
-    if (ports.empty()) continue;
-    Lane& first = *lanes_[ports.front()];
-    if (message.header.type == wire::PacketType::nack && !first.refusals.take(now)) {
-      first.counters.drops.add(DropReason::reply_limit);
+    if (message.to == Outgoing::To::job_group) {
+      for (const auto& copy : engine_.group_copies(message.header.job))
+        send_copy(message, copy.vlan_tci, copy.ports);
       continue;
     }
-    if (rte_mbuf* frame = build(message); frame != nullptr) {
-      transmitter_.multicast(ports, frame);
-    } else {
-      for (const auto port : ports) lanes_[port]->counters.drops.add(DropReason::no_mbuf);
+    Lane& lane = *lanes_[message.peer.port];
+    if (message.header.type == wire::PacketType::nack && !lane.refusals.take(now)) {
+      lane.counters.drops.add(DropReason::reply_limit);
+      continue;
     }
+    send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
   }
   outbox_.clear();
   outbox_overflows_.set(outbox_.overflows());
+}
+
+void Aggregation::send_copy(const Outgoing& message, std::optional<std::uint16_t> group_vlan,
+                            std::span<const std::uint16_t> ports) {
+  if (rte_mbuf* frame = build(message, group_vlan); frame != nullptr) {
+    transmitter_.multicast(ports, frame);
+  } else {
+    for (const auto port : ports) lanes_[port]->counters.drops.add(DropReason::no_mbuf);
+  }
 }
 
 }  // namespace tributary::dataplane

@@ -32,8 +32,11 @@ class Aggregation {
 
  private:
   void send_outbox(Instant now);
+  // `group_vlan`: the tag of this copy, for messages to a group.
+  void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
+                 std::span<const std::uint16_t> ports);
   // A buffer with the message's frame in it; nullptr when the pool is empty.
-  rte_mbuf* build(const aggregator::Outgoing& message);
+  rte_mbuf* build(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan);
 
   rte_mempool* pool_;
   Lanes& lanes_;

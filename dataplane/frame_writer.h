@@ -1,7 +1,8 @@
 // Turns a message of the engine into the bytes of a frame: headers, extensions, a copy of the
 // payload, and the job's kind of integrity (protocol rule 18).
 //
-// Pure. The same bytes are valid on every port, so a multicast message is written once.
+// Pure. The same bytes are valid on every port with the same VLAN tag, so a multicast message is
+// written once for each tag.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class FrameWriter {
  public:
   explicit FrameWriter(const config::SwitchConfig& config);
 
-  // `group_vlan` is the tag of the job's members, for messages to the group. Returns the
-  // frame's length; 0 when `frame` is too small.
+  // `group_vlan` is the tag of the members that this copy is for, if it goes to the group. Returns
+  // the frame's length; 0 when `frame` is too small.
   std::size_t write(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
                     std::span<std::byte> frame) const;
 

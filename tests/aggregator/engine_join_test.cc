@@ -40,6 +40,31 @@ TEST_F(EngineTest, LostStartIsRepeated) {
   EXPECT_EQ(sent_[0].header.epoch, epoch_);
 }
 
+TEST_F(EngineTest, GroupHasACopyForEachVlanToItsPorts) {
+  build(4);
+  EXPECT_TRUE(engine_->group_copies(kJob).empty());
+  EXPECT_TRUE(engine_->group_copies(99).empty());
+  // Ports 0 and 1; VLANs 5 (with two priorities), none, and 6.
+  const std::array<std::optional<std::uint16_t>, 4> tags = {0x2005, std::nullopt, 0x0006, 0x4005};
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    Peer from = peer(rank);
+    from.port = rank % 2;
+    from.vlan_tci = tags[rank];
+    join(rank, 0, from);
+  }
+  const auto copies = engine_->group_copies(kJob);
+  const auto ports = [&](std::size_t i) {
+    return std::vector<std::uint16_t>(copies[i].ports.begin(), copies[i].ports.end());
+  };
+  ASSERT_EQ(copies.size(), 3u);
+  EXPECT_EQ(copies[0].vlan_tci, 0x2005);
+  EXPECT_EQ(ports(0), (std::vector<std::uint16_t>{0, 1}));
+  EXPECT_EQ(copies[1].vlan_tci, std::nullopt);
+  EXPECT_EQ(ports(1), (std::vector<std::uint16_t>{1}));
+  EXPECT_EQ(copies[2].vlan_tci, 6);
+  EXPECT_EQ(ports(2), (std::vector<std::uint16_t>{0}));
+}
+
 TEST_F(EngineTest, StrangersAreTurnedAwayWithTheReason) {
   build(2);
   wire::Header h = header(PacketType::contribution, 0);

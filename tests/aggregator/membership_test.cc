@@ -42,6 +42,26 @@ TEST_F(MembershipTest, TwoProcessesForOneRankDoNotBothJoin) {
   EXPECT_EQ(m_.join(0, 99, at_port(5), now_), Join::waiting);
 }
 
+// A virtual link created anew, or a bond that failed over, changes the MAC of a process that waits.
+TEST_F(MembershipTest, SameNonceMayMoveToAnotherMacUntilItIsActive) {
+  Peer moved = at_port(0);
+  moved.mac = {2, 0, 0, 0, 0, 9};
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
+  EXPECT_EQ(m_.join(0, 10, moved, now_), Join::waiting);
+  EXPECT_EQ(m_.member(0).peer, moved);
+  EXPECT_EQ(m_.join(0, 10, at_port(1), now_), Join::occupied);
+  Peer other_address = moved;
+  other_address.ipv4 = 5;
+  EXPECT_EQ(m_.join(0, 10, other_address, now_), Join::occupied);
+
+  ASSERT_EQ(m_.join(1, 11, at_port(1), now_), Join::complete);
+  m_.start(1, now_);
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::repeated);  // START went to the old address
+  EXPECT_EQ(m_.member(0).peer, at_port(0));
+  ASSERT_TRUE(m_.is_present(0, at_port(0), now_));
+  EXPECT_EQ(m_.join(0, 10, moved, now_), Join::occupied);
+}
+
 TEST_F(MembershipTest, RestartFromTheSamePlaceReplacesAtOnce) {
   run();
   EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_), Join::restarted);

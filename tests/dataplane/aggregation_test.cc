@@ -134,6 +134,39 @@ TEST_F(Aggregating, VlanOfTheMembersIsKept) {
   EXPECT_EQ(read_packet(frames[0])->ethernet.vlan_tci, 12);
 }
 
+TEST_F(Aggregating, EachVlanAmongTheMembersGetsItsCopy) {
+  start(job_config());
+  ranks[1].vlan_tci = std::uint16_t{12};
+  join();
+  complete(0);
+  const std::array<std::optional<std::uint16_t>, 2> tags = {std::nullopt, std::uint16_t{12}};
+  for (const std::size_t port : {0u, 1u}) {
+    const auto frames = sw->sent(port);
+    ASSERT_EQ(frames.size(), 1u);
+    expect_result(frames[0], 0);
+    EXPECT_EQ(read_packet(frames[0])->ethernet.vlan_tci, tags[port]);
+  }
+}
+
+TEST_F(Aggregating, MembersOfTwoVlansBehindOnePortGetACopyEach) {
+  start(job_config());
+  ranks[0].vlan_tci = std::uint16_t{12};
+  ranks[1].vlan_tci = std::uint16_t{13};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) sw->inject(2, ranks[rank].join(100 + rank));
+  sw->turn();
+  for (const auto& frame : sw->sent(2))
+    ranks[0].epoch = ranks[1].epoch = read_packet(frame)->packet.header.epoch;
+  sw->inject(2, ranks[0].contribution(0, std::array{1, -2, 3}));
+  sw->inject(2, ranks[1].contribution(0, std::array{10, 20, 30}));
+  sw->turn();
+  const auto frames = sw->sent(2);
+  ASSERT_EQ(frames.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    expect_result(frames[i], 0);
+    EXPECT_EQ(read_packet(frames[i])->ethernet.vlan_tci, 12 + i);
+  }
+}
+
 // T22: slot-hold time is bounded by the deadline, on the loop's own clock.
 TEST_F(Aggregating, DeadlineAbortsTheEpochToTheGroup) {
   start(job_config());

@@ -167,24 +167,31 @@ void SwitchNode::answer(std::uint16_t port, const FrameRef& frame,
 
 void SwitchNode::send_outbox(Instant now) {
   for (const aggregator::Outgoing& message : running_->outbox.items()) {
-    const bool to_peer = message.to == aggregator::Outgoing::To::peer;
-    const auto ports = to_peer ? std::span(&message.peer.port, 1)
-                               : running_->engine.group_ports(message.header.job);
-    if (ports.empty()) continue;
+    if (message.to == aggregator::Outgoing::To::job_group) {
+      const auto copies = running_->engine.group_copies(message.header.job);
+      if (!copies.empty()) observer_.on_message(*this, message);
+      for (const auto& copy : copies) send_copy(message, copy.vlan_tci, copy.ports);
+      continue;
+    }
     if (message.header.type == wire::PacketType::nack &&
-        !running_->refusals[ports.front()].take(now)) {
+        !running_->refusals[message.peer.port].take(now)) {
       drops_.add(DropReason::reply_limit);
       continue;
     }
     observer_.on_message(*this, message);
-    FrameRef frame = world().frames().take();
-    auto& bytes = frame.writable().bytes;
-    bytes.resize(kLargestFrame);
-    bytes.resize(
-        running_->writer.write(message, running_->engine.group_vlan(message.header.job), bytes));
-    for (const std::uint16_t port : ports) transmit(port, frame);
+    send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
   }
   running_->outbox.clear();
+}
+
+void SwitchNode::send_copy(const aggregator::Outgoing& message,
+                           std::optional<std::uint16_t> group_vlan,
+                           std::span<const std::uint16_t> ports) {
+  FrameRef frame = world().frames().take();
+  auto& bytes = frame.writable().bytes;
+  bytes.resize(kLargestFrame);
+  bytes.resize(running_->writer.write(message, group_vlan, bytes));
+  for (const std::uint16_t port : ports) transmit(port, frame);
 }
 
 void SwitchNode::transmit(std::uint16_t port, const FrameRef& frame) {

@@ -89,6 +89,8 @@ class SwitchNode : public Node {
                Instant now);
   void answer(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what);
   void send_outbox(Instant now);
+  void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
+                 std::span<const std::uint16_t> ports);
   void transmit(std::uint16_t port, const FrameRef& frame);
   void drop(std::uint16_t port, DropReason reason);
 

@@ -154,8 +154,8 @@ void SimulatedCluster::flush_outbox() {
       transmit(o.peer.port, 0, o.peer.udp_port, std::move(bytes));
       continue;
     }
-    for (const std::uint16_t port : engine_->group_ports(o.header.job))
-      transmit(port, 0, ranks_[port].udp_port, bytes);
+    for (const auto& copy : engine_->group_copies(o.header.job))
+      for (const std::uint16_t port : copy.ports) transmit(port, 0, ranks_[port].udp_port, bytes);
   }
   outbox_->clear();
 }
