@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "aggregator/kernels/sets.h"
 #include "aggregator/reduce_kernels.h"
 
 namespace tributary::aggregator {
@@ -63,6 +64,30 @@ ReduceFunction find_reduce(wire::DType dtype, wire::ReduceOp op, Isa isa) {
   if (dtype == wire::DType::int32) return sum.u32;
   if (dtype == wire::DType::float32) return sum.f32;
   return nullptr;
+}
+
+const Kernels* find_kernels(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic, Isa isa) {
+  if (wire::why_invalid(dtype, op) != nullptr || !isa_available(isa)) return nullptr;
+  const bool floats = wire::is_float(dtype);
+  switch (isa) {
+    case Isa::portable: break;
+#if defined(__x86_64__)
+    case Isa::avx2:
+      return floats ? kernels::avx2_floats(dtype, op)
+                    : kernels::avx2_integers(dtype, op, arithmetic);
+    case Isa::avx512:
+      return floats ? kernels::avx512_floats(dtype, op)
+                    : kernels::avx512_integers(dtype, op, arithmetic);
+#elif defined(__aarch64__)
+    // The baseline has it all but conversions of float16.
+    case Isa::neon:
+      if (floats) return kernels::neon_floats(dtype, op);
+      break;
+#endif
+    default: break;
+  }
+  return floats ? kernels::portable_floats(dtype, op)
+                : kernels::portable_integers(dtype, op, arithmetic);
 }
 
 }  // namespace tributary::aggregator

@@ -2,7 +2,26 @@
 
 #include <cstdlib>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace tributary {
+namespace {
+
+#if defined(__x86_64__)
+// Not among the names that every compiler's __builtin_cpu_supports knows. Whether the operating
+// system saves the registers, AVX2 answers.
+bool has_f16c() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
+}  // namespace
 
 const char* name_of(Isa isa) {
   switch (isa) {
@@ -20,10 +39,11 @@ bool isa_available(Isa isa) {
     case Isa::portable: return true;
     case Isa::avx2:
       return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("sse4.2") != 0 &&
-             __builtin_cpu_supports("pclmul") != 0;
+             __builtin_cpu_supports("pclmul") != 0 && has_f16c();
     case Isa::avx512:
       return isa_available(Isa::avx2) && __builtin_cpu_supports("avx512f") != 0 &&
-             __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+             __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+             __builtin_cpu_supports("avx512dq") != 0;
     case Isa::neon: return false;
   }
   return false;

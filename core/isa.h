@@ -13,8 +13,8 @@ enum class Isa : std::uint8_t { portable, avx2, avx512, neon };
 inline constexpr Isa kAllIsas[] = {Isa::portable, Isa::avx2, Isa::avx512, Isa::neon};
 const char* name_of(Isa isa);
 
-// True when both the CPU and the operating system support it. avx2 includes SSE4.2 and
-// PCLMULQDQ; avx512 means F, BW and VL.
+// True when both the CPU and the operating system support it. avx2 includes SSE4.2,
+// PCLMULQDQ and F16C; avx512 means F, BW, VL and DQ.
 bool isa_available(Isa isa);
 
 // Best set this CPU can run, decided once. TRIBUTARY_ISA=portable|avx2|avx512|neon in the

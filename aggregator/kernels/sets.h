@@ -1,0 +1,21 @@
+// The instruction sets' catalogs, a translation unit or two each. What a function here returns may
+// only be called where its set is available; reduce.cc sees to that. nullptr for pairs that are
+// not theirs or not valid.
+#pragma once
+
+#include "aggregator/reduce.h"
+
+namespace tributary::aggregator::kernels {
+
+const Kernels* portable_integers(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic);
+const Kernels* portable_floats(wire::DType dtype, wire::ReduceOp op);
+#if defined(__x86_64__)
+const Kernels* avx2_integers(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic);
+const Kernels* avx2_floats(wire::DType dtype, wire::ReduceOp op);
+const Kernels* avx512_integers(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic);
+const Kernels* avx512_floats(wire::DType dtype, wire::ReduceOp op);
+#elif defined(__aarch64__)
+const Kernels* neon_floats(wire::DType dtype, wire::ReduceOp op);
+#endif
+
+}  // namespace tributary::aggregator::kernels
