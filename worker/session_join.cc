@@ -66,6 +66,9 @@ std::string Session::objection(const wire::StartInfo& info) const {
     return number(info.shards) + " shards; 1 to " + number(config::kMaxShards) + " are allowed";
   if (info.integrity > static_cast<std::uint8_t>(wire::Integrity::crc32c))
     return "integrity " + number(info.integrity) + " is unknown";
+  if (info.partials > 1 || info.order > 1 || info.arithmetic > 1)
+    return "how the job sums (partials " + number(info.partials) + ", order " + number(info.order) +
+           ", arithmetic " + number(info.arithmetic) + ") is unknown to this library";
   if (info.lease_ms == 0) return "the lease is 0";
   if (const std::size_t most = wire::kHeaderBytes + kExtensionRoom + info.chunk_bytes;
       most > options_.max_datagram_bytes)

@@ -18,8 +18,9 @@ struct StartInfoWire {
   std::uint8_t shards, integrity;
   be16 udp_base_port;
   be32 completion_host, host_term;
+  std::uint8_t partials, order, arithmetic, reserved;
 };
-static_assert(sizeof(StartInfoWire) == 32);
+static_assert(sizeof(StartInfoWire) == 36);
 
 struct TaskInformationWire {
   be64 total_elements;
@@ -162,9 +163,18 @@ bool ExtensionWriter::add_crc32c_placeholder() {
   return add_raw(critical(ExtensionType::crc32c), 0, as_bytes(w));
 }
 
+bool ExtensionWriter::add_target_rank(std::uint32_t rank) {
+  return add_raw(raw(ExtensionType::target_rank), 0, as_bytes(be32(rank)));
+}
+
 bool ExtensionWriter::add(const StartInfo& i) {
-  const StartInfoWire w{i.window, i.chunk_bytes, i.workers,       i.lease_ms,        i.group_ipv4,
-                        i.shards, i.integrity,   i.udp_base_port, i.completion_host, i.host_term};
+  const StartInfoWire w{i.window,          i.chunk_bytes,
+                        i.workers,         i.lease_ms,
+                        i.group_ipv4,      i.shards,
+                        i.integrity,       i.udp_base_port,
+                        i.completion_host, i.host_term,
+                        i.partials,        i.order,
+                        i.arithmetic,      0};
   return add_raw(critical(ExtensionType::start_info), 0, as_bytes(w));
 }
 
@@ -186,8 +196,9 @@ bool ExtensionWriter::add(const ResultInfo& i) {
 std::optional<StartInfo> find_start_info(std::span<const std::byte> area) {
   const auto w = find_wire<StartInfoWire>(area, ExtensionType::start_info);
   if (!w) return std::nullopt;
-  return StartInfo{w->window, w->chunk_bytes, w->workers,       w->lease_ms,        w->group_ipv4,
-                   w->shards, w->integrity,   w->udp_base_port, w->completion_host, w->host_term};
+  return StartInfo{w->window,   w->chunk_bytes, w->workers,       w->lease_ms,        w->group_ipv4,
+                   w->shards,   w->integrity,   w->udp_base_port, w->completion_host, w->host_term,
+                   w->partials, w->order,       w->arithmetic};
 }
 
 std::optional<TaskInformation> find_task_information(std::span<const std::byte> area) {
@@ -206,6 +217,12 @@ std::optional<ResultInfo> find_result_info(std::span<const std::byte> area) {
   const auto w = find_wire<ResultInfoWire>(area, ExtensionType::result_info);
   if (!w) return std::nullopt;
   return ResultInfo{w->window, w->effective_from_seq, w->host_term, w->seed_generation};
+}
+
+std::optional<std::uint32_t> find_target_rank(std::span<const std::byte> area) {
+  const auto w = find_wire<be32>(area, ExtensionType::target_rank);
+  if (!w) return std::nullopt;
+  return std::uint32_t{*w};
 }
 
 std::optional<std::uint64_t> find_nonce(std::span<const std::byte> area) {

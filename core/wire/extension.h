@@ -64,6 +64,10 @@ struct StartInfo {
   std::uint16_t udp_base_port = 0;
   std::uint32_t completion_host = 0;  // 0: the engine on the root
   std::uint32_t host_term = 0;
+  // Raw numbers, as integrity is: a worker that does not know one refuses to start.
+  std::uint8_t partials = 0;    // wire::Partials
+  std::uint8_t order = 0;       // wire::Order
+  std::uint8_t arithmetic = 0;  // wire::Arithmetic
   bool operator==(const StartInfo&) const = default;
 };
 
@@ -107,6 +111,7 @@ class ExtensionWriter {
 
   bool add_missing_ids(std::span<const std::uint32_t> ids);
   bool add_nonce(std::uint64_t nonce);
+  bool add_target_rank(std::uint32_t rank);
   bool add_crc32c_placeholder();
   bool add(const StartInfo& info);
   bool add(const TaskInformation& info);
@@ -125,6 +130,8 @@ std::optional<StartInfo> find_start_info(std::span<const std::byte> area);
 std::optional<TaskInformation> find_task_information(std::span<const std::byte> area);
 std::optional<OpError> find_op_error(std::span<const std::byte> area);
 std::optional<ResultInfo> find_result_info(std::span<const std::byte> area);
+// The rank that gets the result of a reduce, or of this chunk of a reduce_scatter.
+std::optional<std::uint32_t> find_target_rank(std::span<const std::byte> area);
 std::optional<std::uint64_t> find_nonce(std::span<const std::byte> area);
 // Copies up to out.size() ids; returns how many the packet lists.
 std::size_t find_missing_ids(std::span<const std::byte> area, std::span<std::uint32_t> out);

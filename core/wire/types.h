@@ -131,6 +131,36 @@ constexpr const char* why_invalid(DType t, ReduceOp op) {
              : "bitwise and logical operations need integers or bool";
 }
 
+// What a job's START says about how sums are made.
+enum class Partials : std::uint8_t {
+  wide = 0,    // small types are accumulated, and travel between switches, as 4-byte types
+  narrow = 1,  // every partial sum has the element's own type
+};
+enum class Order : std::uint8_t {
+  fast = 0,          // as contributions arrive
+  reproducible = 1,  // by rank: the same bits in every run
+};
+enum class Arithmetic : std::uint8_t {
+  saturating = 0,  // integer overflow is reported
+  modular = 1,     // integers wrap
+};
+
+// Bytes in which an element is accumulated.
+constexpr std::size_t accumulator_bytes(DType t, ReduceOp op) {
+  const bool grows = op == ReduceOp::sum || op == ReduceOp::mean || op == ReduceOp::prod;
+  const bool small =
+      t == DType::int8 || t == DType::uint8 || t == DType::float16 || t == DType::bfloat16;
+  return grows && small ? 4 : size_of(t);
+}
+// Elements of every chunk of an op but the last (protocol rule 17). `reduces`: false where one rank
+// alone sends each chunk.
+constexpr std::uint32_t elements_per_chunk(std::uint32_t chunk_bytes, DType t, ReduceOp op,
+                                           Partials partials, bool reduces) {
+  const bool wide = reduces && partials == Partials::wide;
+  const std::size_t bytes = wide ? accumulator_bytes(t, op) : size_of(t);
+  return static_cast<std::uint32_t>(chunk_bytes / (bytes == 0 ? 1 : bytes));
+}
+
 enum class Encoding : std::uint8_t { plain = 0, block_scaled = 1, compressed = 2 };
 
 enum class Collective : std::uint8_t {

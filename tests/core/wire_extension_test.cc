@@ -26,7 +26,7 @@ class ExtensionTest : public ::testing::Test {
 };
 
 TEST_F(ExtensionTest, EachLayoutReadsBack) {
-  const StartInfo start{64, 1024, 4, 10'000, 0xEFC30001, 2, 1, 47000, 7, 8};
+  const StartInfo start{64, 1024, 4, 10'000, 0xEFC30001, 2, 1, 47000, 7, 8, 1, 2, 3};
   const TaskInformation task{1ull << 40, 4, 2};
   const ResultInfo result{128, 0xFFFFFF00, 3, 9};
   const OpError error{{1000, 0, 256, DType::float32, ReduceOp::sum, Collective::allreduce, false},
@@ -36,6 +36,7 @@ TEST_F(ExtensionTest, EachLayoutReadsBack) {
   ASSERT_TRUE(writer_.add(result));
   ASSERT_TRUE(writer_.add(error));
   ASSERT_TRUE(writer_.add_nonce(0x0123456789ABCDEF));
+  ASSERT_TRUE(writer_.add_target_rank(70'000));
   const auto area = writer_.bytes();
   EXPECT_EQ(check_extensions(area), DropReason::count_);
   EXPECT_EQ(find_start_info(area), start);
@@ -43,6 +44,7 @@ TEST_F(ExtensionTest, EachLayoutReadsBack) {
   EXPECT_EQ(find_result_info(area), result);
   EXPECT_EQ(find_op_error(area), error);
   EXPECT_EQ(find_nonce(area), 0x0123456789ABCDEFu);
+  EXPECT_EQ(find_target_rank(area), 70'000u);
   EXPECT_FALSE(find_extension(area, ExtensionType::missing_ids));
 }
 

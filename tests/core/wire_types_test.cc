@@ -69,5 +69,26 @@ TEST(Types, InvalidPairsOfTypeAndOpHaveAReason) {
                "unknown reduce op");
 }
 
+// Rule 17: room for accumulators, where there are any.
+TEST(Types, ElementsPerChunkLeaveRoomForAccumulators) {
+  const auto per_chunk = [](DType t, ReduceOp op, Partials p = Partials::wide,
+                            bool reduces = true) {
+    return elements_per_chunk(64, t, op, p, reduces);
+  };
+  for (const DType t : {DType::int8, DType::uint8, DType::float16, DType::bfloat16}) {
+    const auto own = static_cast<std::uint32_t>(64 / size_of(t));
+    EXPECT_EQ(per_chunk(t, ReduceOp::sum), 16u);
+    EXPECT_EQ(per_chunk(t, ReduceOp::prod), 16u);
+    EXPECT_EQ(per_chunk(t, ReduceOp::mean), 16u);
+    EXPECT_EQ(per_chunk(t, ReduceOp::max), own);
+    EXPECT_EQ(per_chunk(t, ReduceOp::sum, Partials::narrow), own);
+    EXPECT_EQ(per_chunk(t, ReduceOp::sum, Partials::wide, false), own);
+  }
+  EXPECT_EQ(per_chunk(DType::int16, ReduceOp::sum), 32u);
+  EXPECT_EQ(per_chunk(DType::boolean, ReduceOp::logical_or), 64u);
+  EXPECT_EQ(per_chunk(DType::float64, ReduceOp::mean), 8u);
+  EXPECT_EQ(per_chunk(DType::none, ReduceOp::sum), 64u);  // a barrier has one chunk
+}
+
 }  // namespace
 }  // namespace tributary::wire

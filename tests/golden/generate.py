@@ -62,11 +62,13 @@ NONCE = ["nonce", {"nonce": 0x0123456789ABCDEF}]
 CRC = ["crc32c", {}]
 START = ["start_info", {"window": 64, "chunk_bytes": 1024, "workers": 4, "lease_ms": 10000,
                         "group_ipv4": GROUP_IP, "shards": 1, "integrity": 0,
-                        "udp_base_port": 47000, "completion_host": 0, "host_term": 0}]
+                        "udp_base_port": 47000, "completion_host": 0, "host_term": 0,
+                        "partials": 0, "order": 0, "arithmetic": 0}]
 START_LARGEST = ["start_info", {"window": MAX32, "chunk_bytes": MAX32, "workers": MAX32,
                                 "lease_ms": MAX32, "group_ipv4": MAX32, "shards": 255,
                                 "integrity": 255, "udp_base_port": 65535,
-                                "completion_host": MAX32, "host_term": MAX32}]
+                                "completion_host": MAX32, "host_term": MAX32,
+                                "partials": 255, "order": 254, "arithmetic": 253}]
 TASK = ["task_information", {"total_elements": 1 << 40, "workers": 4, "nodes": 2}]
 RESULT_INFO = ["result_info", {"window": 128, "effective_from_seq": 0xFFFFFF00, "host_term": 3,
                                "seed_generation": 9}]
@@ -92,6 +94,9 @@ GOLDEN = {
     "contribution_resend": packet(
         "contribution", [], ints(1, -1), "int32", op=3, chunk=5, seq=22, slot=22, origin=1,
         child=1, covered=1, flags=flag("resend")),
+    "contribution_reduce": packet(
+        "contribution", [TASK, ["target_rank", {"rank": MAX32}]], ints(1, -1), "int32", op=4,
+        origin=1, child=1, covered=1, collective=value(COLLECTIVES, "reduce"), flags=flag("last")),
     "result_group": packet("result", [], ints(2**31 - 1, -2**31), "int32", to_group=True, op=3,
                            chunk=5, seq=22, slot=22, covered=4),
     "probe": packet("probe", op=3, chunk=5, seq=22, origin=1, child=1),
@@ -108,7 +113,7 @@ GOLDEN = {
         "aggregate", [raw(2, 2, struct.pack(">III", 32, 0xF0F0F0F0, 1)), RESULT_INFO],
         floats(0.5), "float32", flags=flag("partial", "complete-subtree"), covered=9),
     "escalation": packet(
-        "escalation", [raw(7, 1, b"\0\0\0\5"), raw(9, 0, b"\0\0\0\1"), raw(4, 42, bytes(range(16)))],
+        "escalation", [raw(7, 1, b"\0\0\0\5"), ["target_rank", {"rank": 1}], raw(4, 42, bytes(range(16)))],
         ints(7), "int32", reason=3, flags=flag("collision", "raw")),
     # Carriage.
     "vlan_tagged": packet("contribution", [], ints(1, 2, 3, 4), "int32", vlan=0x6064, covered=1),

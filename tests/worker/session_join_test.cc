@@ -111,6 +111,9 @@ TEST_F(SessionTest, UnusableStartIsRefusedWithItsReason) {
   EXPECT_THAT(refusal([](Info& i) { i.shards = 0; }), HasSubstr("0 shards"));
   EXPECT_THAT(refusal([](Info& i) { i.shards = 200; }), HasSubstr("200 shards"));
   EXPECT_THAT(refusal([](Info& i) { i.integrity = 9; }), HasSubstr("integrity 9"));
+  EXPECT_THAT(refusal([](Info& i) { i.partials = 2; }), HasSubstr("partials 2"));
+  EXPECT_THAT(refusal([](Info& i) { i.order = 2; }), HasSubstr("order 2"));
+  EXPECT_THAT(refusal([](Info& i) { i.arithmetic = 2; }), HasSubstr("arithmetic 2"));
   EXPECT_THAT(refusal([](Info& i) { i.lease_ms = 0; }), HasSubstr("lease"));
   EXPECT_THAT(refusal([](Info& i) { i.chunk_bytes = 1408; }),
               HasSubstr("need datagrams of 1526, but the path carries 1472"));

@@ -162,9 +162,9 @@ class OpError(Extension):
     fields_desc = head(8, 0) + op_description("expected_") + op_description("got_")
 
 
-class TargetRank(OpaqueExtension):
+class TargetRank(Extension):
     name = "Tributary target rank"
-    fields_desc = head(9, 0) + [StrLenField("data", b"", length_from=rest_bytes)]
+    fields_desc = head(9, 0) + [IntField("rank", 0)]
 
 
 class Nonce(Extension):
@@ -178,7 +178,9 @@ class StartInfo(Extension):
         IntField("window", 0), IntField("chunk_bytes", 0), IntField("workers", 0),
         IntField("lease_ms", 0), IPField("group_ipv4", "0.0.0.0"), ByteField("shards", 1),
         ByteField("integrity", 0), ShortField("udp_base_port", UDP_BASE_PORT),
-        IntField("completion_host", 0), IntField("host_term", 0)]
+        IntField("completion_host", 0), IntField("host_term", 0),
+        ByteField("partials", 0), ByteField("order", 0), ByteField("arithmetic", 0),
+        ByteField("reserved", 0)]
 
 
 EXTENSION_CLASSES = {
