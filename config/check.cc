@@ -1,6 +1,7 @@
 // The rules that tie one key to another. Each function is one rule.
 #include "config/check.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -111,18 +112,26 @@ void check_members(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
+bool all_pinned(const std::vector<ChildConfig>& children) {
+  return std::none_of(children.begin(), children.end(),
+                      [](const ChildConfig& c) { return c.port.empty(); });
+}
+
 // Protocol rule 17: a chunk's packet, with room for extensions, crosses every port it may take.
 void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
   constexpr std::size_t kOverhead = kFrameOverheadBytes - wire::kEthernetBytes - wire::kVlanBytes;
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     const JobConfig& job = config.jobs[i];
     if (!context.usable(job_path(i, "chunk_bytes"))) continue;
-    const bool pinned = job.workers > 0 && job.members.size() >= job.workers;
+    const bool pinned = (job.workers > 0 && job.members.size() >= job.workers) ||
+                        (!job.children.empty() && all_pinned(job.children));
     for (std::size_t p = 0; p < config.ports.size(); ++p) {
       const PortConfig& port = config.ports[p];
       if (!context.usable(port_path(p, "mtu")) || job.chunk_bytes + kOverhead <= port.mtu) continue;
       bool used = !pinned;
       for (const auto& member : job.members) used = used || member.port == port.name;
+      for (const auto& child : job.children) used = used || child.port == port.name;
+      used = used || (job.parent && job.parent->uplink == port.name);
       if (!used) continue;
       const std::size_t room = port.mtu > kOverhead ? (port.mtu - kOverhead) / 8 * 8 : 0;
       context.report(job_path(i, "chunk_bytes"),

@@ -115,7 +115,7 @@ Field<Owner> scalar(const std::string& name, T Owner::*member, const Codec<T>& c
     }
     if (const auto problem = codec.parse(node, owner.*member))
       context.fail(path, node.mark,
-                   quoted(node.text) + " " + *problem + "; allowed: " + codec.allowed);
+                   config::quoted(node.text) + " " + *problem + "; allowed: " + codec.allowed);
   };
   field.write = [=](const Owner& owner, int indent) -> std::string {
     const auto text = codec.format(owner.*member);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,17 @@ class ReadContext {
   [[nodiscard]] bool usable(const std::string& path) const;
   [[nodiscard]] Mark mark_of(const std::string& path) const;
   [[nodiscard]] const std::vector<ConfigError>& errors() const { return errors_; }
+
+  // A part of the file as if it stood by itself: what is at `from` here is at `to` there. Knows
+  // positions and what could not be read; errors stay its own.
+  struct Renaming {
+    std::string from;
+    std::string to;
+  };
+  [[nodiscard]] ReadContext part(std::span<const Renaming> renamings) const;
+  // Takes over what a part found, with this file's paths; mistakes that are known already are not
+  // repeated.
+  void adopt(const ReadContext& part, std::span<const Renaming> renamings);
 
  private:
   std::string file_;

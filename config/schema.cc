@@ -164,6 +164,13 @@ const Fields<SwitchConfig>& schema() {
   return fields;
 }
 
+const Fields<SwitchConfig>& switch_schema() {
+  return switch_fields();
+}
+const Fields<JobConfig>& job_schema() {
+  return job_fields();
+}
+
 std::vector<KeyInfo> describe_schema() {
   std::vector<KeyInfo> keys;
   describe_fields(schema(), "", keys);

@@ -18,6 +18,9 @@ inline constexpr Duration kMinDeadline = Duration::ms(200);
 inline constexpr Duration kMinLease = Duration::ms(300);
 
 const Fields<SwitchConfig>& schema();
+// The keys below `switch` and below `jobs[]`: a topology has them for each of its nodes.
+const Fields<SwitchConfig>& switch_schema();
+const Fields<JobConfig>& job_schema();
 // Every key in file order.
 std::vector<KeyInfo> describe_schema();
 

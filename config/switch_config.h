@@ -35,10 +35,29 @@ struct MemberConfig {
   std::string port;  // the rank may join through this port only
 };
 
+// One child of a switch in a job that spans a tree: a worker, or a switch with workers below it.
+struct ChildConfig {
+  bool is_switch = false;
+  std::uint32_t id = 0;              // rank, or the switch's id
+  std::uint32_t ipv4 = 0;            // of a switch
+  std::string port;                  // the only port it may join through; empty: any
+  std::vector<std::uint32_t> ranks;  // inside, ascending; a worker's own rank
+};
+
+// Where a switch sends what it has summed of a job.
+struct ParentConfig {
+  std::string name;
+  std::uint32_t ipv4 = 0;
+  wire::MacAddress mac{};
+  std::string uplink;        // own port that leads there
+  std::uint16_t child = 0;   // own index among the parent's children
+  std::uint16_t fan_in = 0;  // children of the parent
+};
+
 struct JobConfig {
   std::uint32_t id = 0;
   std::string name;
-  std::uint32_t workers = 0;         // fan-in at this switch
+  std::uint32_t workers = 0;         // of the whole job
   std::uint32_t window = 64;         // chunks in flight per shard; power of two
   std::uint32_t chunk_bytes = 1024;  // largest payload; multiple of 8
   std::uint8_t shards = 1;
@@ -46,6 +65,9 @@ struct JobConfig {
   Duration lease = Duration::seconds(10);     // silence of a member that ends the epoch
   wire::Integrity integrity = wire::Integrity::udp_checksum;
   std::vector<MemberConfig> members;  // optional pinning of ranks to ports
+  // Of a tree (config/topology.h derives both); a switch that stands alone has neither.
+  std::vector<ChildConfig> children;   // by child index; none: every rank is a child
+  std::optional<ParentConfig> parent;  // none: results are final here
 };
 
 struct MemoryConfig {
@@ -66,6 +88,7 @@ struct ForwardingConfig {
 
 struct SwitchConfig {
   std::string name = "switch";
+  std::uint32_t id = 0;                 // in its topology; 0: it stands alone
   std::uint32_t ipv4 = 0;               // host order; workers send here
   std::optional<wire::MacAddress> mac;  // default: locally administered, derived from ipv4
   std::uint16_t udp_base_port = kDefaultUdpBasePort;
@@ -94,6 +117,11 @@ constexpr wire::MacAddress derived_mac(std::uint32_t ipv4) {
           static_cast<std::uint8_t>(ipv4 >> 16),
           static_cast<std::uint8_t>(ipv4 >> 8),
           static_cast<std::uint8_t>(ipv4)};
+}
+
+// How many children a job has at a switch: what each of its chunks waits for.
+inline std::uint32_t job_fan_in(const JobConfig& job) {
+  return job.children.empty() ? job.workers : static_cast<std::uint32_t>(job.children.size());
 }
 
 // Largest frame a job puts on the wire, and what the mbuf data room must hold.

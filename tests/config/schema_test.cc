@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "config/topology.h"
 
 namespace tributary::config {
 namespace {
@@ -24,7 +25,10 @@ std::vector<std::string> documented_rows() {
 
 std::vector<std::string> expected_rows() {
   std::vector<std::string> rows;
-  for (const KeyInfo& key : describe_schema())
+  auto keys = describe_schema();
+  const auto more = describe_topology_schema();
+  keys.insert(keys.end(), more.begin(), more.end());
+  for (const KeyInfo& key : keys)
     rows.push_back("| `" + key.path + "` | " + key.type + " | " + key.fallback + " | " +
                    key.allowed + " | " + key.meaning + " |");
   return rows;
@@ -46,7 +50,10 @@ TEST(Schema, DocumentedFilesAreAccepted) {
   int blocks = 0;
   for (std::string line; std::getline(file, line);) {
     if (inside && line == "```") {
-      EXPECT_NO_THROW((void)parse_switch_config(block, "docs/configuration.md")) << block;
+      if (is_topology(block))
+        EXPECT_NO_THROW((void)parse_topology(block, "docs/configuration.md")) << block;
+      else
+        EXPECT_NO_THROW((void)parse_switch_config(block, "docs/configuration.md")) << block;
       ++blocks;
       inside = false;
     } else if (inside) {

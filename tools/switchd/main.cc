@@ -13,7 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "config/file.h"
 #include "config/load.h"
+#include "config/topology.h"
 #include "control/metrics.h"
 #include "control/request.h"
 #include "control/show.h"
@@ -26,6 +28,7 @@ namespace {
 
 struct Options {
   std::string config_path;
+  std::string node;
   std::string dpdk_log_level = "error";
   bool check = false;
   bool print_config = false;
@@ -51,6 +54,39 @@ sigset_t stop_signals() {
 
 void report(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+// The switch's own file, or its part of a topology. Throws ConfigErrors and std::invalid_argument.
+config::SwitchConfig load(const Options& options) {
+  if (!options.node.empty())
+    return config::node_config(config::load_topology(options.config_path), options.node);
+  return config::load_switch_config(options.config_path);
+}
+
+bool is_topology(const std::string& path) {
+  return config::is_topology(config::read_file(path));
+}
+
+// A topology without a node: there is a lot to check, but nothing to serve.
+int check_whole_topology(const Options& options) {
+  const config::Topology topology = config::load_topology(options.config_path);
+  if (options.print_config) std::printf("%s", config::dump(topology).c_str());
+  std::vector<std::string> mistakes;
+  for (const auto& sw : topology.switches)
+    for (const std::string& mistake : device_mistakes(sw.config))
+      mistakes.push_back(sw.config.name + ": " + mistake);
+  for (const auto& mistake : mistakes) report(options.config_path + ": " + mistake);
+  if (!mistakes.empty()) return 1;
+  if (options.check) {
+    for (const auto& sw : topology.switches)
+      std::printf("%s",
+                  config::describe_tree(config::node_config(topology, sw.config.name)).c_str());
+    std::printf("%s: good\n", options.config_path.c_str());
+  }
+  if (options.check || options.print_config) return 0;
+  report(options.config_path + ": a topology of " + std::to_string(topology.switches.size()) +
+         " switches; say which one to run with --node");
+  return 1;
 }
 
 // Tells whoever started the daemon that it serves.
@@ -100,15 +136,22 @@ int serve(const config::SwitchConfig& config, const Options& options) {
 int run(const Options& options) {
   config::SwitchConfig config;
   try {
-    config = config::load_switch_config(options.config_path);
+    if (options.node.empty() && is_topology(options.config_path))
+      return check_whole_topology(options);
+    config = load(options);
   } catch (const config::ConfigErrors& errors) {
     report(errors.what());
+    return 1;
+  } catch (const std::invalid_argument& error) {
+    report(options.config_path + ": " + error.what());
     return 1;
   }
   const auto mistakes = device_mistakes(config);
   for (const auto& mistake : mistakes) report(options.config_path + ": " + mistake);
   if (!mistakes.empty()) return 1;
   if (options.print_config) std::printf("%s", config::dump(config).c_str());
+  if (options.check && !options.node.empty())
+    std::printf("%s", config::describe_tree(config).c_str());
   if (options.check) std::printf("%s: good\n", options.config_path.c_str());
   if (options.check || options.print_config) return 0;
   try {
@@ -126,6 +169,7 @@ int main(int argc, char** argv) {
   CLI::App app("Tributary switch: sums tensors in the network, forwards everything else");
   tributary::Options options;
   app.add_option("--config", options.config_path, "configuration file")->required();
+  app.add_option("--node", options.node, "which switch of the file, if that is a topology");
   app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");

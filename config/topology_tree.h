@@ -1,0 +1,57 @@
+// How a job lies on a topology: who is whose child, and where its results are final. Internal to
+// topology.cc, topology_check.cc and topology_node.cc; indices are those of the Topology's lists.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/read_context.h"
+#include "config/topology.h"
+
+namespace tributary::config {
+
+// A switch and the port of it through which something is reached.
+struct Hop {
+  std::size_t node = 0;
+  std::string port;
+};
+
+std::optional<std::size_t> find_switch(const Topology& topology, const std::string& name);
+std::optional<std::size_t> find_worker(const Topology& topology, const std::string& name);
+// The switch itself where it aggregates, or the next one above that does; nullopt: none.
+std::optional<Hop> aggregating(const Topology& topology, std::optional<Hop> from);
+// The next aggregating switch above; nullopt: none.
+std::optional<Hop> above(const Topology& topology, std::size_t node);
+
+// A job's part of the tree. Requires a topology whose references have been checked.
+class JobTree {
+ public:
+  JobTree(const Topology& topology, const TopologyJob& job);
+
+  [[nodiscard]] bool takes_part(std::size_t node) const { return !ranks_[node].empty(); }
+  // Complete, with children, parent and this node's deadline.
+  [[nodiscard]] JobConfig config_at(std::size_t node) const;
+  // The largest deadline among the switches right below; nullopt: there are none.
+  [[nodiscard]] std::optional<Duration> deadline_below(std::size_t node) const;
+  [[nodiscard]] Duration deadline_at(std::size_t node) const;
+
+ private:
+  [[nodiscard]] std::vector<ChildConfig> children_of(std::size_t node) const;
+
+  const Topology& topology_;
+  const TopologyJob& job_;
+  std::vector<std::optional<Hop>> places_;         // of each rank
+  std::vector<std::vector<std::uint32_t>> ranks_;  // below each switch; none: not of this job
+  std::size_t top_ = 0;                            // where results are final
+};
+
+// The member list, or what stands for it when the file has none.
+std::vector<TopologyMember> members_of(const Topology& topology, const TopologyJob& job);
+
+// Reports to `context`; skips what depends on values that could not be read. Node configurations
+// are checked only if nothing else is wrong.
+void check_topology(const Topology& topology, ReadContext& context);
+
+}  // namespace tributary::config

@@ -1,0 +1,267 @@
+// Trees of switches from one file (T1, O12, A1): what each node is told, and what is refused.
+#include "config/topology.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "config/file.h"
+
+namespace tributary::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const Topology& twelve() {
+  static const Topology t = load_topology(TRIBUTARY_SOURCE_DIR "/examples/hpcc-12.yaml");
+  return t;
+}
+
+JobConfig job_at(const Topology& t, const std::string& node, std::size_t job = 0) {
+  return node_config(t, node).jobs.at(job);
+}
+
+// root{A{0}, m{B{1}, 2}}: m only forwards unless a test says otherwise.
+constexpr const char* kSmall =
+    "switches:\n"                                                                   // 1
+    "  - {name: root, id: 1, address: 10.0.0.1, ports: [{name: a, devargs: d0},\n"  // 2
+    "     {name: m, devargs: d1}]}\n"                                               // 3
+    "  - {name: A, id: 2, address: 10.0.0.2, parent: root, parent_port: a,\n"       // 4
+    "     uplink: up, ports: [{name: up, devargs: d0}, {name: w, devargs: d1}]}\n"  // 5
+    "  - {name: m, id: 3, address: 10.0.0.3, parent: root, parent_port: m,\n"       // 6
+    "     uplink: up, aggregate: false,\n"                                          // 7
+    "     ports: [{name: up, devargs: d0}, {name: b, devargs: d1},\n"               // 8
+    "     {name: w, devargs: d2}]}\n"                                               // 9
+    "  - {name: B, id: 4, address: 10.0.0.4, parent: m, parent_port: b,\n"          // 10
+    "     uplink: up, ports: [{name: up, devargs: d0}, {name: w, devargs: d1}]}\n"  // 11
+    "workers:\n"                                                                    // 12
+    "  - {name: x, switch: A, port: w, address: 10.0.1.1}\n"                        // 13
+    "  - {name: y, switch: B, port: w, address: 10.0.1.2}\n"                        // 14
+    "  - {name: z, switch: m, port: w}\n"                                           // 15
+    "jobs:\n"                                                                       // 16
+    "  - {id: 1, workers: 3, deadline: 8s}\n";                                      // 17
+
+std::string small_with(const std::string& from, const std::string& to) {
+  std::string text = kSmall;
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::vector<std::string> errors_of(const std::string& text) {
+  std::vector<std::string> lines;
+  try {
+    (void)parse_topology(text, "t.yaml");
+  } catch (const ConfigErrors& e) {
+    for (const auto& error : e.errors()) lines.push_back(error.to_string());
+  }
+  return lines;
+}
+
+void expect_refused(const std::string& from, const std::string& to, const std::string& error) {
+  EXPECT_THAT(errors_of(small_with(from, to)), ElementsAre(HasSubstr(error)))
+      << from << " > " << to;
+}
+
+TEST(Topology, T1_WorkersAndSwitchesMixedAsChildren) {
+  const JobConfig s201 = job_at(twelve(), "S201");
+  EXPECT_EQ(s201.workers, 12u);
+  ASSERT_THAT(s201.children, SizeIs(2));
+  EXPECT_TRUE(s201.children[0].is_switch);
+  EXPECT_EQ(s201.children[0].id, 250u);
+  EXPECT_EQ(s201.children[0].ipv4, 0x0A4D00FAu);
+  EXPECT_EQ(s201.children[0].port, "s250");
+  EXPECT_THAT(s201.children[0].ranks, ElementsAre(0, 1));
+  EXPECT_FALSE(s201.children[1].is_switch);
+  EXPECT_EQ(s201.children[1].id, 2u);
+  EXPECT_EQ(s201.children[1].port, "w113");
+  ASSERT_TRUE(s201.parent.has_value());
+  EXPECT_EQ(s201.parent->name, "S240");
+  EXPECT_EQ(s201.parent->ipv4, 0x0A4D00F0u);
+  EXPECT_EQ(s201.parent->mac, derived_mac(0x0A4D00F0u));
+  EXPECT_EQ(s201.parent->uplink, "up");
+  EXPECT_EQ(s201.parent->child, 0);
+  EXPECT_EQ(s201.parent->fan_in, 3);
+  EXPECT_EQ(job_fan_in(s201), 2u);
+}
+
+TEST(Topology, T1_RootHasNoParentAndItsChildrenAreInOrderOfTheirLowestRank) {
+  const JobConfig root = job_at(twelve(), "S240");
+  EXPECT_FALSE(root.parent.has_value());
+  ASSERT_THAT(root.children, SizeIs(3));
+  EXPECT_THAT(root.children[0].ranks, ElementsAre(0, 1, 2));
+  EXPECT_THAT(root.children[1].ranks, ElementsAre(3, 4));
+  EXPECT_THAT(root.children[2].ranks, ElementsAre(5, 6, 7, 8, 9, 10, 11));
+  EXPECT_EQ(job_at(twelve(), "S203").parent->child, 2);
+}
+
+TEST(Topology, Rule13_DeadlinesGrowTowardsTheRootUnlessGiven) {
+  EXPECT_EQ(job_at(twelve(), "S250").deadline, Duration::seconds(10));
+  EXPECT_EQ(job_at(twelve(), "S203").deadline, Duration::seconds(10));
+  EXPECT_EQ(job_at(twelve(), "S201").deadline, Duration::ms(11'250));
+  EXPECT_EQ(job_at(twelve(), "S240").deadline, Duration::ms(12'500));
+  const Topology given = parse_topology(small_with("id: 1,", "id: 1, deadline: 20s,"), "t.yaml");
+  EXPECT_EQ(job_at(given, "root").deadline, Duration::seconds(20));
+}
+
+TEST(Topology, A1_AJobBelowOneSwitchGoesNoFurtherUp) {
+  const Topology t = load_topology(TRIBUTARY_SOURCE_DIR "/examples/two-level-5.yaml");
+  EXPECT_THAT(node_config(t, "root").jobs, SizeIs(1));
+  EXPECT_THAT(node_config(t, "B").jobs, SizeIs(1));
+  const JobConfig inner = job_at(t, "A", 1);
+  EXPECT_EQ(inner.name, "inner");
+  EXPECT_FALSE(inner.parent.has_value());
+  EXPECT_THAT(inner.children, SizeIs(3));
+}
+
+TEST(Topology, O12_WhatHangsOnAForwarderHangsOnTheSwitchAbove) {
+  const Topology t = parse_topology(kSmall, "t.yaml");
+  EXPECT_THAT(node_config(t, "m").jobs, IsEmpty());
+  const JobConfig root = job_at(t, "root");
+  ASSERT_THAT(root.children, SizeIs(3));
+  EXPECT_EQ(root.children[1].id, 4u);
+  EXPECT_EQ(root.children[1].port, "m");
+  EXPECT_FALSE(root.children[2].is_switch);
+  EXPECT_EQ(root.children[2].port, "m");
+  EXPECT_EQ(job_at(t, "B").parent->name, "root");
+  EXPECT_EQ(job_at(t, "B").parent->fan_in, 3);
+}
+
+TEST(Topology, O12_ASwitchWithOneChildPassesOn) {
+  const Topology t = parse_topology(small_with("aggregate: false", "aggregate: true"), "t.yaml");
+  EXPECT_EQ(job_fan_in(job_at(t, "B")), 1u);
+  EXPECT_EQ(job_at(t, "B").parent->name, "m");
+  EXPECT_EQ(job_fan_in(job_at(t, "m")), 2u);
+}
+
+TEST(Topology, MembersChooseTheRanks) {
+  const Topology t = parse_topology(
+      small_with("workers: 3,",
+                 "workers: 2, members: [{rank: 1, worker: x}, {rank: 0, worker: y}],"),
+      "t.yaml");
+  const JobConfig root = job_at(t, "root");
+  ASSERT_THAT(root.children, SizeIs(2));
+  EXPECT_EQ(root.children[0].id, 4u);
+  EXPECT_THAT(root.children[1].ranks, ElementsAre(1));
+}
+
+TEST(Topology, RefusesWhatIsNoTree) {
+  expect_refused("parent: root, parent_port: a", "parent: A, parent_port: w",
+                 "t.yaml:4:49: switches[1].parent: is a cycle: A -> A; allowed: a tree");
+  EXPECT_THAT(errors_of(small_with("address: 10.0.0.1,",
+                                   "address: 10.0.0.1, parent: B, parent_port: w, uplink: a,")),
+              testing::Contains(HasSubstr("t.yaml:2:52: switches[0].parent: is a cycle: root -> B "
+                                          "-> m -> root; allowed: a tree")));
+  EXPECT_THAT(errors_of(small_with(", parent: root, parent_port: a,\n     uplink: up", "")),
+              ElementsAre("t.yaml:4:5: switches[1]: a second root: 'A' has no parent, and neither "
+                          "has 'root'; allowed: one"));
+}
+
+TEST(Topology, RefusesNamesThatNobodyHas) {
+  expect_refused(
+      "parent: m,", "parent: q,",
+      "t.yaml:10:49: switches[3].parent: there is no switch 'q'; allowed: root, A, m, B");
+  expect_refused("parent_port: b", "parent_port: q",
+                 "switches[3].parent_port: switch m has no port 'q'; allowed: up, b, w");
+  expect_refused("switch: B", "switch: Q", "workers[1].switch: there is no switch 'Q'");
+  expect_refused("switch: B, port: w", "switch: B, port: q", "workers[1].port: switch B has no");
+  expect_refused("uplink: up, aggregate", "uplink: up, deadlime: 1s, aggregate",
+                 "switches[2].deadlime: unknown key; did you mean 'deadline'?");
+}
+
+TEST(Topology, RefusesWhatIsUsedTwice) {
+  EXPECT_THAT(errors_of(small_with("name: B,", "name: A,")),
+              testing::Contains(
+                  "t.yaml:10:12: switches[3].name: name 'A' is already used by switches[1].name on "
+                  "line 4"));
+  expect_refused("id: 4", "id: 2", "switches[3].id: id 2 is already used");
+  expect_refused("10.0.1.2", "10.0.0.2", "address 10.0.0.2 is already used by switches[1].address");
+  expect_refused("name: y", "name: x", "workers[1].name: name 'x' is already used");
+  expect_refused("port: w, address: 10.0.1.1", "port: up",
+                 "switches[1].uplink: port 'up' leads to worker x; allowed: a port of its own");
+}
+
+TEST(Topology, RefusesRanksTwiceOrNowhere) {
+  expect_refused("workers: 3,", "workers: 4,",
+                 "t.yaml:17:22: jobs[0].workers: no worker has rank 3; allowed: 4 workers");
+  expect_refused("workers: 3,",
+                 "workers: 2, members: [{rank: 0, worker: x}, {rank: 0, worker: y}],",
+                 "members[1].rank: rank 0 is already used by jobs[0].members[0].rank on line 17");
+  EXPECT_THAT(
+      errors_of(small_with("workers: 3,",
+                           "workers: 2, members: [{rank: 0, worker: x}, {rank: 1, worker: x}],")),
+      ElementsAre(HasSubstr("members[1].worker: worker 'x' is already used")));
+  expect_refused("workers: 3,",
+                 "workers: 2, members: [{rank: 0, worker: x}, {rank: 2, worker: y}],",
+                 "rank 2 is outside the job");
+}
+
+TEST(Topology, Rule13_RefusesAParentDeadlineBelowItsChildrens) {
+  expect_refused("id: 1,", "id: 1, deadline: 7s,",
+                 "t.yaml:2:35: switches[0].deadline: 7s is less than 8s of a switch below it; "
+                 "allowed: at least 8s");
+}
+
+TEST(Topology, RefusesATreeInWhichNobodyAggregates) {
+  std::string text = small_with("id: 1,", "id: 1, aggregate: false,");
+  const std::string b = "name: B,";
+  text.replace(text.find(b), b.size(), "name: B, aggregate: false,");
+  EXPECT_THAT(errors_of(text), ElementsAre(HasSubstr("no switch between worker 'y' and the root")));
+}
+
+TEST(Topology, NodesAreCheckedLikeSingleSwitches) {
+  expect_refused("uplink: up, aggregate: false", "uplink: up, slots: 16, aggregate: true",
+                 "switches[2].slots: 16 slots cannot hold the windows of all jobs");
+  EXPECT_THAT(errors_of(small_with("workers: 3,", "workers: 3, chunk_bytes: 4096,")),
+              ElementsAre(HasSubstr("t.yaml:17:38: jobs[0].chunk_bytes: 4096 bytes and 146 of "
+                                    "headers exceed the MTU of port 'a'")));
+  expect_refused("{name: w, devargs: d1}]}\nworkers", "{name: w, devargs: d0}]}\nworkers",
+                 "switches[3].ports[1].devargs: device 'd0' is already used");
+}
+
+TEST(Topology, AsksForOneBasePort) {
+  expect_refused("id: 2,", "id: 2, udp_base_port: 5000,",
+                 "differs from that of root, 47000; allowed: the same");
+}
+
+TEST(Topology, UnknownNodesAreNamed) {
+  try {
+    (void)node_config(twelve(), "S999");
+    FAIL();
+  } catch (const std::invalid_argument& e) {
+    EXPECT_STREQ(e.what(), "there is no switch 'S999'; allowed: S240, S201, S250, S202, S203");
+  }
+}
+
+TEST(Topology, DumpReadsBackToTheSame) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TRIBUTARY_SOURCE_DIR "/examples")) {
+    if (entry.path().extension() != ".yaml" || !is_topology(read_file(entry.path()))) continue;
+    const std::string once = dump(load_topology(entry.path()));
+    EXPECT_EQ(dump(parse_topology(once, "dump")), once) << entry.path();
+    ++count;
+  }
+  EXPECT_GE(count, 2);
+  const std::string once = dump(parse_topology(kSmall, "t.yaml"));
+  EXPECT_EQ(dump(parse_topology(once, "dump")), once);
+}
+
+TEST(Topology, IsToldFromASwitchsOwnFile) {
+  EXPECT_TRUE(is_topology(kSmall));
+  EXPECT_FALSE(is_topology("switch: {address: 10.0.0.1}\n"));
+  EXPECT_FALSE(is_topology("switches: [\n"));
+}
+
+TEST(Topology, PeopleReadWhereAJobLies) {
+  EXPECT_EQ(describe_tree(node_config(twelve(), "S201")),
+            "job 1 at S201: switch 250 {0-1} on s250, worker {2} on w113; child 0 of 3 of S240 "
+            "through up; deadline 11250ms\n");
+}
+
+}  // namespace
+}  // namespace tributary::config
