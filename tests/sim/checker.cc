@@ -15,6 +15,9 @@ using wire::PacketType;
 // probe, and what is still on its way.
 constexpr Duration kAftermath = Duration::seconds(2);
 constexpr std::size_t kRemembered = 16;
+// With more ranks than this, looking at all of them after each turn would take most of the time.
+constexpr std::size_t kMostRanksEveryTurn = 64;
+constexpr Duration kFullCheckInterval = Duration::ms(5);
 constexpr Duration kRounding = Duration::ms(1);
 constexpr Duration kLeaveBound = Duration::ms(3 * 20 + 5);
 
@@ -74,6 +77,8 @@ void Checker::watch(World& world, SwitchNode& aggregator,
   world_ = &world;
   aggregator_ = &aggregator;
   ranks_ = std::move(ranks);
+  for (const auto& job : ranks_) all_ranks_.insert(all_ranks_.end(), job.begin(), job.end());
+  every_turn_ = all_ranks_.size() <= kMostRanksEveryTurn;
 }
 
 void Checker::violation(const std::string& what) {
@@ -160,7 +165,8 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
 }
 
 void Checker::on_turn_end(SwitchNode& node, Instant now) {
-  if (!node.aggregates()) return;
+  if (!node.aggregates() || (!every_turn_ && world_->now() < next_full_check_)) return;
+  next_full_check_ = world_->now() + kFullCheckInterval;
   check_slots(node, now);
   check_members(node, now);
 }
@@ -206,10 +212,11 @@ void Checker::on_epoch_entered(WorkerNode& node) {
   world_->trace().add(world_->now(), node.id(), TraceKind::session);
   world_->trace().say(world_->now(), node.name() + " enters epoch " + std::to_string(epoch));
   auto& members = jobs_[o.job_index].members[epoch];
-  members.resize(o.job->workers);
-  auto& mine = members[o.rank];
+  members.salts.resize(o.job->workers);
+  auto& mine = members.salts[o.rank];
   if (mine && *mine != node.salt())
     return violation("two incarnations of " + name(node) + " run epoch " + std::to_string(epoch));
+  members.entered += mine ? 0 : 1;
   mine = node.salt();
 }
 
@@ -220,19 +227,22 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
   world_->trace().add(world_->now(), node.id(), TraceKind::op_done, data);
   world_->trace().say(world_->now(), node.name() + " has op " + std::to_string(index));
   ++ops_done_;
-  const std::string where =
-      name(node) + ", epoch " + std::to_string(epoch) + ", op " + std::to_string(index) + ": ";
-  std::vector<std::uint64_t> salts;
-  for (const auto& salt : jobs_[o.job_index].members[epoch]) {
-    if (!salt) return violation(where + "done, though not all ranks have entered the epoch");
-    salts.push_back(*salt);
-  }
-  if (const std::size_t wrong = first_wrong(plan, salts, index, data); wrong != plan.count)
-    return violation(where + "element " + std::to_string(wrong) + " of " +
-                     std::to_string(plan.count) + " is not the exact sum");
+  const auto where = [&] {
+    return name(node) + ", epoch " + std::to_string(epoch) + ", op " + std::to_string(index) + ": ";
+  };
+  const Members& members = jobs_[o.job_index].members[epoch];
+  if (members.entered != o.job->workers)
+    return violation(where() + "done, though not all ranks have entered the epoch");
+  // The first rank's result is checked against the inputs, the others' against the first's.
   const std::uint64_t bits = hash_of(data, index);
   const auto [known, fresh] = op_bits_.try_emplace(OpKey{o.job->id, epoch, index}, bits);
-  if (!fresh && known->second != bits) violation(where + "ranks hold different bits");
+  if (!fresh && known->second == bits) return;
+  std::vector<std::uint64_t> salts;
+  for (const auto& salt : members.salts) salts.push_back(*salt);
+  if (const std::size_t wrong = first_wrong(plan, salts, index, data); wrong != plan.count)
+    return violation(where() + "element " + std::to_string(wrong) + " of " +
+                     std::to_string(plan.count) + " is not the exact sum");
+  if (!fresh) violation(where() + "ranks hold different bits");
 }
 
 void Checker::check_cause(const WorkerNode& node, const worker::Failure& f) {
@@ -281,7 +291,7 @@ void Checker::on_contribution(WorkerNode& node, const FrameRef& frame) {
   if (!random_.chance_ppm(scenario_.hostile.faulty_ppm)) return;
   const FrameRef& base = lately[random_.below(static_cast<std::uint32_t>(lately.size()))];
   config::JobConfig job;
-  job.chunk_bytes = node.options().job->chunk_bytes;
+  job.chunk_bytes = node.options().job->carried_chunk_bytes();
   job.shards = node.options().job->shards;
   const Draft draft = *take_apart(base.bytes());
   // A refusal would end the epoch that the worker runs: it may lie, but not about who it is.
@@ -367,11 +377,11 @@ void Checker::check_empty() {
   }
 }
 
-bool Checker::all_ended() const {
-  for (const auto& job : ranks_)
-    for (const WorkerNode* node : job)
-      if (node->end() == WorkerEnd::not_yet) return false;
-  return true;
+bool Checker::all_ended() {
+  while (first_not_ended_ < all_ranks_.size() &&
+         all_ranks_[first_not_ended_]->end() != WorkerEnd::not_yet)
+    ++first_not_ended_;
+  return first_not_ended_ == all_ranks_.size();
 }
 
 std::uint32_t Checker::ranks_done() const {

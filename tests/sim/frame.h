@@ -1,4 +1,5 @@
-// Bytes on a simulated wire: pooled, reference counted, never changed once sent.
+// Bytes on a simulated wire: pooled, reference counted, never changed once sent. The receivers of a
+// multicast share one frame.
 //
 // One thread. A Frame that is shared may not be written; a link that corrupts a frame copies it
 // first. What the simulator knows about a frame beyond its bytes stands beside them, so that a
@@ -26,6 +27,8 @@ class Frame {
  public:
   std::vector<std::byte> bytes;
   FrameTruth truth;
+  std::uint32_t data_bytes = 0;    // tensor payload that it stands for
+  std::uint32_t absent_bytes = 0;  // of those, not in `bytes`: the payload is modelled
 
  private:
   friend class FrameRef;
@@ -48,13 +51,28 @@ class FrameRef {
   }
   ~FrameRef() { release(); }
 
+  // For plain data that holds a reference by hand: detach() leaves it to the caller, attach()
+  // takes it back.
+  [[nodiscard]] Frame* detach() { return std::exchange(frame_, nullptr); }
+  [[nodiscard]] static FrameRef attach(Frame* frame) {
+    FrameRef ref;
+    ref.frame_ = frame;
+    return ref;
+  }
+
   explicit operator bool() const { return frame_ != nullptr; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return frame_->bytes; }
   [[nodiscard]] const FrameTruth& truth() const { return frame_->truth; }
+  // What links and queues are charged for.
+  [[nodiscard]] std::size_t wire_bytes() const {
+    return frame_->bytes.size() + frame_->absent_bytes;
+  }
+  [[nodiscard]] std::uint32_t data_bytes() const { return frame_->data_bytes; }
   // Only the sole holder may write.
   [[nodiscard]] Frame& writable() { return *frame_; }
 
  private:
+  friend class FramePool;
   inline void release();
   Frame* frame_ = nullptr;
 };
@@ -74,16 +92,22 @@ class FramePool {
     free_.pop_back();
     frame->bytes.clear();
     frame->truth = {};
+    frame->data_bytes = frame->absent_bytes = 0;
     frame->pool_ = this;
     return FrameRef(frame);
   }
   FrameRef copy(const FrameRef& from) {
     FrameRef to = take();
-    to.writable().bytes.assign(from.bytes().begin(), from.bytes().end());
-    to.writable().truth = from.truth();
+    Frame& frame = to.writable();
+    frame.bytes.assign(from.bytes().begin(), from.bytes().end());
+    frame.truth = from.truth();
+    frame.data_bytes = from.frame_->data_bytes;
+    frame.absent_bytes = from.frame_->absent_bytes;
     return to;
   }
   [[nodiscard]] std::size_t in_use() const { return all_.size() - free_.size(); }
+  // The most that were in use at once.
+  [[nodiscard]] std::size_t peak() const { return all_.size(); }
 
  private:
   friend class FrameRef;

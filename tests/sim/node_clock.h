@@ -21,6 +21,7 @@ class NodeClock {
   [[nodiscard]] Instant world(Instant t) const {
     if (t == Instant::max()) return t;
     const std::int64_t elapsed = t.to_ns() - offset_.to_ns();
+    if (drift_ppm_ == 0) return Instant::from_ns(elapsed < 0 ? 0 : elapsed);
     std::int64_t guess = elapsed - elapsed / (kMillion + drift_ppm_) * drift_ppm_ - kSlack;
     if (guess < 0) guess = 0;
     while (local(Instant::from_ns(guess)) < t) {

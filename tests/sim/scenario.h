@@ -12,6 +12,11 @@
 
 namespace tributary::sim {
 
+// Modelled: a chunk's payload is 8 bytes, two random int32, that act as its hash; they are really
+// summed and really checked. Links and the switch are charged for chunk_bytes all the same.
+enum class Payload : std::uint8_t { real, modelled };
+inline constexpr std::uint32_t kModelledChunkBytes = 8;
+
 struct JobScenario {
   std::uint32_t id = 1;
   std::uint32_t workers = 2;
@@ -28,6 +33,31 @@ struct JobScenario {
   std::uint32_t depth = 2;          // ops that a worker has open at once
   Duration think_max;               // pause before the next op
   bool disagree = false;            // in its first epoch rank 0 calls another op than the rest
+  std::uint64_t op_bytes = 0;       // of every op, an allreduce of int32; 0: ops of drawn kinds
+  Payload payload = Payload::real;
+
+  // Payload of a chunk as the frames carry it.
+  [[nodiscard]] std::uint32_t carried_chunk_bytes() const {
+    return payload == Payload::real ? chunk_bytes : kModelledChunkBytes;
+  }
+  [[nodiscard]] std::uint32_t payload_scale() const { return chunk_bytes / carried_chunk_bytes(); }
+};
+
+// What a frame costs the switch, one core: the time in which it handles nothing else. All 0: it is
+// infinitely fast, and takes whatever waits in one turn.
+struct SwitchCost {
+  Duration per_packet;                     // received
+  Duration per_copy;                       // sent
+  std::uint32_t picoseconds_per_byte = 0;  // received
+  std::uint32_t burst = 32;                // frames a turn
+
+  [[nodiscard]] bool free() const {
+    return per_packet == Duration() && per_copy == Duration() && picoseconds_per_byte == 0;
+  }
+  [[nodiscard]] Duration of(std::size_t bytes) const {
+    return per_packet +
+           Duration::ns(static_cast<std::int64_t>(bytes) * picoseconds_per_byte / 1000);
+  }
 };
 
 enum class ScriptAction : std::uint8_t { crash, pause, partition, link_down };
@@ -57,7 +87,8 @@ struct Scenario {
   std::uint32_t first_seq = 0;
   Duration turn_max = Duration::us(50);  // from a frame's arrival to the switch's turn
   Duration tick = Duration::ms(2);       // turns of an idle switch
-  std::uint32_t drift_ppm = 0;           // clocks run apart by up to this much
+  SwitchCost cost;
+  std::uint32_t drift_ppm = 0;  // clocks run apart by up to this much
   std::vector<ScriptEntry> script;
   HostileScenario hostile;
   Duration heal_at = Duration::seconds(2);  // the network is perfect from then on

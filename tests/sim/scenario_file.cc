@@ -23,6 +23,8 @@ using enum config::Presence;
 
 constexpr Duration kMostTime = Duration::seconds(3600);
 constexpr std::int64_t kPpm = 1'000'000;
+// The header counts children in 16 bits.
+constexpr std::uint32_t kMostWorkers = 65'535;
 
 template <typename T, std::size_t N>
 Codec<T> choice(const std::array<std::pair<const char*, T>, N>& choices) {
@@ -54,9 +56,11 @@ Codec<std::uint32_t> ppm() {
 
 const Fields<JobScenario>& job_fields() {
   using J = JobScenario;
+  static constexpr std::array<std::pair<const char*, Payload>, 2> kPayloads = {
+      {{"real", Payload::real}, {"modelled", Payload::modelled}}};
   static const Fields<J> fields = {
       scalar("id", &J::id, integer<std::uint32_t>(1, 65535), "Job number."),
-      scalar("workers", &J::workers, integer<std::uint32_t>(1, config::kMaxWorkers), "Ranks."),
+      scalar("workers", &J::workers, integer<std::uint32_t>(1, kMostWorkers), "Ranks."),
       scalar("window", &J::window, power_of_two<std::uint32_t>(1, config::kMaxWindow),
              "Chunks in flight per shard."),
       scalar("chunk_bytes", &J::chunk_bytes,
@@ -72,6 +76,10 @@ const Fields<JobScenario>& job_fields() {
       scalar("ops", &J::ops, integer<std::uint32_t>(0, 1'000'000), "Ops that each rank calls."),
       scalar("max_elements", &J::max_elements, integer<std::uint32_t>(0, 1u << 28),
              "Elements of an op, at most."),
+      scalar("op_bytes", &J::op_bytes, integer<std::uint64_t>(0, std::uint64_t{1} << 40),
+             "Of every op, an allreduce of int32. 0: kinds and sizes are drawn."),
+      scalar("payload", &J::payload, choice(kPayloads),
+             "modelled: 8 bytes stand for the payload of a chunk, and links carry its full size."),
       scalar("depth", &J::depth, integer<std::uint32_t>(1, 1024), "Ops open at once."),
       scalar("think_max", &J::think_max, duration(Duration(), Duration::seconds(1)),
              "Pause before the next op, at most."),
@@ -95,6 +103,20 @@ const Fields<LinkQuality>& link_fields() {
       scalar("reorder_delay_max", &L::reorder_delay_max, duration(Duration(), Duration::seconds(4)),
              "How long they are held back, and how late a second copy comes."),
       scalar("corrupt", &L::corrupt_ppm, ppm(), "Frames with flipped bits."),
+  };
+  return fields;
+}
+
+const Fields<SwitchCost>& cost_fields() {
+  using C = SwitchCost;
+  static const Fields<C> fields = {
+      scalar("per_packet", &C::per_packet, duration(Duration(), Duration::ms(1)),
+             "Of every frame received."),
+      scalar("per_copy", &C::per_copy, duration(Duration(), Duration::ms(1)),
+             "Of every frame sent."),
+      scalar("picoseconds_per_byte", &C::picoseconds_per_byte, integer<std::uint32_t>(0, 1'000'000),
+             "Of every byte received."),
+      scalar("burst", &C::burst, integer<std::uint32_t>(1, 65'536), "Frames a turn, at most."),
   };
   return fields;
 }
@@ -150,6 +172,9 @@ const Fields<Scenario>& scenario_fields() {
              "From a frame's arrival to the switch's turn, at most."),
       scalar("tick", &S::tick, duration(Duration::us(1), Duration::seconds(1)),
              "Between turns of an idle switch."),
+      mapping<S, SwitchCost>(
+          "switch_cost", [](auto& s) -> auto& { return s.cost; }, cost_fields(),
+          "Time that the aggregating switch is busy with a frame, one core. All 0: none."),
       scalar("drift", &S::drift_ppm, integer<std::uint32_t>(0, 1000, ", parts per million"),
              "Of clocks, at most."),
       config::list("script", &S::script, script_fields(), 0, 10'000, "Faults of nodes and cables."),
@@ -161,6 +186,21 @@ const Fields<Scenario>& scenario_fields() {
   return fields;
 }
 
+void check_op_size(const JobScenario& job, std::size_t index, config::ReadContext& context) {
+  const std::string path = config::item_path("jobs", index) + ".op_bytes";
+  const std::uint64_t unit = job.payload == Payload::modelled ? job.chunk_bytes : 4;
+  if (job.op_bytes % unit != 0)
+    context.report(
+        path, std::to_string(job.op_bytes) + " is not a multiple of " +
+                  (unit == 4 ? "4, the size of int32"
+                             : std::to_string(unit) + ": payloads are modelled in whole chunks"));
+  // 2^28 elements of a rank are 1 GiB, which a world of several ranks cannot hold anyway.
+  if (job.op_bytes / job.payload_scale() > std::uint64_t{1} << 30)
+    context.report(path, std::to_string(job.op_bytes) +
+                             " bytes are too many to simulate; allowed: at most 1 GiB, or 2^30/8 "
+                             "chunks with payload: modelled");
+}
+
 // Contradictions between values that are each fine by themselves.
 void check(const Scenario& s, config::ReadContext& context) {
   if (s.links.delay_max < s.links.delay_min)
@@ -169,6 +209,7 @@ void check(const Scenario& s, config::ReadContext& context) {
     for (std::size_t k = 0; k < i; ++k)
       if (s.jobs[i].id == s.jobs[k].id)
         context.report(config::item_path("jobs", i) + ".id", "is the id of another job, too");
+  for (std::size_t i = 0; i < s.jobs.size(); ++i) check_op_size(s.jobs[i], i, context);
   for (std::size_t i = 0; i < s.script.size(); ++i)
     if (s.script[i].target == ScriptTarget::access && s.access_switches == 0)
       context.report(config::item_path("script", i) + ".target",

@@ -1,9 +1,11 @@
 #include "tests/sim/simulation.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "tests/sim/checker.h"
 #include "tests/sim/hostile_node.h"
+#include "tests/sim/recorder.h"
 #include "tests/sim/switch_node.h"
 #include "tests/sim/worker_node.h"
 #include "tests/sim/world.h"
@@ -13,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kSwitchIpv4 = 0x0A0000FE;  // 10.0.0.254
 constexpr std::uint32_t kAccessIpv4 = 0x0A000100;  // 10.0.1.x
-constexpr std::uint32_t kWorkerIpv4 = 0x0A010000;  // 10.1.job.rank
+constexpr std::uint32_t kWorkerIpv4 = 0x0A010000;  // 10.1.0.1 and on, over all jobs
 constexpr std::uint32_t kHostileIpv4 = 0x0A0000FD;
 constexpr std::size_t kLargestPacket = 1500;
 constexpr std::uint32_t kJumboMtu = 9216;
@@ -33,12 +35,14 @@ std::string port_name(std::uint32_t index) {
 
 class Simulation : public WorldObserver {
  public:
-  Simulation(const Scenario& scenario, Trace::Sink log)
+  Simulation(const Scenario& scenario, Trace::Sink log, bool measured = false)
       : scenario_(scenario), world_(*this, scenario.backlog_frames), checker_(scenario) {
     if (log) world_.trace().listen(std::move(log));
+    if (measured) recorder_.emplace(scenario, world_, checker_);
     build();
   }
-  Outcome run();
+  Outcome run(const ProgressSink& progress = {});
+  Measurements measurements() { return recorder_->finish(*switches_[0], workers_); }
 
   void on_frame_fault(FaultKind kind, const FrameRef& frame) override {
     checker_.count_frame_fault(kind, frame);
@@ -47,6 +51,10 @@ class Simulation : public WorldObserver {
   void on_check() override;
 
  private:
+  [[nodiscard]] Observer& observer() {
+    return recorder_ ? static_cast<Observer&>(*recorder_) : checker_;
+  }
+  void report_progress(const ProgressSink& sink);
   void build();
   void build_workers(const std::vector<NodeId>& access);
   void add_switch(const config::SwitchConfig& config, std::uint64_t index);
@@ -61,6 +69,8 @@ class Simulation : public WorldObserver {
   const Scenario& scenario_;
   World world_;
   Checker checker_;
+  std::optional<Recorder> recorder_;
+  worker::SendBatch batch_;
   std::vector<SwitchNode*> switches_;  // the aggregator first
   std::vector<WorkerNode*> workers_;
   std::uint64_t cables_ = 0;
@@ -82,7 +92,7 @@ NodeClock Simulation::clock(std::uint64_t index) const {
 config::SwitchConfig Simulation::aggregator_config() const {
   config::SwitchConfig c;
   c.ipv4 = kSwitchIpv4;
-  c.forwarding.fdb_entries = 64;
+  c.forwarding.fdb_entries = std::max(64u, std::bit_ceil(2 * worker_count()));
   c.forwarding.fdb_ageing = Duration::seconds(5);
   const bool hostile = scenario_.hostile.packets > 0;
   const std::uint32_t down =
@@ -95,7 +105,7 @@ config::SwitchConfig Simulation::aggregator_config() const {
     jc.id = job.id;
     jc.workers = job.workers;
     jc.window = job.window;
-    jc.chunk_bytes = job.chunk_bytes;
+    jc.chunk_bytes = job.carried_chunk_bytes();
     jc.shards = job.shards;
     jc.deadline = job.deadline;
     jc.lease = job.lease;
@@ -105,7 +115,7 @@ config::SwitchConfig Simulation::aggregator_config() const {
       jc.members.push_back({rank, port_name((first_worker + rank) % down)});
     first_worker += job.workers;
     c.slots += job.window;
-    largest = std::max(largest, config::job_frame_bytes(jc));
+    largest = std::max(largest, config::kFrameOverheadBytes + job.chunk_bytes);
     c.jobs.push_back(std::move(jc));
   }
   for (std::uint32_t p = 0; p < down + (hostile ? 1u : 0u); ++p)
@@ -116,7 +126,7 @@ config::SwitchConfig Simulation::aggregator_config() const {
 config::SwitchConfig Simulation::access_config(std::uint32_t index) const {
   config::SwitchConfig c;
   c.ipv4 = kAccessIpv4 + index;
-  c.forwarding.fdb_entries = 64;
+  c.forwarding.fdb_entries = std::max(64u, std::bit_ceil(2 * worker_count()));
   c.forwarding.fdb_ageing = Duration::seconds(5);
   std::uint32_t ports = 1;
   for (std::uint32_t w = index; w < worker_count(); w += scenario_.access_switches) ++ports;
@@ -129,11 +139,15 @@ void Simulation::add_switch(const config::SwitchConfig& config, std::uint64_t in
   o.config = config;
   o.turn_max = scenario_.turn_max;
   o.tick = scenario_.tick;
+  if (index == 0) o.cost = scenario_.cost;
+  o.capture = index == 0 && scenario_.hostile.packets > 0;
+  for (const JobScenario& job : scenario_.jobs)
+    o.payload_scale.emplace(job.id, job.payload_scale());
   o.first_epoch = static_cast<std::uint16_t>(scenario_.first_epoch);
   o.first_seq = scenario_.first_seq;
   o.seed = stream(scenario_.seed, kSwitch, index);
   const std::string name = index == 0 ? "switch" : "access " + std::to_string(index - 1);
-  auto node = std::make_unique<SwitchNode>(name, std::move(o), checker_);
+  auto node = std::make_unique<SwitchNode>(name, std::move(o), observer());
   switches_.push_back(node.get());
   world_.add(std::move(node), clock(1000 + index));
 }
@@ -164,7 +178,7 @@ void Simulation::build() {
     o.switch_ipv4 = kSwitchIpv4;
     o.udp_base_port = config::kDefaultUdpBasePort;
     const NodeId id =
-        world_.add(std::make_unique<HostileNode>(o, *switches_[0], checker_), clock(2000));
+        world_.add(std::make_unique<HostileNode>(o, *switches_[0], observer()), clock(2000));
     cable(switches_[0]->id(), id, true);
   }
   for (std::uint32_t i = 0; i < scenario_.script.size(); ++i)
@@ -184,14 +198,15 @@ void Simulation::build_workers(const std::vector<NodeId>& access) {
       o.rank = rank;
       o.workload_seed = stream(scenario_.seed, kWorkload, 0);
       o.seed = stream(scenario_.seed, kWorker, number);
-      o.ipv4 = kWorkerIpv4 + (j << 10) + rank + 1;
+      o.ipv4 = kWorkerIpv4 + number + 1;
       o.mac = config::derived_mac(o.ipv4);
       o.switch_mac = config::derived_mac(kSwitchIpv4);
       o.switch_ipv4 = kSwitchIpv4;
       o.udp_base_port = config::kDefaultUdpBasePort;
+      o.first_seq = scenario_.first_seq;
       const std::string name =
           "job " + std::to_string(scenario_.jobs[j].id) + " rank " + std::to_string(rank);
-      auto node = std::make_unique<WorkerNode>(name, o, checker_);
+      auto node = std::make_unique<WorkerNode>(name, o, observer(), batch_);
       workers_.push_back(node.get());
       of_job.push_back(node.get());
       const NodeId id = world_.add(std::move(node), clock(number));
@@ -244,6 +259,10 @@ void Simulation::on_check() {
   world_.schedule(world_.now() + kCheckInterval, Event::Kind::check, 0);
 }
 
+void Simulation::report_progress(const ProgressSink& sink) {
+  sink({world_.now(), world_.events_done(), recorder_->bytes_returned(), checker_.ranks_done()});
+}
+
 std::string Simulation::report(const std::string& what) const {
   std::string text = what + "\nat " + time_text(world_.now()) + ":\n";
   for (NodeId id = 0; id < world_.node_count(); ++id)
@@ -256,7 +275,7 @@ std::string Simulation::report(const std::string& what) const {
   return text;
 }
 
-Outcome Simulation::run() {
+Outcome Simulation::run(const ProgressSink& progress) {
   Outcome outcome;
   world_.start_all();
   Duration settle = Duration::seconds(1);
@@ -265,6 +284,7 @@ Outcome Simulation::run() {
   const Instant limit = Instant() + scenario_.limit;
   Instant over = Instant::max();  // everybody had ended by then
   while (!world_.failure() && world_.now() < limit && world_.step()) {
+    if (progress && world_.events_done() % kProgressEvents == 0) report_progress(progress);
     if (over == Instant::max() && checker_.all_ended())
       over = std::max(world_.now(), Instant() + scenario_.heal_at);
     if (over != Instant::max() && world_.now() >= over + settle) break;
@@ -274,7 +294,7 @@ Outcome Simulation::run() {
   if (world_.failure()) outcome.failure = report(*world_.failure());
 
   outcome.trace_hash = world_.trace().hash();
-  outcome.events = world_.trace().events();
+  outcome.events = world_.events_done();
   outcome.ended_at = world_.now();
   outcome.ops_done = checker_.ops_done();
   outcome.sessions_failed = checker_.sessions_failed();
@@ -291,6 +311,14 @@ Outcome Simulation::run() {
 
 Outcome simulate(const Scenario& scenario, Trace::Sink log) {
   return Simulation(scenario, std::move(log)).run();
+}
+
+Outcome measure(const Scenario& scenario, Measurements& measurements, ProgressSink progress,
+                Trace::Sink log) {
+  Simulation simulation(scenario, std::move(log), true);
+  Outcome outcome = simulation.run(progress);
+  measurements = simulation.measurements();
+  return outcome;
 }
 
 }  // namespace tributary::sim

@@ -1,9 +1,11 @@
 // One run: builds the world that a scenario describes, lets it happen, and says how it ended.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "tests/sim/measurements.h"
 #include "tests/sim/reach.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/trace.h"
@@ -24,5 +26,18 @@ struct Outcome {
 
 // `log` gets the event log, a line a call.
 Outcome simulate(const Scenario& scenario, Trace::Sink log = {});
+
+// How far a run has come.
+struct Progress {
+  Instant now;
+  std::uint64_t events = 0;
+  std::uint64_t bytes_returned = 0;  // to all ranks
+  std::uint32_t ranks_done = 0;
+};
+using ProgressSink = std::function<void(const Progress&)>;
+// `progress` is called every kProgressEvents events.
+inline constexpr std::uint64_t kProgressEvents = 1u << 20;
+Outcome measure(const Scenario& scenario, Measurements& measurements, ProgressSink progress = {},
+                Trace::Sink log = {});
 
 }  // namespace tributary::sim

@@ -39,7 +39,11 @@ SwitchNode::SwitchNode(std::string name, SwitchOptions options, SwitchObserver& 
       observer_(observer),
       identity_(dataplane::identity_of(options_.config)),
       random_(options_.seed),
-      tallies_(options_.config.ports.size()) {}
+      scratch_(kLargestFrame),
+      tallies_(options_.config.ports.size()) {
+  for (const config::PortConfig& port : options_.config.ports)
+    largest_frame_.push_back(port.mtu + wire::kEthernetBytes + wire::kVlanBytes);
+}
 SwitchNode::~SwitchNode() = default;
 
 void SwitchNode::start(Instant now) {
@@ -51,11 +55,12 @@ void SwitchNode::start(Instant now) {
 
 void SwitchNode::crash() {
   running_.reset();
-  for (const auto& [port, frame] : waiting_) {
-    --tallies_[port].received;  // never got as far as a turn
-  }
+  for (std::size_t i = next_waiting_; i < waiting_.size(); ++i)
+    --tallies_[waiting_[i].port].received;  // never got as far as a turn
   waiting_.clear();
+  next_waiting_ = 0;
   turn_at_ = Instant::max();
+  busy_until_ = Instant();
 }
 
 const aggregator::Engine* SwitchNode::engine() const {
@@ -64,10 +69,14 @@ const aggregator::Engine* SwitchNode::engine() const {
 
 void SwitchNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {
   ++tallies_[port].received;
-  waiting_.emplace_back(port, frame);
-  if (turn_at_ != Instant::max()) return;
+  waiting_.push_back({port, frame});
+  most_waiting_ = std::max(most_waiting_, waiting_.size() - next_waiting_);
+  if (turn_at_ == Instant::max()) plan_turn(now);
+}
+
+void SwitchNode::plan_turn(Instant now) {
   const auto latency = static_cast<std::uint32_t>(options_.turn_max.to_ns());
-  turn_at_ = now + Duration::ns(random_.below(latency + 1));
+  turn_at_ = std::max(now + Duration::ns(random_.below(latency + 1)), busy_until_);
 }
 
 Instant SwitchNode::next_wakeup() const {
@@ -75,19 +84,31 @@ Instant SwitchNode::next_wakeup() const {
 }
 
 void SwitchNode::on_wake(Instant now) {
-  if (now >= turn_at_) turn_at_ = Instant::max();
   if (now >= tick_at_) tick_at_ = now + options_.tick;
-  const auto frames = std::exchange(waiting_, {});
+  if (now < busy_until_) return;
   turn_at_ = Instant::max();
-  for (const auto& [port, frame] : frames) handle(port, frame, now);
+  spent_ = Duration();
+  const std::size_t burst = options_.cost.free() ? waiting_.size() : options_.cost.burst;
+  const std::size_t end = std::min(waiting_.size(), next_waiting_ + burst);
+  for (; next_waiting_ < end; ++next_waiting_) {
+    const Waiting next = std::move(waiting_[next_waiting_]);
+    spent_ = spent_ + options_.cost.of(next.frame.wire_bytes());
+    handle(next.port, next.frame, now);
+  }
   running_->engine.expire(now, running_->outbox);
   send_outbox(now);
   running_->fdb.expire(now, 16);
   observer_.on_turn_end(*this, now);
+  busy_ = busy_ + spent_;
+  busy_until_ = now + spent_;
+  if (next_waiting_ < waiting_.size()) turn_at_ = busy_until_;
+  if (2 * next_waiting_ < waiting_.size()) return;
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<long>(next_waiting_));
+  next_waiting_ = 0;
 }
 
 void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) {
-  if (aggregates()) {
+  if (options_.capture) {
     captured_.push_back(frame);
     if (captured_.size() > kCaptured) captured_.pop_front();
   }
@@ -187,24 +208,28 @@ void SwitchNode::send_outbox(Instant now) {
 void SwitchNode::send_copy(const aggregator::Outgoing& message,
                            std::optional<std::uint16_t> group_vlan,
                            std::span<const std::uint16_t> ports) {
-  FrameRef frame = world().frames().take();
-  auto& bytes = frame.writable().bytes;
-  bytes.resize(kLargestFrame);
-  bytes.resize(running_->writer.write(message, group_vlan, bytes));
-  for (const std::uint16_t port : ports) transmit(port, frame);
+  FrameRef ref = world().frames().take();
+  Frame& frame = ref.writable();
+  const std::size_t bytes = running_->writer.write(message, group_vlan, scratch_);
+  frame.bytes.assign(scratch_.begin(), scratch_.begin() + static_cast<long>(bytes));
+  if (!message.payload.empty()) {
+    const auto carried = static_cast<std::uint32_t>(message.payload.size());
+    frame.data_bytes = carried * options_.payload_scale.at(message.header.job);
+    frame.absent_bytes = frame.data_bytes - carried;
+  }
+  for (const std::uint16_t port : ports) transmit(port, ref);
 }
 
 void SwitchNode::transmit(std::uint16_t port, const FrameRef& frame) {
   PortTally& tally = tallies_[port];
+  spent_ = spent_ + options_.cost.per_copy;
   ++tally.to_send;
   const auto refuse = [&](DropReason reason) {
     ++tally.send_dropped;
     drops_.add(reason);
   };
-  if (frame.bytes().size() >
-      options_.config.ports[port].mtu + wire::kEthernetBytes + wire::kVlanBytes)
-    return refuse(DropReason::mtu);
-  switch (world().send(id(), port, frame)) {
+  if (frame.wire_bytes() > largest_frame_[port]) return refuse(DropReason::mtu);
+  switch (world().send(id(), port, frame, spent_)) {
     case SendResult::sent: ++tally.sent; return;
     case SendResult::queue_full: return refuse(DropReason::tx_full);
     case SendResult::link_down: return refuse(DropReason::tx_link_down);

@@ -2,11 +2,13 @@
 // stands here mirrors the shell that drives them on real ports (dataplane/worker.cc,
 // dataplane/aggregation.cc, dataplane/forwarder.cc), and nothing else of the switch is imitated.
 //
-// Frames wait until the node's next turn; a turn handles all of them, then expires what is due.
+// Frames wait until the node's next turn; a turn handles them, then expires what is due. A switch
+// whose work costs time takes a burst a turn, and what it sends leaves when the work is done.
 #pragma once
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "dataplane/frame_writer.h"
 #include "dataplane/token_bucket.h"
 #include "tests/sim/node.h"
+#include "tests/sim/scenario.h"
 
 namespace tributary::sim {
 
@@ -42,6 +45,10 @@ struct SwitchOptions {
   config::SwitchConfig config;
   Duration turn_max;
   Duration tick;
+  SwitchCost cost;
+  bool capture = false;  // keep what comes by, for hostile hosts
+  // By job id: bytes of payload on the wire for one that is carried.
+  std::map<std::uint32_t, std::uint32_t> payload_scale;
   std::uint16_t first_epoch = 1;
   std::uint32_t first_seq = 0;
   std::uint64_t seed = 0;
@@ -75,13 +82,24 @@ class SwitchNode : public Node {
   [[nodiscard]] const aggregator::Engine* engine() const;
   [[nodiscard]] const std::vector<PortTally>& tallies() const { return tallies_; }
   [[nodiscard]] const DropCounters& drops() const { return drops_; }
+  // Since the begin of the run: at work, by the node's own clock.
+  [[nodiscard]] Duration busy() const { return busy_; }
+  // How long after the turn's begin the work in hand is done.
+  [[nodiscard]] Duration into_turn() const { return spent_; }
+  // The most frames that waited for a turn.
+  [[nodiscard]] std::size_t most_waiting() const { return most_waiting_; }
   // Frames that came by lately, for those who would replay them.
   [[nodiscard]] const std::deque<FrameRef>& captured() const { return captured_; }
   [[nodiscard]] bool aggregates() const { return !options_.config.jobs.empty(); }
 
  private:
   struct Running;  // all that a crash takes away
+  struct Waiting {
+    std::uint16_t port;
+    FrameRef frame;
+  };
 
+  void plan_turn(Instant now);
   void handle(std::uint16_t port, const FrameRef& frame, Instant now);
   void aggregate(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                  Instant now);
@@ -100,9 +118,17 @@ class SwitchNode : public Node {
   Prng random_;
   std::uint32_t incarnation_ = 0;
   std::unique_ptr<Running> running_;
-  std::vector<std::pair<std::uint16_t, FrameRef>> waiting_;
+  // First in, first out: those before next_waiting_ are done with.
+  std::vector<Waiting> waiting_;
+  std::size_t next_waiting_ = 0;
+  std::size_t most_waiting_ = 0;
+  std::vector<std::byte> scratch_;
   Instant turn_at_ = Instant::max();
   Instant tick_at_;
+  Instant busy_until_;
+  Duration spent_;
+  Duration busy_;
+  std::vector<std::size_t> largest_frame_;  // by port
   std::vector<PortTally> tallies_;
   DropCounters drops_;
   std::deque<FrameRef> captured_;

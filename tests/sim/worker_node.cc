@@ -17,8 +17,13 @@ constexpr std::uint16_t kFirstUdpPort = 20'000;
 
 }  // namespace
 
-WorkerNode::WorkerNode(std::string name, const WorkerOptions& options, WorkerObserver& observer)
-    : Node(std::move(name)), options_(options), observer_(observer), random_(options.seed) {}
+WorkerNode::WorkerNode(std::string name, const WorkerOptions& options, WorkerObserver& observer,
+                       worker::SendBatch& batch)
+    : Node(std::move(name)),
+      options_(options),
+      observer_(observer),
+      random_(options.seed),
+      batch_(batch) {}
 
 void WorkerNode::start(Instant now) {
   if (end_ == WorkerEnd::not_yet) begin_session(now);
@@ -50,7 +55,7 @@ void WorkerNode::begin_session(Instant now) {
   was_joining_ = true;
   next_op_ = 0;
   open_.clear();
-  held_.clear();
+  held_.reset(job.shards, options_.first_seq);
   think_until_ = Instant();
   retry_send_at_ = next_session_at_ = Instant::max();
 }
@@ -148,6 +153,7 @@ void WorkerNode::submit(Instant now) {
     next->op.collective = next->plan.collective;
     if (open_.empty()) turn_began_ = now;
     worker::Op& op = next->op;
+    observer_.on_op_called(*this, next->index, next->plan);
     open_.push_back(std::move(next));
     session_->submit(op, now);
   }
@@ -190,6 +196,12 @@ void WorkerNode::send_extra(const FrameRef& frame) {
 
 FrameRef WorkerNode::frame_of(const worker::Datagram& d) {
   FrameRef frame = world().frames().take();
+  if (!d.payload.empty()) {
+    const auto carried = static_cast<std::uint32_t>(d.payload.size());
+    const std::uint32_t data = carried * options_.job->payload_scale();
+    frame.writable().data_bytes = data;
+    frame.writable().absent_bytes = data - carried;
+  }
   auto& bytes = frame.writable().bytes;
   const std::size_t packet = d.head.size() + d.payload.size();
   bytes.resize(wire::kUdpPayloadOffset + packet);
@@ -242,7 +254,7 @@ void WorkerNode::receive(const FrameRef& frame, Instant now) {
   const std::uint64_t results = session_->counters().results.get();
   session_->on_packet(packet, now);
   if (session_->counters().results.get() != results)
-    held_.insert({packet.header.shard, packet.header.seq});
+    held_.add(packet.header.shard, packet.header.seq);
 }
 
 std::string WorkerNode::waiting_for(Instant now) const {

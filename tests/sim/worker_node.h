@@ -7,11 +7,10 @@
 #pragma once
 
 #include <memory>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "core/prng.h"
+#include "tests/sim/held_results.h"
 #include "tests/sim/node.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/workload.h"
@@ -26,6 +25,7 @@ class WorkerObserver {
  public:
   virtual ~WorkerObserver() = default;
   virtual void on_epoch_entered(WorkerNode& node) = 0;
+  virtual void on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan& plan) = 0;
   virtual void on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
                           std::span<const std::byte> data) = 0;
   virtual void on_op_failed(WorkerNode& node, std::uint32_t index,
@@ -47,13 +47,16 @@ struct WorkerOptions {
   wire::MacAddress switch_mac{};
   std::uint32_t switch_ipv4 = 0;
   std::uint16_t udp_base_port = 0;
+  std::uint32_t first_seq = 0;
 };
 
 enum class WorkerEnd : std::uint8_t { not_yet, done, gave_up, dead };
 
 class WorkerNode : public Node {
  public:
-  WorkerNode(std::string name, const WorkerOptions& options, WorkerObserver& observer);
+  // `batch` is shared by all ranks of a world: what is in it lives for one call.
+  WorkerNode(std::string name, const WorkerOptions& options, WorkerObserver& observer,
+             worker::SendBatch& batch);
 
   void start(Instant now) override;
   void crash() override;
@@ -72,7 +75,7 @@ class WorkerNode : public Node {
   // What tells this incarnation's data from those before.
   [[nodiscard]] std::uint64_t salt() const { return salt_; }
   [[nodiscard]] bool holds(std::uint8_t shard, std::uint32_t seq) const {
-    return held_.contains({shard, seq});
+    return held_.contains(shard, seq);
   }
   // When the session was made: by the own clock, and by the world's.
   [[nodiscard]] Instant session_began() const { return session_began_; }
@@ -115,7 +118,7 @@ class WorkerNode : public Node {
   bool was_joining_ = false;
   std::uint32_t next_op_ = 0;
   std::vector<std::unique_ptr<OpenOp>> open_;
-  std::set<std::pair<std::uint8_t, std::uint32_t>> held_;
+  HeldResults held_;
   WorkerEnd end_ = WorkerEnd::not_yet;
   Instant session_began_;
   Instant session_began_world_;
@@ -124,7 +127,7 @@ class WorkerNode : public Node {
   Instant think_until_;
   Instant retry_send_at_ = Instant::max();
   Instant next_session_at_ = Instant::max();
-  worker::SendBatch batch_;
+  worker::SendBatch& batch_;
 };
 
 }  // namespace tributary::sim

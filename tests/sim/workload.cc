@@ -27,10 +27,14 @@ T read_element(std::span<const std::byte> data, std::size_t i) {
 OpPlan plan_op(const JobScenario& job, std::uint64_t seed, std::uint32_t index) {
   Prng random(mix(seed ^ job.id) + index);
   OpPlan plan;
+  if (job.op_bytes > 0) {
+    plan.count = static_cast<std::uint32_t>(job.op_bytes / job.payload_scale() / 4);
+    return plan;
+  }
   const std::uint32_t kind = random.below(8);
   if (kind == 0) return {0, wire::DType::none, wire::Collective::barrier};
   plan.dtype = kind < 5 ? wire::DType::int32 : wire::DType::float32;
-  const std::uint32_t per_chunk = job.chunk_bytes / 4;
+  const std::uint32_t per_chunk = job.carried_chunk_bytes() / 4;
   // Boundaries first: nothing, one, around a chunk, around a round of shards.
   const std::array<std::uint32_t, 8> edges = {0,
                                               1,
@@ -65,11 +69,11 @@ void fill(const OpPlan& plan, std::uint64_t salt, std::uint32_t index, std::span
 std::size_t first_wrong(const OpPlan& plan, std::span<const std::uint64_t> salts,
                         std::uint32_t index, std::span<const std::byte> data) {
   for (std::size_t i = 0; i < plan.count; ++i) {
-    std::int32_t sum = 0;
+    std::int64_t sum = 0;
     for (const std::uint64_t salt : salts) sum += value_of(salt, index, i);
     const bool right = plan.dtype == wire::DType::float32
                            ? read_element<float>(data, i) == static_cast<float>(sum)
-                           : read_element<std::int32_t>(data, i) == sum;
+                           : read_element<std::int32_t>(data, i) == static_cast<std::int32_t>(sum);
     if (!right) return i;
   }
   return plan.count;

@@ -32,7 +32,7 @@ std::pair<std::uint16_t, std::uint16_t> World::connect(NodeId a, NodeId b,
   const auto port_b = static_cast<std::uint16_t>(states_[b].cables.size());
   const auto add_cable = [&](NodeId from, std::uint16_t from_port, End to, std::uint64_t s) {
     states_[from].cables.push_back(static_cast<std::uint32_t>(cables_.size()));
-    cables_.push_back({Link(quality, perfect_from, s), to});
+    cables_.push_back({Link(quality, perfect_from, s), to, {}});
     sources_.push_back({from, from_port});
   };
   add_cable(a, port_a, {b, port_b}, seed * 2);
@@ -48,7 +48,7 @@ void World::start_all() {
   }
 }
 
-SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame) {
+SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame, Duration after) {
   const std::uint32_t index = states_[from].cables[port];
   Cable& cable = cables_[index];
   if (cable.link.down(now_)) {
@@ -56,7 +56,7 @@ SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame) {
     trace_.add(now_, from, TraceKind::link_down, frame.bytes());
     return SendResult::link_down;
   }
-  const Transmission t = cable.link.transmit(frame.bytes().size(), now_);
+  const Transmission t = cable.link.transmit(frame.wire_bytes(), now_ + after);
   if (!t.sent) {
     observer_.on_frame_fault(FaultKind::queue_full, frame);
     trace_.add(now_, from, TraceKind::queue_full, frame.bytes());
@@ -65,6 +65,9 @@ SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame) {
                            describe_frame(frame.bytes()));
     return SendResult::queue_full;
   }
+  ++cable.tally.frames;
+  cable.tally.wire_bytes += frame.wire_bytes();
+  cable.tally.data_bytes += frame.data_bytes();
   Event event;
   event.kind = Event::Kind::frame;
   event.argument = index;
@@ -72,14 +75,14 @@ SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame) {
   if (t.duplicated) {
     event.at = t.duplicate_at;
     event.duplicate = true;
-    event.frame = frame;
+    event.frame = FrameRef(frame).detach();
     events_.push(event);
     event.duplicate = false;
   }
   event.at = t.at;
   event.reordered = t.reordered;
-  event.frame = std::move(frame);
-  events_.push(std::move(event));
+  event.frame = frame.detach();
+  events_.push(event);
   return SendResult::sent;
 }
 
@@ -89,8 +92,9 @@ bool World::link_up(NodeId node, std::uint16_t port) const {
 
 bool World::step() {
   if (events_.empty()) return false;
-  Event event = events_.pop();
+  const Event event = events_.pop();
   now_ = event.at;
+  ++events_done_;
   switch (event.kind) {
     case Event::Kind::frame: arrive(event); break;
     case Event::Kind::wake: {
@@ -123,32 +127,33 @@ void World::plan_wake(NodeId node) {
   event.at = at;
   event.kind = Event::Kind::wake;
   event.node = node;
-  events_.push(std::move(event));
+  events_.push(event);
 }
 
-void World::arrive(Event& event) {
+void World::arrive(const Event& event) {
+  FrameRef frame = FrameRef::attach(event.frame);
   Cable& cable = cables_[event.argument];
   const NodeId to = cable.to.node;
-  if (event.duplicate) observer_.on_frame_fault(FaultKind::duplicate, event.frame);
-  if (event.reordered) observer_.on_frame_fault(FaultKind::reorder, event.frame);
+  if (event.duplicate) observer_.on_frame_fault(FaultKind::duplicate, frame);
+  if (event.reordered) observer_.on_frame_fault(FaultKind::reorder, frame);
   switch (cable.link.arrive(now_)) {
     case Fate::lost:
-      observer_.on_frame_fault(FaultKind::loss, event.frame);
-      trace_.add(now_, to, TraceKind::lost, event.frame.bytes());
-      return say_frame("lost", cable.to, event.frame);
+      observer_.on_frame_fault(FaultKind::loss, frame);
+      trace_.add(now_, to, TraceKind::lost, frame.bytes());
+      return say_frame("lost", cable.to, frame);
     case Fate::cut:
-      observer_.on_frame_fault(FaultKind::partition, event.frame);
-      trace_.add(now_, to, TraceKind::cut, event.frame.bytes());
-      return say_frame("cut off", cable.to, event.frame);
+      observer_.on_frame_fault(FaultKind::partition, frame);
+      trace_.add(now_, to, TraceKind::cut, frame.bytes());
+      return say_frame("cut off", cable.to, frame);
     case Fate::corrupted:
-      observer_.on_frame_fault(FaultKind::corrupt, event.frame);
-      trace_.add(now_, to, TraceKind::corrupted, event.frame.bytes());
-      say_frame("corrupted", cable.to, event.frame);
-      event.frame = corrupt(cable.link, event.frame);
+      observer_.on_frame_fault(FaultKind::corrupt, frame);
+      trace_.add(now_, to, TraceKind::corrupted, frame.bytes());
+      say_frame("corrupted", cable.to, frame);
+      frame = corrupt(cable.link, frame);
       break;
     case Fate::delivered: break;
   }
-  deliver(cable.to, event.frame);
+  deliver(cable.to, frame);
 }
 
 FrameRef World::corrupt(Link& link, const FrameRef& frame) {
@@ -228,7 +233,7 @@ void World::pause(NodeId node, Duration length) {
   event.at = state.paused_until;
   event.kind = Event::Kind::resume;
   event.node = node;
-  events_.push(std::move(event));
+  events_.push(event);
 }
 
 void World::resume(NodeId node) {
@@ -256,7 +261,7 @@ void World::schedule(Instant at, Event::Kind kind, std::uint32_t argument) {
   event.at = at;
   event.kind = kind;
   event.argument = argument;
-  events_.push(std::move(event));
+  events_.push(event);
 }
 
 void World::fail(const std::string& what) {

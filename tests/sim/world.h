@@ -28,6 +28,13 @@ class WorldObserver {
   virtual void on_check() = 0;
 };
 
+// What one direction of a cable was given to carry.
+struct LinkTally {
+  std::uint64_t frames = 0;
+  std::uint64_t wire_bytes = 0;
+  std::uint64_t data_bytes = 0;  // tensor payload
+};
+
 enum class SendResult : std::uint8_t { sent, queue_full, link_down };
 
 class World {
@@ -42,8 +49,11 @@ class World {
   void start_all();
 
   // For nodes.
-  SendResult send(NodeId from, std::uint16_t port, FrameRef frame);
+  // `after`: how much later than now it is handed to the link, for a node whose work takes time.
+  // Frames of one port must be sent in the order in which they leave.
+  SendResult send(NodeId from, std::uint16_t port, FrameRef frame, Duration after = {});
   FramePool& frames() { return frames_; }
+  [[nodiscard]] std::size_t frames_peak() const { return frames_.peak(); }
   [[nodiscard]] bool link_up(NodeId node, std::uint16_t port) const;
 
   // For scripts.
@@ -63,6 +73,14 @@ class World {
   [[nodiscard]] Instant resumed_at(NodeId node) const { return states_[node].resumed_at; }
   [[nodiscard]] Node& node(NodeId id) const { return *nodes_[id]; }
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
+  // Out of, or into, a node's port.
+  [[nodiscard]] const LinkTally& sent(NodeId node, std::uint16_t port) const {
+    return cables_[states_[node].cables[port]].tally;
+  }
+  [[nodiscard]] const LinkTally& received(NodeId node, std::uint16_t port) const {
+    return cables_[states_[node].cables[port] ^ 1u].tally;
+  }
+  [[nodiscard]] std::uint64_t events_done() const { return events_done_; }
 
   Trace& trace() { return trace_; }
   // The first thing that went wrong with the system under test; later ones follow from it.
@@ -77,6 +95,7 @@ class World {
   struct Cable {
     Link link;
     End to;
+    LinkTally tally;
   };
   struct NodeState {
     NodeClock clock;
@@ -89,7 +108,7 @@ class World {
     std::vector<std::pair<std::uint16_t, FrameRef>> backlog;
   };
 
-  void arrive(Event& event);
+  void arrive(const Event& event);
   void deliver(const End& to, const FrameRef& frame);
   void resume(NodeId node);
   void plan_wake(NodeId node);
@@ -101,6 +120,7 @@ class World {
   FramePool frames_;
   EventQueue events_;
   Instant now_;
+  std::uint64_t events_done_ = 0;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<NodeState> states_;
   std::vector<Cable> cables_;

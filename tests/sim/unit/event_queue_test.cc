@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "core/prng.h"
+
 namespace tributary::sim {
 namespace {
 
@@ -24,18 +28,47 @@ TEST(EventQueue, EarlierFirstAndEqualInstantsInOrderOfScheduling) {
   EXPECT_EQ(order, (std::vector<std::uint32_t>{1, 3, 4, 2, 0}));
 }
 
-TEST(EventQueue, FramesGoBackToTheirPool) {
-  FramePool pool;
-  {
-    EventQueue queue;
-    Event e = at(1, 0);
-    e.frame = pool.take();
-    queue.push(e);
-    e.frame = FrameRef();
-    EXPECT_EQ(pool.in_use(), 1u);
-    queue.pop();
-    EXPECT_EQ(pool.in_use(), 0u);
+// Near, in the wheel, beyond it, and pushed while others are popped: always as a sorted list.
+TEST(EventQueue, KeepsOrderOverAllDistances) {
+  constexpr std::uint64_t kSeed = 11;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Prng random(kSeed);
+  EventQueue queue;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> expected;
+  std::uint32_t next = 0;
+  std::int64_t now = 0;
+  const auto push = [&] {
+    // From nothing to an hour ahead, most of it near.
+    const std::int64_t ahead =
+        static_cast<std::int64_t>(random.next() >> 20) >> (2 + random.below(42));
+    queue.push(at(now + ahead, next));
+    expected.emplace_back(now + ahead, next++);
+  };
+  for (int i = 0; i < 1000; ++i) push();
+  for (int i = 0; i < 50'000; ++i) {
+    const auto first = std::min_element(expected.begin(), expected.end());
+    const Event e = queue.pop();
+    ASSERT_EQ(e.at.to_ns(), first->first);
+    ASSERT_EQ(e.argument, first->second);
+    now = first->first;
+    expected.erase(first);
+    while (expected.size() < 50 + random.below(100)) push();
   }
+  EXPECT_EQ(queue.size(), expected.size());
+}
+
+TEST(EventQueue, HandsTheFrameOnWithItsReference) {
+  FramePool pool;
+  EventQueue queue;
+  Event e = at(1, 0);
+  e.frame = pool.take().detach();
+  queue.push(e);
+  EXPECT_EQ(pool.in_use(), 1u);
+  {
+    const FrameRef back = FrameRef::attach(queue.pop().frame);
+    EXPECT_TRUE(back);
+  }
+  EXPECT_EQ(pool.in_use(), 0u);
 }
 
 }  // namespace

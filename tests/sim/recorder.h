@@ -1,0 +1,78 @@
+// Measures a run: stands between the nodes and the checker, notes when things happened, and passes
+// everything on. It changes nothing.
+#pragma once
+
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "tests/sim/measurements.h"
+#include "tests/sim/observer.h"
+
+namespace tributary::sim {
+
+class Recorder : public Observer {
+ public:
+  Recorder(const Scenario& scenario, const World& world, Observer& next);
+
+  // After the run.
+  Measurements finish(const SwitchNode& aggregator, std::span<WorkerNode* const> workers);
+  // Of all jobs, on all ranks.
+  [[nodiscard]] std::uint64_t bytes_returned() const { return bytes_returned_; }
+
+  void before_packet(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet) override {
+    next_.before_packet(node, frame, packet);
+  }
+  void on_decision(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet,
+                   aggregator::Decision decision) override;
+  void on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) override {
+    next_.on_refused(node, frame, reason);
+  }
+  void on_message(SwitchNode& node, const aggregator::Outgoing& message) override {
+    next_.on_message(node, message);
+  }
+  void on_turn_end(SwitchNode& node, Instant now) override { next_.on_turn_end(node, now); }
+  void on_epoch_entered(WorkerNode& node) override;
+  void on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan& plan) override;
+  void on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
+                  std::span<const std::byte> data) override;
+  void on_op_failed(WorkerNode& node, std::uint32_t index, const worker::Failure& f) override {
+    next_.on_op_failed(node, index, f);
+  }
+  void on_session_failed(WorkerNode& node, const worker::Failure& f) override {
+    next_.on_session_failed(node, f);
+  }
+  void on_worker_drop(DropReason reason, std::uint64_t count) override {
+    next_.on_worker_drop(reason, count);
+  }
+  void on_contribution(WorkerNode& node, const FrameRef& frame) override {
+    next_.on_contribution(node, frame);
+  }
+  void on_hostile(FaultKind kind, const FrameRef& frame) override { next_.on_hostile(kind, frame); }
+
+ private:
+  struct OpKey {
+    std::uint32_t job_index, epoch, index;
+    auto operator<=>(const OpKey&) const = default;
+  };
+  struct OpenOp {
+    Instant first_call;
+    std::uint32_t returned = 0;
+  };
+  struct Call {
+    std::uint32_t index;
+    Instant at;
+  };
+
+  const World& world_;
+  Observer& next_;
+  Measurements measured_;
+  std::unordered_map<std::uint32_t, std::uint32_t> job_index_;  // by id
+  std::map<OpKey, OpenOp> ops_;
+  std::unordered_map<NodeId, std::vector<Call>> calls_;
+  std::vector<std::unordered_map<std::uint64_t, Instant>> opened_;  // by job; shard and seq
+  std::uint64_t bytes_returned_ = 0;
+};
+
+}  // namespace tributary::sim
