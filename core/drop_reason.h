@@ -42,6 +42,7 @@ namespace tributary {
   X(stale_seq, "stale-seq", "chunk finished and acknowledged long ago")                        \
   X(beyond_window, "beyond-window", "chunk is beyond the window the sender may use")           \
   X(duplicate, "duplicate", "contribution already counted")                                    \
+  X(overlap, "overlap", "aggregate overlaps what the completion engine holds")                 \
   X(op_mismatch, "op-mismatch", "workers disagree on count, type or operation")                \
   X(aborted, "aborted", "packet of an epoch that was aborted")                                 \
   X(no_slot, "no-slot", "no aggregation slot or buffer is free")                               \

@@ -5,6 +5,7 @@ import re
 # Tests of what is not one source file, and why.
 NOT_MIRRORED = {
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
+    "tests/completion/exactly_once_test.cc": "the engine's promises, on random traffic",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",
 }

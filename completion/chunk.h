@@ -1,0 +1,60 @@
+// One chunk at the completion engine.
+//
+//   unseen ──first piece or mark──▶ open ──exact cover──▶ complete ──root accepted──▶ released
+//     ▲  ▲                           │                                                  │
+//     │  └────── given up (memory) ──┘                                                  │
+//     └──────────────────────── seq + 2W takes the place ◀──────────────────────────────┘
+//
+// Invariant: the pieces of an open chunk are pairwise disjoint and `covered` is their union. So
+// nothing can be counted twice, and the chunk is complete exactly when `covered_count` reaches
+// what is required. (Protocol rules 5 and 7.)
+#pragma once
+
+#include <cstdint>
+
+#include "aggregator/contribution.h"
+#include "aggregator/deadline_queue.h"
+#include "completion/piece_pool.h"
+#include "core/wire/types.h"
+
+namespace tributary::completion {
+
+enum class ChunkState : std::uint8_t { unseen, open, complete, released };
+
+struct Chunk : aggregator::DeadlineNode {
+  ChunkState state = ChunkState::unseen;
+  std::uint8_t shard = 0;
+  wire::Reason reason = wire::Reason::none;  // why it came here: of the first piece or mark
+  bool described = false;                    // a mark may come before anything that describes it
+  std::uint32_t seq = 0;
+  std::uint32_t flags = 0;       // sticky: CE
+  std::uint32_t slot = 0;        // as the first sender computed it
+  std::uint32_t first_rank = 0;  // whose description is the reference
+  aggregator::ChunkDescription description;
+  // With the first piece; valid while has_target.
+  std::uint32_t target_rank = 0;
+  bool has_target = false;
+
+  Piece* pieces = nullptr;  // open: what it is made of; complete: the one with the result
+  RankSet covered;
+  std::uint32_t covered_count = 0;
+  std::uint32_t piece_count = 0;
+  bool overflow = false;  // complete: of the result
+  Chunk* previous_open = nullptr;
+  Chunk* next_open = nullptr;
+};
+
+// Ranks that the chunk's result is made of: one for what is only passed on.
+inline std::uint32_t required_ranks(const Chunk& chunk, std::uint32_t workers) {
+  const wire::Collective c = chunk.description.collective;
+  return c == wire::Collective::broadcast || c == wire::Collective::all_gather ? 1 : workers;
+}
+
+// Whether `a` has to be finished before `b` can be sent by everybody: the order in which chunks
+// have a right to memory.
+inline bool is_earlier(const aggregator::ChunkDescription& a,
+                       const aggregator::ChunkDescription& b) {
+  return a.op != b.op ? a.op < b.op : a.chunk < b.chunk;
+}
+
+}  // namespace tributary::completion

@@ -1,0 +1,51 @@
+// What a completion engine counts for each job. Written by the thread that calls the engine,
+// readable by any.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "core/counter.h"
+#include "core/wire/types.h"
+
+namespace tributary::completion {
+
+// Escalation reasons are the first of wire::Reason; `none` stands for pieces that say none.
+inline constexpr std::size_t kEscalationReasons =
+    static_cast<std::size_t>(wire::Reason::verify) + 1;
+
+struct JobCounters {
+  std::array<Counter, kEscalationReasons> completed;  // by why the chunk came here
+  Counter singles;                                    // contributions held
+  Counter aggregates;                                 // aggregates held
+  Counter marks;                                      // chunks announced as escalated
+  Counter piece_bytes;                                // payload of what was held
+  Counter duplicates;                                 // all ranks were covered already
+  Counter superseded;        // held pieces that a larger aggregate replaced
+  Counter overlaps_dropped;  // aggregates, held or new, that overlapped a better one
+  Counter rerequests;        // ranks asked for what was dropped
+  Counter refused_full;      // pieces refused for lack of memory
+  Counter given_up;          // chunks given up for earlier ones
+  Counter stale;             // pieces of another epoch, attempt, host term, or of a finished chunk
+  Counter invalid;           // pieces that contradict themselves
+  Counter overflows;         // results marked as overflowed
+  Counter probes;
+  Counter results_repeated;
+  Counter pending_replies;
+  Counter unknown_replies;
+  Counter aborts_deadline;
+  Counter aborts_mismatch;
+  Counter chunks_open;       // gauge
+  Counter bytes_held;        // gauge: payload buffers in use
+  Counter bytes_high_water;  // gauge
+  Counter latency_ns_total;  // from first piece to result
+  Counter latency_ns_max;    // gauge
+
+  [[nodiscard]] std::uint64_t completions() const {
+    std::uint64_t sum = 0;
+    for (const Counter& c : completed) sum += c.get();
+    return sum;
+  }
+};
+
+}  // namespace tributary::completion

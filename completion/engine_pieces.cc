@@ -1,0 +1,207 @@
+// Contributions and aggregates: checked, placed into the cover of their chunk, combined.
+#include <algorithm>
+#include <cstring>
+
+#include "completion/cover.h"
+#include "completion/engine_impl.h"
+#include "completion/evaluate.h"
+
+namespace tributary::completion {
+namespace {
+
+using aggregator::ChunkDescription;
+
+bool passed_on_only(const ChunkDescription& d) {
+  return d.collective == wire::Collective::broadcast ||
+         d.collective == wire::Collective::all_gather;
+}
+
+wire::Reason reason_of(const wire::Header& h) {
+  if (static_cast<std::size_t>(h.reason) < kEscalationReasons && h.reason != wire::Reason::none)
+    return h.reason;
+  if ((h.flags & wire::kFlagCollision) != 0) return wire::Reason::collision;
+  if ((h.flags & (wire::kFlagBypass | wire::kFlagExcluded)) != 0) return wire::Reason::excluded;
+  if ((h.flags & wire::kFlagResend) != 0) return wire::Reason::resend;
+  return wire::Reason::none;
+}
+
+// Only chunk 0 of an op states its total, and resends may leave it out.
+bool agree(const ChunkDescription& a, ChunkDescription b) {
+  if (a.total_elements == 0 || b.total_elements == 0) b.total_elements = a.total_elements;
+  return a == b;
+}
+
+DropReason check_payload(const Job& job, const Arrival& a) {
+  const ChunkDescription& d = a.description;
+  const std::size_t wire_bytes = wire::size_of(d.dtype);
+  if (a.packet.header.encoding != wire::Encoding::plain) return DropReason::bad_encoding;
+  if (d.dtype == wire::DType::none && d.collective != wire::Collective::barrier)
+    return DropReason::bad_dtype;
+  const bool needs_kernels = d.dtype != wire::DType::none && (a.aggregate || !passed_on_only(d));
+  if (needs_kernels && a.kernels == nullptr) return DropReason::bad_reduce_op;
+  const std::size_t element = a.wide && needs_kernels ? a.kernels->acc_bytes : wire_bytes;
+  if (a.packet.payload.size() != d.element_count * element) return DropReason::bad_payload_length;
+  if (a.packet.payload.size() > job.limits.piece_bytes) return DropReason::payload_too_large;
+  return DropReason::count_;
+}
+
+// Sets job.ranks.
+DropReason check_ranks(Job& job, const Arrival& a) {
+  const wire::Header& h = a.packet.header;
+  clear(job.ranks);
+  if (!a.aggregate) {
+    if (h.origin >= job.limits.workers) return DropReason::bad_child;
+    insert(job.ranks, h.origin);
+    return DropReason::count_;
+  }
+  if (!wire::read_rank_bitmaps(a.packet.extensions, job.limits.workers, job.ranks))
+    return DropReason::bad_child;
+  return h.covered != 0 && count(job.ranks) == h.covered ? DropReason::count_
+                                                         : DropReason::bad_extension;
+}
+
+void describe(Chunk& chunk, const Arrival& a, ConstRankSet ranks) {
+  chunk.described = true;
+  chunk.description = a.description;
+  chunk.first_rank = lowest(ranks);
+  chunk.slot = a.packet.header.slot;
+  const auto target = wire::find_target_rank(a.packet.extensions);
+  chunk.has_target = target.has_value();
+  chunk.target_rank = target.value_or(0);
+}
+
+void fill(Piece& piece, const Arrival& a, ConstRankSet ranks) {
+  const auto payload = a.packet.payload;
+  piece.wide = a.wide;
+  piece.overflow = (a.packet.header.flags & wire::kFlagOverflow) != 0;
+  piece.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  std::copy(ranks.begin(), ranks.end(), piece.ranks.begin());
+  if (!payload.empty()) std::memcpy(piece.buffer.data(), payload.data(), payload.size());
+}
+
+}  // namespace
+
+Decision Engine::Impl::on_mark(Job& job, const wire::Packet& packet, Instant now) {
+  const wire::Header& h = packet.header;
+  if (!packet.payload.empty()) return {Verdict::dropped, DropReason::bad_payload_length};
+  Chunk* chunk = nullptr;
+  const Job::Find found = job.find(h.shard, h.seq, chunk);
+  if (found == Job::Find::stale) {
+    job.counters.stale.add();
+    return {Verdict::dropped, DropReason::stale_seq};
+  }
+  if (found == Job::Find::none) {
+    ChunkDescription wanted;
+    wanted.op = h.op;
+    wanted.chunk = h.chunk;
+    chunk = job.open(h.shard, h.seq, wanted, now);
+    if (chunk == nullptr) {
+      job.counters.refused_full.add();
+      return {Verdict::dropped, DropReason::no_slot};
+    }
+  }
+  job.counters.marks.add();
+  if (chunk->reason == wire::Reason::none) chunk->reason = reason_of(h);
+  job.refresh_gauges();
+  return {Verdict::noted};
+}
+
+Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant now, Outbox& out) {
+  const wire::Header& h = packet.header;
+  Arrival arrival{packet, aggregator::describe(packet)};
+  arrival.aggregate = h.type != wire::PacketType::contribution;
+  arrival.kernels = kernels_of(arrival.description, job.limits.arithmetic);
+  arrival.wide = arrival.aggregate && job.limits.partials == wire::Partials::wide;
+  arrival.reason = reason_of(h);
+  DropReason bad = check_payload(job, arrival);
+  if (bad == DropReason::count_) bad = check_ranks(job, arrival);
+  if (bad != DropReason::count_) {
+    job.counters.invalid.add();
+    return {Verdict::dropped, bad};
+  }
+
+  Chunk* chunk = nullptr;
+  const Job::Find found = job.find(h.shard, h.seq, chunk);
+  if (found == Job::Find::stale) {
+    job.counters.stale.add();
+    return {Verdict::dropped, DropReason::stale_seq};
+  }
+  if (found == Job::Find::none) {
+    chunk = job.open(h.shard, h.seq, arrival.description, now);
+    job.refresh_gauges();
+    if (chunk == nullptr) {
+      job.counters.refused_full.add();
+      return {Verdict::dropped, DropReason::no_slot};
+    }
+  }
+  if (chunk->state != ChunkState::open) {
+    job.counters.duplicates.add();
+    // A resend says that its sender has no result, so the root may have none either.
+    if (chunk->state == ChunkState::released || (h.flags & wire::kFlagResend) == 0)
+      return {Verdict::dropped, DropReason::duplicate};
+    job.counters.results_repeated.add();
+    send_result(job, *chunk, out);
+    return {Verdict::answered};
+  }
+  return add(job, *chunk, arrival, now, out);
+}
+
+Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Instant now,
+                           Outbox& out) {
+  const ChunkDescription& d = arrival.description;
+  const bool same = chunk.described
+                        ? agree(chunk.description, d)
+                        : chunk.description.op == d.op && chunk.description.chunk == d.chunk;
+  if (!same) return abort_mismatch(job, chunk, arrival, out);
+  if (!chunk.described) describe(chunk, arrival, job.ranks);
+  if (chunk.reason == wire::Reason::none) chunk.reason = arrival.reason;
+  chunk.flags |= arrival.packet.header.flags & wire::kFlagCe;
+
+  Fit how = fit(chunk, job.ranks, job.lost);
+  // Rule 11: a sum that is no prefix of the declared order can't be part of the declared sum.
+  if (job.limits.order == wire::Order::reproducible && how != Fit::duplicate && arrival.aggregate &&
+      arrival.packet.header.covered > 1 && !is_prefix(job.ranks)) {
+    std::copy(job.ranks.begin(), job.ranks.end(), job.lost.begin());
+    subtract(job.lost, chunk.covered);
+    how = Fit::dropped;
+  }
+  if (how == Fit::duplicate) {
+    job.counters.duplicates.add();
+    return {Verdict::dropped, DropReason::duplicate};
+  }
+  if (how == Fit::dropped) {
+    job.counters.overlaps_dropped.add();
+    ask_again(job, chunk, job.lost, out);
+    return {Verdict::dropped, DropReason::overlap};
+  }
+  if (how == Fit::replaces) {
+    job.counters.superseded.add(job.remove_overlapping(chunk, job.ranks));
+    if (count(job.lost) != 0) job.counters.overlaps_dropped.add();
+    ask_again(job, chunk, job.lost, out);
+  }
+  Piece& piece = job.take_piece();
+  fill(piece, arrival, job.ranks);
+  job.join(chunk, piece);
+  (arrival.aggregate ? job.counters.aggregates : job.counters.singles).add();
+  job.counters.piece_bytes.add(arrival.packet.payload.size());
+  if (chunk.covered_count < required_ranks(chunk, job.limits.workers)) return {Verdict::held};
+  complete(job, chunk, now, out);
+  return {Verdict::completed};
+}
+
+void Engine::Impl::complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
+  const bool copied = passed_on_only(chunk.description) && !chunk.pieces->wide;
+  const Evaluation done =
+      evaluate(job, chunk, copied ? nullptr : kernels_of(chunk.description, job.limits.arithmetic));
+  chunk.overflow = done.overflow;
+  job.complete(chunk, *done.result);
+  if (done.overflow) job.counters.overflows.add();
+  job.counters.completed[static_cast<std::size_t>(chunk.reason)].add();
+  const auto latency = static_cast<std::uint64_t>((now - chunk.armed_at).to_ns());
+  job.counters.latency_ns_total.add(latency);
+  job.counters.latency_ns_max.raise_to(latency);
+  send_result(job, chunk, out);
+  job.refresh_gauges();
+}
+
+}  // namespace tributary::completion

@@ -1,0 +1,53 @@
+// What a completion engine is told about each job, and the memory that follows from it.
+//
+// Figures are derived here and nowhere else: who hosts the engine checks its configuration with
+// them, and the engine sizes itself by them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/time.h"
+#include "core/wire/rank_bitmap.h"
+#include "core/wire/types.h"
+
+namespace tributary::completion {
+
+struct JobLimits {
+  std::uint32_t id = 0;
+  std::uint32_t workers = 0;
+  std::uint32_t window = 0;       // chunks per shard in flight; power of two
+  std::uint32_t piece_bytes = 0;  // largest payload of a contribution or aggregate
+  std::uint8_t shards = 1;
+  wire::Partials partials = wire::Partials::wide;
+  // reproducible: aggregates that are no prefix of the declared order are refused.
+  wire::Order order = wire::Order::fast;
+  wire::Arithmetic arithmetic = wire::Arithmetic::saturating;
+  // The host accepts each result in the call that brings it, so none has to be kept.
+  bool root_is_here = true;
+  Duration deadline = Duration::max();  // from a chunk's first piece to ABORT
+  std::uint64_t bytes = 0;              // for pieces; at least least_bytes()
+};
+
+// Payload buffers begin on cache lines.
+// Elements of one byte are summed in four.
+inline constexpr std::size_t kWidestAccumulator = 4;
+constexpr std::uint64_t buffer_bytes(const JobLimits& job) {
+  return (std::uint64_t{job.piece_bytes} + 63) / 64 * 64;
+}
+// Results that the root may not have accepted yet: seq s is acknowledged by all once s + 2W is
+// sent.
+constexpr std::uint64_t kept_results(const JobLimits& job) {
+  return job.root_is_here ? 0 : std::uint64_t{2} * job.window * job.shards;
+}
+// One chunk can always be finished: a piece of each rank. With less nothing ever would be.
+constexpr std::uint64_t least_bytes(const JobLimits& job) {
+  return (job.workers + kept_results(job)) * buffer_bytes(job);
+}
+// With more, no chunk is ever refused.
+constexpr std::uint64_t most_bytes(const JobLimits& job) {
+  const std::uint64_t open_chunks = std::uint64_t{job.window} * job.shards;
+  return (open_chunks * job.workers + kept_results(job)) * buffer_bytes(job);
+}
+
+}  // namespace tributary::completion
