@@ -120,8 +120,10 @@ ChunkState ChunkTable::state_of(std::uint32_t seq) const {
 }
 
 bool ChunkTable::acknowledge(std::uint16_t child, std::uint32_t seq) {
-  if (seq_diff(seq, low_) > 0) return false;
-  raise_held(child, seq);
+  const std::int32_t distance = seq_diff(seq, low_);
+  if (distance > 0) return false;
+  // No child holds less, and half the number space away "before" has no meaning.
+  if (distance > -2 * static_cast<std::int32_t>(window_)) raise_held(child, seq);
   return true;
 }
 

@@ -56,6 +56,17 @@ TEST_F(ChunkTableTest, ContributionNeedsNoHeader) {
   EXPECT_EQ(result(), 7);
 }
 
+// Half the number space away, a seq is both before and after: no such acknowledgement may count.
+TEST_F(ChunkTableTest, AcknowledgementFromFarAwayChangesNothing) {
+  for (std::uint32_t child = 0; child < kWorkers; ++child) add(child, 0, 1);
+  EXPECT_TRUE(table_.acknowledge(0, 1));
+  for (const std::uint32_t far : {0x80000000u, 0x80000001u, 0x80000002u, 0xFFFFFFFFu, 0u}) {
+    table_.acknowledge(0, far);
+    EXPECT_EQ(table_.held_before(0), 1u) << far;
+  }
+  EXPECT_EQ(table_.retained(), 1u);
+}
+
 TEST_F(ChunkTableTest, ForgottenChildHoldsNothingBack) {
   for (std::uint32_t child = 0; child < kWorkers; ++child) add(child, 0, 1);
   EXPECT_TRUE(table_.acknowledge(0, 1));
