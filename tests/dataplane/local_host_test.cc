@@ -89,6 +89,19 @@ TEST(LocalHost, AnswersEcho) {
   EXPECT_EQ(view.payload[19], std::byte{1});    // destination 10.77.0.1
 }
 
+// Id, seq and data all zero: the reply's checksum must be all ones, or it is as good as lost.
+TEST(LocalHost, AnswersEchoOfNothing) {
+  auto frame = echo_request();
+  const std::size_t icmp = frame.size() - 16;
+  std::fill(frame.begin() + static_cast<std::ptrdiff_t>(icmp), frame.end(), std::byte{});
+  frame[icmp] = std::byte{8};
+  frame[icmp + 2] = std::byte{0xF7};
+  frame[icmp + 3] = std::byte{0xFF};
+  ASSERT_TRUE(is_echo_request_for(kSwitch, view_of(frame)));
+  answer_echo(frame, view_of(frame));
+  EXPECT_EQ(wire::ones_complement_sum(view_of(frame).payload.subspan(20, 16)), 0xFFFF);
+}
+
 TEST(LocalHost, IgnoresBrokenEcho) {
   auto damaged = echo_request();
   damaged.back() ^= std::byte{1};
