@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "config/switch_config.h"
 #include "core/time.h"
 #include "core/wire/rank_bitmap.h"
 #include "core/wire/types.h"
@@ -49,5 +51,8 @@ constexpr std::uint64_t most_bytes(const JobLimits& job) {
   const std::uint64_t open_chunks = std::uint64_t{job.window} * job.shards;
   return (open_chunks * job.workers + kept_results(job)) * buffer_bytes(job);
 }
+
+// Of the jobs whose root a switch is, for an engine inside it.
+std::vector<JobLimits> limits_of(const config::SwitchConfig& config);
 
 }  // namespace tributary::completion

@@ -213,6 +213,21 @@ void check_memory(const SwitchConfig& config, ReadContext& context) {
                      std::to_string(needed));
 }
 
+void check_completion(const SwitchConfig& config, ReadContext& context) {
+  if (!context.usable("switch.completion.megabytes")) return;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i)
+    if (!context.usable(job_path(i, "chunk_bytes")) || !context.usable(job_path(i, "workers")))
+      return;
+  const std::uint64_t needed = (least_completion_bytes(config) + (1u << 20) - 1) >> 20;
+  if (needed <= config.completion.megabytes) return;
+  context.report(
+      "switch.completion.megabytes",
+      std::to_string(config.completion.megabytes) +
+          " MiB cannot hold one chunk of every job, workers x chunk_bytes each; allowed: "
+          "at least " +
+          std::to_string(needed));
+}
+
 }  // namespace
 
 void check(const SwitchConfig& config, ReadContext& context) {
@@ -224,6 +239,7 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_udp_ports(config, context);
   check_static_macs(config, context);
   check_memory(config, context);
+  check_completion(config, context);
 }
 
 }  // namespace tributary::config

@@ -38,6 +38,31 @@ constexpr std::size_t least_dpdk_bytes(const SwitchConfig& config) {
   return kRuntimeBytes + least_buffers(config) * (buffer_data_bytes(config) + kBufferOverheadBytes);
 }
 
+// Whether this switch finishes what is escalated of the job.
+inline bool completes_here(const JobConfig& job) {
+  return !job.parent;
+}
+// A piece of a chunk at the completion engine.
+constexpr std::uint64_t piece_buffer_bytes(const JobConfig& job) {
+  return (std::uint64_t{job.chunk_bytes} + 63) / 64 * 64;
+}
+// With less, no chunk could ever be finished; with more, none is ever refused.
+constexpr std::uint64_t least_completion_bytes(const JobConfig& job) {
+  return job.workers * piece_buffer_bytes(job);
+}
+constexpr std::uint64_t most_completion_bytes(const JobConfig& job) {
+  return least_completion_bytes(job) * job.window * job.shards;
+}
+// What completion.megabytes has to hold.
+inline std::uint64_t least_completion_bytes(const SwitchConfig& config) {
+  std::uint64_t sum = 0;
+  for (const auto& job : config.jobs) sum += completes_here(job) ? least_completion_bytes(job) : 0;
+  return sum;
+}
+// A job's part of completion.megabytes: what it needs, and of the rest in proportion to what it
+// could use.
+std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job);
+
 // Payloads that a job can pin: the fastest rank is at most a window ahead of the results that the
 // slowest one holds, which is another window behind (protocol rules 2 and 4). Ordinary memory, on
 // top of DPDK's.

@@ -78,6 +78,17 @@ const Fields<MemoryConfig>& memory_fields() {
   return fields;
 }
 
+const Fields<CompletionConfig>& completion_fields() {
+  static const Fields<CompletionConfig> fields = {
+      scalar(
+          "megabytes", &CompletionConfig::megabytes, integer<std::uint32_t>(1, 1 << 20),
+          "Memory for contributions that wait to be combined, in MiB, shared out to the jobs. A "
+          "job takes no more than workers x window x shards x chunk_bytes, with which nothing is "
+          "ever refused, and needs workers x chunk_bytes."),
+  };
+  return fields;
+}
+
 const Fields<SwitchConfig>& switch_fields() {
   static const Fields<SwitchConfig> fields = {
       scalar("name", &SwitchConfig::name, identifier(), "What the switch calls itself."),
@@ -99,6 +110,11 @@ const Fields<SwitchConfig>& switch_fields() {
       mapping<SwitchConfig, MemoryConfig>(
           "memory", [](auto& c) -> auto& { return c.memory; }, memory_fields(),
           "Memory that the switch reserves."),
+      mapping<SwitchConfig, CompletionConfig>(
+          "completion", [](auto& c) -> auto& { return c.completion; }, completion_fields(),
+          "The completion engine, which finishes what the switch cannot, of the jobs whose root "
+          "this "
+          "switch is."),
   };
   return fields;
 }

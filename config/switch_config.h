@@ -75,6 +75,11 @@ struct MemoryConfig {
   std::uint32_t megabytes = 256;
 };
 
+// The completion engines of the jobs whose root is this switch.
+struct CompletionConfig {
+  std::uint32_t megabytes = 64;
+};
+
 struct StaticMac {
   wire::MacAddress mac{};
   std::string port;
@@ -96,6 +101,7 @@ struct SwitchConfig {
   int lcore = -1;              // CPU of the worker lcore; -1: not pinned
   Duration idle_sleep_max = Duration::us(200);
   MemoryConfig memory;
+  CompletionConfig completion;
   std::vector<PortConfig> ports;
   std::vector<JobConfig> jobs;
   ForwardingConfig forwarding;

@@ -26,18 +26,7 @@ aggregator::ChunkDescription at(std::uint32_t op, std::uint32_t chunk) {
   return d;
 }
 
-TEST(Limits, FiguresFollowFromTheJob) {
-  JobLimits l = limits(1);
-  EXPECT_EQ(buffer_bytes(l), 128u);
-  EXPECT_EQ(least_bytes(l), 3u * 128);
-  EXPECT_EQ(most_bytes(l), 4u * 3 * 128);
-  l.shards = 2;
-  l.root_is_here = false;
-  EXPECT_EQ(least_bytes(l), (3u + 2 * 4 * 2) * 128);
-  EXPECT_EQ(most_bytes(l), (4u * 2 * 3 + 2 * 4 * 2) * 128);
-}
-
-TEST(Limits, WhatCanNeverFinishAChunkIsRefusedWithTheFigures) {
+TEST(Job, WhatCanNeverFinishAChunkIsRefusedWithTheFigures) {
   JobLimits l = limits(1);
   --l.bytes;
   try {

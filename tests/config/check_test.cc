@@ -100,6 +100,19 @@ TEST(Memory, HoldsTheLeastThatThePortsNeed) {
                           "at least 35"));
 }
 
+TEST(Completion, HoldsAChunkOfEachJob) {
+  const auto with = [](const char* megabytes) {
+    return std::string("switch: {address: 10.0.0.1, completion: {megabytes: ") + megabytes +
+           "}}\nports: [{name: a, devargs: net_null0, mtu: 9000}]\n"
+           "jobs: [{id: 1, workers: 128, chunk_bytes: 8192}, {id: 2, workers: 1}]\n";
+  };
+  EXPECT_THAT(errors_of(with("2")), ElementsAre());
+  EXPECT_THAT(
+      errors_of(with("1")),
+      ElementsAre("f.yaml:1:53: switch.completion.megabytes: 1 MiB cannot hold one chunk of "
+                  "every job, workers x chunk_bytes each; allowed: at least 2"));
+}
+
 TEST(UdpPorts, AllShardsCount) {
   EXPECT_THAT(
       errors_of("switch: {address: 10.0.0.1, udp_base_port: 65533}\n"

@@ -1,0 +1,24 @@
+#include "completion/limits.h"
+
+#include "config/memory_plan.h"
+
+namespace tributary::completion {
+
+std::vector<JobLimits> limits_of(const config::SwitchConfig& config) {
+  std::vector<JobLimits> all;
+  for (const config::JobConfig& job : config.jobs) {
+    if (!config::completes_here(job)) continue;
+    JobLimits limits;
+    limits.id = job.id;
+    limits.workers = job.workers;
+    limits.window = job.window;
+    limits.piece_bytes = job.chunk_bytes;
+    limits.shards = job.shards;
+    limits.deadline = job.deadline;
+    limits.bytes = config::completion_share(config, job);
+    all.push_back(limits);
+  }
+  return all;
+}
+
+}  // namespace tributary::completion

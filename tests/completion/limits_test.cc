@@ -1,0 +1,55 @@
+#include "completion/limits.h"
+
+#include <gtest/gtest.h>
+
+#include "completion/engine.h"
+#include "config/memory_plan.h"
+
+namespace tributary::completion {
+namespace {
+
+TEST(Limits, FiguresFollowFromTheJob) {
+  JobLimits l;
+  l.workers = 3;
+  l.window = 4;
+  l.piece_bytes = 100;
+  EXPECT_EQ(buffer_bytes(l), 128u);
+  EXPECT_EQ(least_bytes(l), 3u * 128);
+  EXPECT_EQ(most_bytes(l), 4u * 3 * 128);
+  l.shards = 2;
+  l.root_is_here = false;
+  EXPECT_EQ(least_bytes(l), (3u + 2 * 4 * 2) * 128);
+  EXPECT_EQ(most_bytes(l), (4u * 2 * 3 + 2 * 4 * 2) * 128);
+}
+
+// What the configuration promises is what the engine asks for.
+TEST(Limits, AgreeWithTheMemoryPlanOfTheConfiguration) {
+  config::SwitchConfig c;
+  c.completion.megabytes = 1;
+  config::JobConfig job;
+  job.id = 9;
+  job.workers = 5;
+  job.chunk_bytes = 1000;
+  job.shards = 3;
+  job.deadline = Duration::ms(700);
+  c.jobs = {job, job, job};
+  c.jobs[1].id = 10;
+  c.jobs[1].parent = config::ParentConfig{};
+  c.jobs[2].id = 11;
+  c.jobs[2].window = 4096;
+  const auto all = limits_of(c);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].id, 9u);
+  EXPECT_EQ(all[0].deadline, Duration::ms(700));
+  EXPECT_EQ(all[1].id, 11u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const config::JobConfig& j = c.jobs[2 * i];
+    EXPECT_EQ(least_bytes(all[i]), config::least_completion_bytes(j));
+    EXPECT_EQ(most_bytes(all[i]), config::most_completion_bytes(j));
+    EXPECT_EQ(all[i].bytes, config::completion_share(c, j));
+  }
+  EXPECT_EQ(Engine(all).job_count(), 2u);
+}
+
+}  // namespace
+}  // namespace tributary::completion
