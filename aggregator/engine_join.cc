@@ -101,6 +101,7 @@ void Engine::Impl::send_start(Job& job, std::uint32_t rank, Outbox& out) {
   o->header = job.header(wire::PacketType::start);
   o->header.seq = first_seq;
   o->header.origin = rank;
+  o->header.child = static_cast<std::uint16_t>(rank);
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(m.nonce);
   wire::StartInfo info;

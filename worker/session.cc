@@ -10,7 +10,11 @@ constexpr Duration kAckDelay = Duration::ms(10);
 }  // namespace
 
 Session::Session(const SessionOptions& options, Instant now)
-    : options_(options), next_try_(now), join_deadline_(now + options.join_timeout) {}
+    : options_(options),
+      next_try_(now),
+      join_deadline_(now + options.join_timeout),
+      child_(static_cast<std::uint16_t>(options.rank)),
+      fan_in_(static_cast<std::uint16_t>(options.size)) {}
 
 void Session::submit(Op& op, Instant now) {
   op.id = next_op_++;

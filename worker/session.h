@@ -147,6 +147,8 @@ class Session {
   bool answered_ = false;
   wire::Reason last_refusal_ = wire::Reason::none;
   bool member_ = false;  // as far as known, the switch holds state for this rank
+  std::uint16_t child_;  // place among the switch's children: the claim of JOIN, then START's word
+  std::uint16_t fan_in_;
 
   // Running.
   std::uint32_t next_op_ = 0;

@@ -85,6 +85,11 @@ void Session::on_start(const wire::Packet& packet, Instant now) {
   member_ = true;
   if (const std::string why = objection(*info); !why.empty())
     return fail(bad_start(options_.job, why));
+  if (packet.header.child >= packet.header.fan_in)
+    return fail(bad_start(options_.job, "child " + std::to_string(packet.header.child) + " of " +
+                                            std::to_string(packet.header.fan_in)));
+  child_ = packet.header.child;
+  fan_in_ = packet.header.fan_in;
   start_ = *info;
   state_ = SessionState::running;
   missing_count_ = 0;

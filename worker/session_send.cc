@@ -25,8 +25,8 @@ wire::Header Session::header(wire::PacketType type) const {
   h.job = options_.job;
   h.epoch = epoch_;
   h.origin = options_.rank;
-  h.child = static_cast<std::uint16_t>(options_.rank);
-  h.fan_in = static_cast<std::uint16_t>(options_.size);
+  h.child = child_;
+  h.fan_in = fan_in_;
   return h;
 }
 

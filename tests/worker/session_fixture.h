@@ -136,11 +136,14 @@ class SessionTest : public ::testing::Test {
     return info;
   }
   void receive_start(const wire::StartInfo& info, std::uint32_t first_seq = 0,
-                     std::uint64_t nonce = kNonce) {
+                     std::uint64_t nonce = kNonce, std::uint16_t child = 1,
+                     std::uint16_t fan_in = 3) {
     wire::ExtensionWriter w(room);
     w.add_nonce(nonce);
     w.add(info);
     wire::Header h = from_switch(wire::PacketType::start);
+    h.child = child;
+    h.fan_in = fan_in;
     h.seq = first_seq;
     receive(h, &w);
   }

@@ -119,6 +119,24 @@ TEST_F(SessionTest, UnusableStartIsRefusedWithItsReason) {
               HasSubstr("need datagrams of 1526, but the path carries 1472"));
 }
 
+TEST_F(SessionTest, O3_StartSaysWhichChildOfItsSwitchThisRankIs) {
+  drain();
+  receive_start(start_info(), 0, kNonce, 0, 2);
+  submit(4);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.origin, 1u);
+  EXPECT_EQ(sent[0].header.child, 0);
+  EXPECT_EQ(sent[0].header.fan_in, 2);
+}
+
+TEST_F(SessionTest, StartOfAChildThatCannotBeIsRefused) {
+  drain();
+  receive_start(start_info(), 0, kNonce, 2, 2);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_THAT(session->failure()->text, HasSubstr("child 2 of 2"));
+}
+
 TEST_F(SessionTest, LeaveIsSentThreeTimes20msApart) {
   start(start_info());
   session->leave(now);

@@ -68,8 +68,8 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0x7a87942dabd854a9}, Known{42, 0x6ccc62bc4ba69ac2},
-                             Known{1234, 0x4471c3e76f4bd095}}) {
+  for (const Known& known : {Known{1, 0x962f2b730783f95f}, Known{42, 0x6ccc62bc4ba69ac2},
+                             Known{1234, 0xaf42d51899de218f}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
         << "seed " << known.seed << ": 0x" << std::hex << outcome.trace_hash;
