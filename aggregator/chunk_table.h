@@ -1,4 +1,5 @@
-// The chunks of one (job, shard): slots, tombstones and retained results in one ring.
+// The chunks of one (job, shard): which seqs may be sent, which results may be asked for. A ring
+// of 2W tombstones; payload is the Shard's business.
 //
 //   unseen ──first contribution──▶ open ──last──▶ complete ──all acknowledged──▶ released
 //      ▲                                                                            │
@@ -6,8 +7,8 @@
 //
 // Let `low` be the lowest seq that is not complete. A rank sends s only when it holds all
 // results ≤ s−W, so open chunks lie in [low, low+W), and results that somebody may still lack in
-// [low−W, low+W): a ring of 2W entries, each with its payload buffer reserved at start, never
-// runs out and never drops what may be asked for. (Protocol rules 2, 3, 4, 7.)
+// [low−W, low+W): 2W entries never run out and never forget what may be asked for. (Protocol
+// rules 2, 3, 4, 7.)
 #pragma once
 
 #include <cstddef>
@@ -15,98 +16,84 @@
 #include <span>
 #include <vector>
 
-#include "aggregator/chunk_state.h"
-#include "aggregator/contribution.h"
-#include "aggregator/deadline_queue.h"
-#include "aggregator/reduce.h"
+#include "aggregator/tombstone.h"
 
 namespace tributary::aggregator {
 
-struct ChunkEntry : DeadlineNode {
-  std::uint32_t seq = 0;
-  ChunkState state = ChunkState::unseen;
-  std::uint16_t first_child = 0;  // whose description is the reference
-  std::uint32_t arrived = 0;
-  std::uint32_t job_index = 0;
-  ChunkDescription description;
-};
-
 class ChunkTable {
  public:
-  enum class Add : std::uint8_t {
-    opened,
-    folded,
-    completed,
-    duplicate,           // counted before; the chunk is open or released
-    duplicate_complete,  // counted before; the result is retained
-    mismatch,            // disagrees with the chunk's first contribution
-    stale,
-    beyond_window,
-  };
-  enum class Lookup : std::uint8_t { waiting, not_contributed, complete, stale, beyond_window };
+  enum class Place : std::uint8_t { seen, unseen, stale, beyond_window };
 
-  // `buffers` holds 2 × window payloads of `chunk_bytes` each; window is a power of two.
-  ChunkTable(std::uint32_t job_index, std::uint32_t workers, std::uint32_t window,
-             std::uint32_t chunk_bytes, std::span<std::byte> buffers, DeadlineQueue& deadlines);
+  // `entries`: 2 × window of them; window is a power of two.
+  ChunkTable(std::span<Tombstone> entries, std::uint32_t workers, std::uint32_t window);
 
-  // Forgets everything; the next chunk is `first_seq`.
+  // Forgets everything; the next chunk is `first_seq`. Deadlines are the caller's to cancel.
   void reset(std::uint32_t first_seq);
 
-  // Decides and, when the contribution counts, reduces. `reduce` fits its dtype and op, nullptr
-  // for no elements. `entry` is set for every outcome but stale and beyond_window.
-  Add add(const Contribution& c, ReduceFunction reduce, Instant now, ChunkEntry*& entry);
-  // What a probe by `child` finds.
-  Lookup look_up(std::uint32_t seq, std::uint16_t child, ChunkEntry*& entry);
+  // Where a seq stands. `entry` is what is remembered of it (seen) or where it would be (unseen).
+  Place find(std::uint32_t seq, Tombstone*& entry);
+  // An unseen chunk's first contribution.
+  void open(Tombstone& e, const Contribution& c, Instant now);
+  // A further child's; true when it was the last one.
+  bool add(Tombstone& e, std::uint16_t child) {
+    bits(e)[child / 64] |= 1ULL << (child % 64);
+    return ++e.arrived == workers_;
+  }
+  void complete(Tombstone& e);
+
   // `child` holds every result before `seq`. False when that can't be true.
   bool acknowledge(std::uint16_t child, std::uint32_t seq);
+  // `child` sends `seq`, so it holds all results ≤ seq − W.
+  void note_sent(std::uint16_t child, std::uint32_t seq) { raise_held(child, seq - window_ + 1); }
   // `child` needs no result any more.
   void forget_child(std::uint16_t child);
+  // The next result that every present child holds, released by this call; nullptr: no further.
+  Tombstone* pop_acknowledged();
 
   // What is known of a seq; unseen also when it is none of this table's.
   [[nodiscard]] ChunkState state_of(std::uint32_t seq) const;
-  [[nodiscard]] bool has_contributed(const ChunkEntry& e, std::uint16_t child) const;
+  [[nodiscard]] bool has_contributed(const Tombstone& e, std::uint16_t child) const {
+    return (bits(e)[child / 64] >> (child % 64) & 1) != 0;
+  }
   // Children that have not contributed, at most out.size() of them; returns how many were written.
-  std::size_t missing(const ChunkEntry& e, std::span<std::uint32_t> out) const;
-  [[nodiscard]] std::span<const std::byte> payload(const ChunkEntry& e) const;
-  [[nodiscard]] std::uint32_t slot_of(const ChunkEntry& e) const { return e.seq & (window_ - 1); }
+  std::size_t missing(const Tombstone& e, std::span<std::uint32_t> out) const;
+  [[nodiscard]] std::uint32_t slot_of(const Tombstone& e) const { return e.seq & (window_ - 1); }
   // Some open chunk that lacks this child, or nullptr.
-  [[nodiscard]] const ChunkEntry* open_without(std::uint16_t child) const;
+  [[nodiscard]] const Tombstone* open_without(std::uint16_t child) const;
 
-  [[nodiscard]] std::span<const ChunkEntry> entries() const { return entries_; }
+  [[nodiscard]] std::span<Tombstone> entries() { return entries_; }
+  [[nodiscard]] std::span<const Tombstone> entries() const { return entries_; }
+  [[nodiscard]] std::uint32_t workers() const { return workers_; }
+  [[nodiscard]] std::uint32_t present() const { return present_; }
   [[nodiscard]] std::uint32_t open() const { return open_; }
   [[nodiscard]] std::uint32_t retained() const { return retained_; }
   [[nodiscard]] std::uint32_t held_before(std::uint16_t child) const { return held_[child]; }
   [[nodiscard]] std::size_t table_bytes() const;
 
  private:
-  [[nodiscard]] ChunkEntry& at(std::uint32_t seq) { return entries_[seq & (2 * window_ - 1)]; }
-  [[nodiscard]] std::size_t index_of(const ChunkEntry& e) const {
-    return static_cast<std::size_t>(&e - entries_.data());
+  [[nodiscard]] Tombstone& at(std::uint32_t seq) { return entries_[seq & (2 * window_ - 1)]; }
+  [[nodiscard]] std::uint64_t* bits(Tombstone& e) {
+    if (wide_bitmaps_.empty()) return &e.arrived_low;
+    return wide_bitmaps_.data() + static_cast<std::size_t>(&e - entries_.data()) * bitmap_words_;
   }
-  std::span<std::byte> buffer(const ChunkEntry& e) {
-    return buffers_.subspan(index_of(e) * chunk_bytes_, chunk_bytes_);
+  [[nodiscard]] const std::uint64_t* bits(const Tombstone& e) const {
+    return const_cast<ChunkTable*>(this)->bits(const_cast<Tombstone&>(e));
   }
-  void open_entry(ChunkEntry& e, const Contribution& c, Instant now);
-  void complete_entry(ChunkEntry& e);
   void raise_held(std::uint16_t child, std::uint32_t seq);
-  void release_up_to_floor();
+  void raise_floor();
 
-  std::uint32_t job_index_;
+  std::span<Tombstone> entries_;
   std::uint32_t workers_;
   std::uint32_t window_;
-  std::uint32_t chunk_bytes_;
-  std::uint32_t bitmap_words_;
-  std::span<std::byte> buffers_;
-  DeadlineQueue& deadlines_;
-
   std::uint32_t low_ = 0;       // lowest seq that is not complete
   std::uint32_t floor_ = 0;     // every present child holds all results before it
+  std::uint32_t released_ = 0;  // ≤ floor: results before it are released
   std::uint32_t at_floor_ = 0;  // present children with held == floor
   std::uint32_t present_ = 0;
   std::uint32_t open_ = 0;
   std::uint32_t retained_ = 0;
-  std::vector<ChunkEntry> entries_;
-  std::vector<std::uint64_t> bitmaps_;
+  std::size_t bitmap_words_;
+  std::vector<std::uint64_t> wide_bitmaps_;  // of more than 64 children
   std::vector<std::uint32_t> held_;
   std::vector<bool> gone_;
 };

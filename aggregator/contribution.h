@@ -2,6 +2,8 @@
 // aggregation packet is one front-end that fills it; others may follow.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,17 +14,35 @@
 namespace tributary::aggregator {
 
 // What every rank must agree on for a chunk; two contributions that differ end the epoch.
+// Three words without padding, so that comparing two of them takes three instructions.
 struct ChunkDescription {
+  static constexpr std::uint16_t kNoTarget = 0xFFFF;
+
   std::uint32_t op = 0;
   std::uint32_t chunk = 0;
   std::uint64_t total_elements = 0;  // of the op; 0: not stated with this chunk
   std::uint16_t element_count = 0;
-  wire::DType dtype = wire::DType::none;
-  wire::ReduceOp reduce_op = wire::ReduceOp::sum;
-  wire::Collective collective = wire::Collective::allreduce;
-  bool last = false;
+  std::int16_t scale_exponent = 0;
+  std::uint16_t target = kNoTarget;  // the rank that alone gets the payload
+  wire::DType dtype : 4 = wire::DType::none;
+  wire::ReduceOp reduce_op : 4 = wire::ReduceOp::sum;
+  wire::Collective collective : 4 = wire::Collective::allreduce;
+  wire::Encoding encoding : 3 = wire::Encoding::plain;
+  bool last : 1 = false;
+
   bool operator==(const ChunkDescription&) const = default;
+  // Equal, except that a total may be stated by one of the two only.
+  [[nodiscard]] bool agrees_with(const ChunkDescription& other) const {
+    using Words = std::array<std::uint64_t, 3>;
+    const auto a = std::bit_cast<Words>(*this);
+    const auto b = std::bit_cast<Words>(other);
+    return a[0] == b[0] && a[2] == b[2] && (a[1] == b[1] || a[1] == 0 || b[1] == 0);
+  }
+  [[nodiscard]] std::size_t payload_bytes() const {
+    return std::size_t{element_count} * wire::size_of(dtype);
+  }
 };
+static_assert(sizeof(ChunkDescription) == 24);
 
 struct Contribution {
   ChunkDescription description;
@@ -35,14 +55,14 @@ struct Contribution {
 
 inline ChunkDescription describe(const wire::Packet& packet) {
   const wire::Header& h = packet.header;
-  ChunkDescription d{h.op,
-                     h.chunk,
-                     0,
-                     h.element_count,
-                     h.dtype,
-                     h.reduce_op,
-                     h.collective,
-                     (h.flags & wire::kFlagLast) != 0};
+  ChunkDescription d;
+  d.op = h.op;
+  d.chunk = h.chunk;
+  d.element_count = h.element_count;
+  d.dtype = h.dtype;
+  d.reduce_op = h.reduce_op;
+  d.collective = h.collective;
+  d.last = (h.flags & wire::kFlagLast) != 0;
   if (!packet.extensions.empty()) {
     if (const auto info = wire::find_task_information(packet.extensions))
       d.total_elements = info->total_elements;

@@ -1,5 +1,6 @@
 #include "aggregator/engine.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -18,20 +19,35 @@ std::uint16_t port_index(const config::SwitchConfig& config, const std::string& 
   throw std::invalid_argument("no port is named '" + name + "'");
 }
 
+std::size_t shard_count(const config::SwitchConfig& config) {
+  std::uint8_t most = 1;
+  for (const auto& job : config.jobs) most = std::max(most, job.shards);
+  return most;
+}
+
+bool is_data(wire::PacketType type) {
+  return type == wire::PacketType::contribution || type == wire::PacketType::probe ||
+         type == wire::PacketType::ack;
+}
+
 }  // namespace
 
 Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
     : next_epoch(start.epoch == 0 ? std::uint16_t{1} : start.epoch),
       first_seq(start.seq),
-      udp_base_port(config.udp_base_port) {
-  std::size_t total = 0;
-  for (const config::JobConfig& job : config.jobs) total += config::job_payload_bytes(job);
-  arena.resize(total);  // zeroed here, so no page fault is left for the packet path
-  free_arena = arena;
-  for (std::uint8_t d = 0; d <= wire::kDTypeMax; ++d)
-    for (std::uint8_t op = 0; op <= wire::kReduceOpMax; ++op)
-      reduce[d][op] = find_reduce(static_cast<wire::DType>(d), static_cast<wire::ReduceOp>(op));
+      udp_base_port(config.udp_base_port),
+      job_index(config.jobs.size()) {
   for (const config::JobConfig& job : config.jobs) build_job(config, job);
+  for (std::size_t s = 0; s < shard_count(config); ++s)
+    payload_bytes += Shard::payload_bytes(config, static_cast<std::uint8_t>(s));
+  own_memory.resize(payload_bytes);  // zeroed here, so no page fault is left for the packet path
+  std::span<std::byte> left = own_memory;
+  for (std::size_t s = 0; s < shard_count(config); ++s) {
+    const auto index = static_cast<std::uint8_t>(s);
+    const std::size_t bytes = Shard::payload_bytes(config, index);
+    shards.push_back(std::make_unique<Shard>(config, index, left.first(bytes)));
+    left = left.subspan(bytes);
+  }
 }
 
 void Engine::Impl::build_job(const config::SwitchConfig& config, const config::JobConfig& jc) {
@@ -40,23 +56,14 @@ void Engine::Impl::build_job(const config::SwitchConfig& config, const config::J
                                 std::to_string(jc.window) + " slots; " +
                                 std::to_string(config.slots - next_slot) + " of " +
                                 std::to_string(config.slots) + " are left");
+  next_slot += jc.window;
   std::vector<std::uint16_t> pinned(jc.workers, Membership::kAnyPort);
   for (const config::MemberConfig& m : jc.members) pinned.at(m.rank) = port_index(config, m.port);
-
-  auto job = std::make_unique<Job>(jc, std::move(pinned));
-  job->first_slot = next_slot;
-  next_slot += jc.window;
-  auto& deadlines = deadline_classes.try_emplace(jc.deadline.to_ns(), jc.deadline).first->second;
-  const auto index = static_cast<std::uint32_t>(jobs.size());
-  const std::size_t per_shard = config::job_payload_bytes(jc) / jc.shards;
-  for (std::uint8_t s = 0; s < jc.shards; ++s) {
-    job->shards.push_back(std::make_unique<ChunkTable>(index, jc.workers, jc.window, jc.chunk_bytes,
-                                                       free_arena.first(per_shard), deadlines));
-    free_arena = free_arena.subspan(per_shard);
-  }
-  if (!job_index.emplace(jc.id, index).second)
+  const auto place = static_cast<std::uint32_t>(jobs.size());
+  jobs.push_back(std::make_unique<Job>(jc, place, std::move(pinned)));
+  if (!job_index.insert(jc.id, jobs.back().get()))
     throw std::invalid_argument("job " + std::to_string(jc.id) + " is defined twice");
-  jobs.push_back(std::move(job));
+  scratch_peers.reserve(std::max<std::size_t>(scratch_peers.capacity(), jc.workers));
 }
 
 Decision Engine::Impl::refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
@@ -103,25 +110,35 @@ Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const 
   return {Verdict::noted, DropReason::count_};
 }
 
-Decision Engine::Impl::dispatch(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
-                                Outbox& out) {
-  using wire::PacketType;
-  const PacketType type = packet.header.type;
-  if (type == PacketType::join) return on_join(job, packet, from, now, out);
-  if (type == PacketType::leave) return on_leave(job, packet, from, now, out);
-  if (type != PacketType::contribution && type != PacketType::probe && type != PacketType::ack &&
-      type != PacketType::lease)
-    return {Verdict::dropped, DropReason::bad_type};
+Decision Engine::Impl::on_data(Shard& shard, const wire::Packet& packet, const Peer& from,
+                               Instant now, Outbox& out) {
+  const Decision decision = shard.on_packet(packet, from, now, out);
+  if (decision.verdict == Verdict::refused) return on_control(packet, from, now, out);
+  if (decision.verdict == Verdict::epoch_aborted) abort_for(shard, out);
+  return decision;
+}
 
-  if (const Decision d = check_member(job, packet, from, now, out); d.verdict != Verdict::noted)
+// Everything that is not data for a shard from a member of the running epoch.
+Decision Engine::Impl::on_control(const wire::Packet& packet, const Peer& from, Instant now,
+                                  Outbox& out) {
+  using wire::PacketType;
+  Job* const job = job_index.find(packet.header.job);
+  if (job == nullptr)
+    return refuse(packet, from, wire::Reason::unknown_job, DropReason::unknown_job, nullptr, out);
+  const PacketType type = packet.header.type;
+  if (type == PacketType::join) return on_join(*job, packet, from, now, out);
+  if (type == PacketType::leave) return on_leave(*job, packet, from, now, out);
+  if (!is_data(type) && type != PacketType::lease) return {Verdict::dropped, DropReason::bad_type};
+  if (const Decision d = check_member(*job, packet, from, now, out); d.verdict != Verdict::noted)
     return d;
   if (type == PacketType::lease) return {Verdict::noted};
-  if (packet.header.shard >= job.config.shards || packet.header.plane != 0 ||
-      packet.header.stream != 0)
-    return {Verdict::dropped, DropReason::bad_shard};
-  if (type == PacketType::contribution) return on_contribution(job, packet, from, now, out);
-  if (type == PacketType::probe) return on_probe(job, packet, from, out);
-  return on_ack(job, packet);
+  return {Verdict::dropped, DropReason::bad_shard};
+}
+
+void Engine::Impl::collect_last_heard(Job& job, std::uint32_t rank) {
+  for (const auto& shard : shards)
+    if (shard != nullptr)
+      if (const auto when = shard->last_heard(job.place, rank)) job.membership.heard(rank, *when);
 }
 
 // Sends job.last_abort: to one peer, or to the whole group.
@@ -148,12 +165,28 @@ void Engine::Impl::send_abort(const Job& job, const Peer* to, Outbox& out) {
 
 // job.last_abort's missing ids, error and chunk are filled; everything the epoch held is freed.
 void Engine::Impl::abort_epoch(Job& job, wire::Reason reason, Outbox& out) {
+  for (std::uint32_t rank = 0; rank < job.config.workers; ++rank) collect_last_heard(job, rank);
   job.last_abort.reason = reason;
   job.last_abort.epoch = job.membership.epoch();
   send_abort(job, nullptr, out);
   job.membership.abort();
-  job.clear_tables(first_seq);
-  job.refresh_gauges();
+  clear_shards(job);
+  job.counters.members.set(0);
+}
+
+void Engine::Impl::abort_for(const Shard& shard, Outbox& out) {
+  Job& job = *jobs[shard.abort_job()];
+  const AbortCause& why = shard.abort_request();
+  if (why.reason == wire::Reason::rank_left) return abort_missing_departed(job, why.reason, out);
+  job.last_abort = why;
+  (why.reason == wire::Reason::deadline ? job.counters.aborts_deadline
+                                        : job.counters.aborts_mismatch)
+      .add();
+  abort_epoch(job, why.reason, out);
+}
+
+void Engine::Impl::clear_shards(const Job& job) {
+  for (const auto& shard : shards) shard->clear(job.place);
 }
 
 Engine::Engine(const config::SwitchConfig& config, EngineStart start)
@@ -161,46 +194,28 @@ Engine::Engine(const config::SwitchConfig& config, EngineStart start)
 Engine::~Engine() = default;
 
 Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
-  const auto found = impl_->job_index.find(packet.header.job);
-  if (found == impl_->job_index.end())
-    return impl_->refuse(packet, from, wire::Reason::unknown_job, DropReason::unknown_job, nullptr,
-                         out);
-  return impl_->dispatch(*impl_->jobs[found->second], packet, from, now, out);
+  const wire::Header& h = packet.header;
+  if (is_data(h.type) && h.shard < impl_->shards.size())
+    return impl_->on_data(*impl_->shards[h.shard], packet, from, now, out);
+  return impl_->on_control(packet, from, now, out);
 }
 
 void Engine::expire(Instant now, Outbox& out) {
-  for (auto& [timeout, queue] : impl_->deadline_classes) {
-    while (DeadlineNode* node = queue.due(now)) {
-      const auto& entry = static_cast<const ChunkEntry&>(*node);
-      Job& job = *impl_->jobs[entry.job_index];
-      AbortCause& cause = job.last_abort;
-      for (std::size_t s = 0; s < job.shards.size(); ++s) {
-        ChunkTable& table = *job.shards[s];
-        if (&entry < table.entries().data() || &entry > &table.entries().back()) continue;
-        cause.chunk.shard = static_cast<std::uint8_t>(s);
-        const std::size_t n = table.missing(entry, impl_->scratch_ids);
-        cause.missing.assign(impl_->scratch_ids.begin(),
-                             impl_->scratch_ids.begin() + static_cast<long>(n));
-      }
-      cause.has_error = false;
-      cause.chunk.op = entry.description.op;
-      cause.chunk.chunk = entry.description.chunk;
-      cause.chunk.seq = entry.seq;
-      job.counters.aborts_deadline.add();
-      job.counters.slot_hold_ns_max.raise_to(
-          static_cast<std::uint64_t>((now - entry.armed_at).to_ns()));
-      impl_->abort_epoch(job, wire::Reason::deadline, out);
-    }
-  }
-  for (const auto& job : impl_->jobs) {
-    const std::uint32_t rank = job->membership.lapsed(now);
-    if (rank == job->config.workers) continue;
-    job->last_abort.has_error = false;
-    job->last_abort.chunk = {};
-    job->last_abort.missing.assign(1, rank);
-    job->counters.aborts_lease.add();
-    impl_->abort_epoch(*job, wire::Reason::lease_expired, out);
-  }
+  for (const auto& shard : impl_->shards)
+    while (shard->expire(now)) impl_->abort_for(*shard, out);
+  for (const auto& job : impl_->jobs) impl_->expire_leases(*job, now, out);
+}
+
+void Engine::Impl::expire_leases(Job& job, Instant now, Outbox& out) {
+  if (!job.membership.scan_due(now)) return;
+  for (std::uint32_t rank = 0; rank < job.config.workers; ++rank) collect_last_heard(job, rank);
+  const std::uint32_t rank = job.membership.lapsed(now);
+  if (rank == job.config.workers) return;
+  job.last_abort.has_error = false;
+  job.last_abort.chunk = {};
+  job.last_abort.missing.assign(1, rank);
+  job.counters.aborts_lease.add();
+  abort_epoch(job, wire::Reason::lease_expired, out);
 }
 
 void Engine::shut_down(Outbox& out) {
@@ -215,9 +230,9 @@ void Engine::shut_down(Outbox& out) {
 }
 
 std::span<const GroupCopy> Engine::group_copies(std::uint32_t job) const {
-  const auto found = impl_->job_index.find(job);
-  if (found == impl_->job_index.end()) return {};
-  return impl_->jobs[found->second]->group_copies;
+  const Job* const found = impl_->job_index.find(job);
+  if (found == nullptr) return {};
+  return found->group_copies;
 }
 
 std::size_t Engine::outbox_capacity() const {
@@ -232,15 +247,32 @@ std::size_t Engine::job_count() const {
 const config::JobConfig& Engine::job_config(std::size_t i) const {
   return impl_->jobs[i]->config;
 }
-const JobCounters& Engine::counters(std::size_t i) const {
-  return impl_->jobs[i]->counters;
+
+JobCounters Engine::counters(std::size_t i) const {
+  JobCounters sum = impl_->jobs[i]->counters;
+  for (std::uint8_t shard = 0; shard < impl_->shards.size(); ++shard)
+    if (const ShardCounters* const part = shard_counters(i, shard)) sum.include(*part);
+  return sum;
+}
+
+const ShardCounters* Engine::shard_counters(std::size_t i, std::uint8_t shard) const {
+  if (shard >= impl_->shards.size()) return nullptr;
+  const ShardJob* const part = impl_->shards[shard]->find_job(static_cast<std::uint32_t>(i));
+  return part == nullptr ? nullptr : &part->counters;
 }
 
 std::uint64_t Engine::memory_bytes() const {
-  std::uint64_t total = impl_->arena.size();
-  for (const auto& job : impl_->jobs)
-    for (const auto& shard : job->shards) total += shard->table_bytes();
+  std::uint64_t total = impl_->payload_bytes;
+  for (const auto& shard : impl_->shards) total += shard->table_bytes();
   return total;
+}
+
+std::unique_ptr<Shard> Engine::hand_over(std::uint8_t shard) {
+  return std::move(impl_->shards[shard]);
+}
+void Engine::take_back(std::unique_ptr<Shard> shard) {
+  const std::uint8_t index = shard->index();
+  impl_->shards[index] = std::move(shard);
 }
 
 }  // namespace tributary::aggregator

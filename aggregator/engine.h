@@ -4,8 +4,10 @@
 //                                └─ contribution, probe, ack ─▶ Shard ─▶ RESULT, PENDING, UNKNOWN
 //   clock  ─▶ Engine::expire ────▶ deadlines and leases ─▶ ABORT
 //
+// The engine decides who takes part and how epochs end; what a chunk needs is in its Shard.
+//
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it; the
-// counters of JobCounters may be read by others at any time.
+// counters may be read by others at any time.
 #pragma once
 
 #include <cstdint>
@@ -14,89 +16,15 @@
 #include <vector>
 
 #include "aggregator/chunk_state.h"
+#include "aggregator/counters.h"
 #include "aggregator/outbox.h"
+#include "aggregator/status.h"
+#include "aggregator/verdict.h"
 #include "config/switch_config.h"
-#include "core/counter.h"
-#include "core/drop_reason.h"
 #include "core/time.h"
 #include "core/wire/header.h"
 
 namespace tributary::aggregator {
-
-// What became of a packet. `dropped` and `refused` carry a DropReason.
-enum class Verdict : std::uint8_t {
-  opened,         // first contribution of a chunk: a slot is held
-  folded,         // summed into an open slot
-  completed,      // last contribution: the result went out
-  answered,       // reply sent: RESULT, PENDING, UNKNOWN, START or ACK
-  noted,          // state updated, nothing to say (ack, lease)
-  epoch_aborted,  // this packet ended the epoch: ABORT went to every member
-  refused,        // NACK or ABORT sent back
-  dropped,
-};
-struct Decision {
-  Verdict verdict;
-  DropReason reason = DropReason::count_;
-};
-
-// Per job, written by the engine's thread, readable by any.
-struct JobCounters {
-  Counter contributions;       // counted into a sum
-  Counter contribution_bytes;  // payload of those
-  Counter completions;
-  Counter result_bytes;  // payload multicast, once per completion
-  Counter duplicates;
-  Counter probes;
-  Counter resends;         // contributions with the resend flag
-  Counter results_resent;  // answers from retained results
-  Counter pending_replies;
-  Counter unknown_replies;
-  Counter nacks;
-  Counter joins;
-  Counter epochs;
-  Counter aborts_deadline;
-  Counter aborts_lease;
-  Counter aborts_left;
-  Counter aborts_restart;
-  Counter aborts_mismatch;
-  Counter aborts_shutdown;
-  Counter slots_open;        // gauge
-  Counter slots_high_water;  // gauge
-  Counter results_retained;  // gauge
-  Counter members;           // gauge: ranks of the running epoch still present
-  Counter slot_hold_ns_max;  // longest time from first contribution to completion or abort
-};
-
-// For `show jobs`; filled on the engine's thread.
-struct MemberStatus {
-  std::uint32_t rank = 0;
-  bool present = false;
-  Peer peer;
-  Duration silent_for;            // since its last packet
-  std::uint32_t held_before = 0;  // shard 0: holds every result before this seq
-};
-enum class JobState : std::uint8_t { idle, forming, running, aborted };
-const char* name_of(JobState state);
-struct JobStatus {
-  std::uint32_t id = 0;
-  JobState state = JobState::idle;
-  std::uint16_t epoch = 0;
-  wire::Reason last_abort = wire::Reason::none;
-  std::vector<MemberStatus> members;
-};
-// For `show slots`: one open slot.
-struct SlotStatus {
-  std::uint32_t job = 0;
-  std::uint8_t shard = 0;
-  std::uint32_t slot = 0;
-  std::uint32_t op = 0;
-  std::uint32_t chunk = 0;
-  std::uint32_t seq = 0;
-  std::uint32_t arrived = 0;
-  std::uint32_t fan_in = 0;
-  Duration open_for;
-  std::vector<std::uint32_t> missing;  // ranks, at most 16
-};
 
 // Where an incarnation of a switch begins to count.
 struct EngineStart {
@@ -106,6 +34,8 @@ struct EngineStart {
   // First seq of every shard; START carries it. Tests begin near the wrap.
   std::uint32_t seq = 0;
 };
+
+class Shard;
 
 class Engine {
  public:
@@ -132,7 +62,10 @@ class Engine {
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] std::size_t job_count() const;
   [[nodiscard]] const config::JobConfig& job_config(std::size_t index) const;
-  [[nodiscard]] const JobCounters& counters(std::size_t index) const;
+  // Of all shards together, as they are now. Any thread.
+  [[nodiscard]] JobCounters counters(std::size_t index) const;
+  // Of one shard; nullptr when the job does not have it. Any thread.
+  [[nodiscard]] const ShardCounters* shard_counters(std::size_t index, std::uint8_t shard) const;
   [[nodiscard]] std::uint64_t memory_bytes() const;  // payload buffers and tables, all reserved
 
   [[nodiscard]] std::vector<JobStatus> job_status(Instant now) const;
@@ -140,6 +73,11 @@ class Engine {
   // Of one chunk of the running epoch.
   [[nodiscard]] ChunkState chunk_state(std::size_t job_index, std::uint8_t shard,
                                        std::uint32_t seq) const;
+
+  // Hands a shard to another owner, who calls it from then on, and takes it back. While it is away
+  // its packets are not this engine's to handle, and no epoch may begin or end.
+  std::unique_ptr<Shard> hand_over(std::uint8_t shard);
+  void take_back(std::unique_ptr<Shard> shard);
 
  private:
   struct Impl;

@@ -13,6 +13,7 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
   if (h.fan_in != job.config.workers)
     return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::bad_child, &job, out);
 
+  collect_last_heard(job, h.origin);
   Membership::Join outcome = job.membership.join(h.origin, *nonce, from, now);
   bool restarted = false;
   if (outcome == Membership::Join::restarted) {
@@ -27,12 +28,13 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
   const Verdict said = restarted ? Verdict::epoch_aborted : Verdict::answered;
   switch (outcome) {
     case Membership::Join::complete:
-      job.start_epoch(next_epoch, first_seq, now);
-      if (++next_epoch == 0) next_epoch = 1;
+      start_epoch(job, now);
       for (std::uint32_t rank = 0; rank < job.config.workers; ++rank) send_start(job, rank, out);
-      job.refresh_gauges();
       break;
-    case Membership::Join::repeated: send_start(job, h.origin, out); break;
+    case Membership::Join::repeated:
+      for (const auto& shard : shards) shard->bind(job.place, h.origin, from);
+      send_start(job, h.origin, out);
+      break;
     case Membership::Join::waiting:
     case Membership::Join::closing: send_join_pending(job, *nonce, from, out); break;
     case Membership::Join::stale: return {Verdict::dropped, DropReason::duplicate};
@@ -44,6 +46,17 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
   }
   job.counters.joins.add();
   return {said};
+}
+
+void Engine::Impl::start_epoch(Job& job, Instant now) {
+  job.start_epoch(next_epoch, now);
+  if (++next_epoch == 0) next_epoch = 1;
+  std::vector<Peer>& peers = scratch_peers;
+  peers.resize(job.config.workers);
+  for (std::uint32_t rank = 0; rank < job.config.workers; ++rank)
+    peers[rank] = job.membership.member(rank).peer;
+  for (const auto& shard : shards)
+    shard->start_epoch(job.place, job.membership.epoch(), first_seq, peers, now);
 }
 
 Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
@@ -61,17 +74,15 @@ Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer
     bool needed = false;
     membership.is_present(h.origin, from, now);
     membership.leave(h.origin);
-    for (const auto& shard : job.shards) {
-      needed = needed || shard->open_without(h.child) != nullptr;
-      shard->forget_child(static_cast<std::uint16_t>(h.origin));
-    }
+    for (const auto& shard : shards)
+      needed = shard->forget_child(job.place, static_cast<std::uint16_t>(h.origin)) || needed;
     if (needed && membership.present() > 0) {
       abort_missing_departed(job, wire::Reason::rank_left, out);
       said = Verdict::epoch_aborted;
     } else if (membership.present() == 0) {
-      job.clear_tables(first_seq);
+      clear_shards(job);
     }
-    job.refresh_gauges();
+    job.counters.members.set(membership.present());
   } else if (m.joined) {
     membership.leave(h.origin);
   }

@@ -7,13 +7,16 @@ namespace tributary::aggregator {
 std::vector<JobStatus> Engine::job_status(Instant now) const {
   std::vector<JobStatus> all;
   for (const auto& job : impl_->jobs) {
+    for (std::uint32_t rank = 0; rank < job->config.workers; ++rank)
+      impl_->collect_last_heard(*job, rank);
     const Membership& membership = job->membership;
     JobStatus s{job->config.id, membership.state(), membership.epoch(), job->last_abort.reason, {}};
+    const ShardJob& first = *impl_->shards[0]->find_job(job->place);
     for (std::uint32_t rank = 0; rank < job->config.workers; ++rank) {
       const Member& m = membership.member(rank);
       const bool here = m.present || m.joined;
       s.members.push_back({rank, here, m.peer, here ? now - m.last_seen : Duration{},
-                           job->shards[0]->held_before(static_cast<std::uint16_t>(rank))});
+                           first.table.held_before(static_cast<std::uint16_t>(rank))});
     }
     all.push_back(std::move(s));
   }
@@ -21,29 +24,15 @@ std::vector<JobStatus> Engine::job_status(Instant now) const {
 }
 
 std::vector<SlotStatus> Engine::slot_status(Instant now, std::size_t most) const {
-  constexpr std::size_t kMostMissing = 16;
   std::vector<SlotStatus> all;
-  for (const auto& job : impl_->jobs) {
-    for (std::size_t shard = 0; shard < job->shards.size(); ++shard) {
-      const ChunkTable& table = *job->shards[shard];
-      for (const ChunkEntry& e : table.entries()) {
-        if (e.state != ChunkState::open) continue;
-        if (all.size() == most) return all;
-        std::vector<std::uint32_t> missing(kMostMissing);
-        missing.resize(table.missing(e, missing));
-        all.push_back({job->config.id, static_cast<std::uint8_t>(shard),
-                       job->first_slot + table.slot_of(e), e.description.op, e.description.chunk,
-                       e.seq, e.arrived, job->config.workers, now - e.armed_at,
-                       std::move(missing)});
-      }
-    }
-  }
+  for (const auto& shard : impl_->shards) shard->add_slots(now, most, all);
   return all;
 }
 
-ChunkState Engine::chunk_state(std::size_t job_index, std::uint8_t shard, std::uint32_t seq) const {
-  const auto& shards = impl_->jobs[job_index]->shards;
-  return shard < shards.size() ? shards[shard]->state_of(seq) : ChunkState::unseen;
+ChunkState Engine::chunk_state(std::size_t job, std::uint8_t shard, std::uint32_t seq) const {
+  if (shard >= impl_->shards.size()) return ChunkState::unseen;
+  const ShardJob* const part = impl_->shards[shard]->find_job(static_cast<std::uint32_t>(job));
+  return part == nullptr ? ChunkState::unseen : part->table.state_of(seq);
 }
 
 }  // namespace tributary::aggregator

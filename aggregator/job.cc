@@ -23,9 +23,11 @@ const char* name_of(JobState state) {
   return "?";
 }
 
-Job::Job(const config::JobConfig& job_config, std::vector<std::uint16_t> pinned_ports)
-    : config(job_config), membership(config.workers, config.lease, std::move(pinned_ports)) {
-  last_abort.missing.reserve(kMaxListedIds);
+Job::Job(const config::JobConfig& job_config, std::uint32_t job_place,
+         std::vector<std::uint16_t> pinned_ports)
+    : config(job_config),
+      place(job_place),
+      membership(config.workers, config.lease, std::move(pinned_ports)) {
   group_ports_.reserve(config.workers);
   group_copies.reserve(config.workers);
 }
@@ -39,22 +41,8 @@ wire::Header Job::header(wire::PacketType type) const {
   return h;
 }
 
-void Job::refresh_gauges() {
-  std::uint64_t open = 0;
-  std::uint64_t retained = 0;
-  for (const auto& shard : shards) {
-    open += shard->open();
-    retained += shard->retained();
-  }
-  counters.slots_open.set(open);
-  counters.slots_high_water.raise_to(open);
-  counters.results_retained.set(retained);
-  counters.members.set(membership.present());
-}
-
-void Job::start_epoch(std::uint16_t epoch, std::uint32_t first_seq, Instant now) {
+void Job::start_epoch(std::uint16_t epoch, Instant now) {
   membership.start(epoch, now);
-  clear_tables(first_seq);
   last_abort.reason = wire::Reason::none;
   group_members();
   counters.epochs.add();
@@ -78,10 +66,6 @@ void Job::group_members() {
     }
     group_copies.push_back({tag, std::span(group_ports_).subspan(begin)});
   }
-}
-
-void Job::clear_tables(std::uint32_t first_seq) {
-  for (const auto& shard : shards) shard->reset(first_seq);
 }
 
 }  // namespace tributary::aggregator

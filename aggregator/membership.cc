@@ -79,6 +79,13 @@ bool Membership::is_present(std::uint32_t rank, const Peer& from, Instant now) {
   return true;
 }
 
+void Membership::heard(std::uint32_t rank, Instant when) {
+  Member& m = members_[rank];
+  if (!m.present) return;
+  m.last_seen = std::max(m.last_seen, when);
+  m.active = true;
+}
+
 void Membership::leave(std::uint32_t rank) {
   Member& m = members_[rank];
   if (m.joined) {
@@ -97,7 +104,7 @@ void Membership::abort() {
 }
 
 std::uint32_t Membership::lapsed(Instant now) {
-  if (now < next_scan_ || (state_ != JobState::running && state_ != JobState::forming))
+  if (!scan_due(now) || (state_ != JobState::running && state_ != JobState::forming))
     return workers();
   Instant earliest = now;
   std::uint32_t found = workers();

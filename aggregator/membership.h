@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/engine.h"
 #include "aggregator/outbox.h"
+#include "aggregator/status.h"
 #include "core/time.h"
 
 namespace tributary::aggregator {
@@ -52,11 +52,14 @@ class Membership {
   void start(std::uint16_t epoch, Instant now);
   // True when `from` is where this present rank joined from; notes that it lives.
   bool is_present(std::uint32_t rank, const Peer& from, Instant now);
+  // This present rank sent data at this time, maybe some time ago.
+  void heard(std::uint32_t rank, Instant when);
   void leave(std::uint32_t rank);
   void abort();
   // A present member that has been silent for its lease, or workers() when there is none;
   // also forgets ranks that stopped joining. Scans only when something may have lapsed.
   std::uint32_t lapsed(Instant now);
+  [[nodiscard]] bool scan_due(Instant now) const { return now >= next_scan_; }
 
   [[nodiscard]] JobState state() const { return state_; }
   [[nodiscard]] std::uint16_t epoch() const { return epoch_; }  // of the last START; 0 before

@@ -85,7 +85,7 @@ Chunk* Job::open(std::uint8_t shard, std::uint32_t seq, const aggregator::ChunkD
   promised_ += limits.workers;
   chunk.state = ChunkState::open;
   chunk.seq = seq;
-  chunk.description = {};
+  chunk.description = aggregator::ChunkDescription();
   chunk.description.op = wanted.op;
   chunk.description.chunk = wanted.chunk;
   deadlines.arm(chunk, now);

@@ -11,6 +11,15 @@ namespace tributary {
 
 class Counter {
  public:
+  Counter() = default;
+  // A reader's snapshot.
+  Counter(const Counter& other) : value_(other.get()) {}
+  Counter& operator=(const Counter& other) {
+    set(other.get());
+    return *this;
+  }
+  ~Counter() = default;
+
   void add(std::uint64_t n = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "aggregator/chunk_deadlines.h"
 #include "core/prng.h"
 
 namespace tributary::aggregator {
@@ -16,43 +16,70 @@ namespace {
 
 constexpr std::uint32_t kWorkers = 3;
 constexpr std::uint32_t kWindow = 4;
-constexpr std::uint32_t kChunkBytes = 16;
+
+enum class Add { opened, added, completed, duplicate, stale, beyond_window };
 
 class ChunkTableTest : public ::testing::Test {
  protected:
   ChunkTableTest()
-      : buffers_(2 * kWindow * kChunkBytes),
-        deadlines_(Duration::ms(10)),
-        table_(0, kWorkers, kWindow, kChunkBytes, buffers_, deadlines_) {}
+      : tombstones_(2 * kWindow),
+        deadlines_(Duration::ms(10), tombstones_),
+        table_(tombstones_, kWorkers, kWindow) {}
 
-  ChunkTable::Add add(std::uint32_t child, std::uint32_t seq, std::int32_t value) {
+  // What a shard does with a contribution, with one integer for a payload.
+  Add add(std::uint32_t child, std::uint32_t seq, std::int32_t value) {
     Contribution c;
     c.child = static_cast<std::uint16_t>(child);
     c.seq = seq;
-    c.description.op = seq;
-    c.description.element_count = 1;
-    c.description.dtype = wire::DType::int32;
-    c.payload = std::as_bytes(std::span(&value, 1));
     entry_ = nullptr;
-    return table_.add(c, find_reduce(wire::DType::int32, wire::ReduceOp::sum), now_, entry_);
+    const ChunkTable::Place place = table_.find(seq, entry_);
+    if (place == ChunkTable::Place::stale) return Add::stale;
+    if (place == ChunkTable::Place::beyond_window) return Add::beyond_window;
+    table_.note_sent(c.child, seq);
+    release();
+    if (place == ChunkTable::Place::unseen) {
+      table_.open(*entry_, c, now_);
+      deadlines_.arm(*entry_);
+      sums_[index()] = value;
+      return Add::opened;
+    }
+    if (table_.has_contributed(*entry_, c.child)) return Add::duplicate;
+    sums_[index()] += value;
+    if (!table_.add(*entry_, c.child)) return Add::added;
+    deadlines_.cancel(*entry_);
+    table_.complete(*entry_);
+    return Add::completed;
   }
-  [[nodiscard]] std::int32_t result() const {
-    std::int32_t value = 0;
-    std::memcpy(&value, table_.payload(*entry_).data(), sizeof value);
-    return value;
+  void release() {
+    while (table_.pop_acknowledged() != nullptr) {
+    }
   }
+  bool acknowledge(std::uint16_t child, std::uint32_t seq) {
+    const bool possible = table_.acknowledge(child, seq);
+    release();
+    return possible;
+  }
+  void forget(std::uint16_t child) {
+    table_.forget_child(child);
+    release();
+  }
+  [[nodiscard]] std::size_t index() const {
+    return static_cast<std::size_t>(entry_ - tombstones_.data());
+  }
+  [[nodiscard]] std::int32_t result() const { return sums_[index()]; }
 
-  std::vector<std::byte> buffers_;
-  DeadlineQueue deadlines_;
+  std::vector<Tombstone> tombstones_;
+  ChunkDeadlines deadlines_;
   ChunkTable table_;
-  ChunkEntry* entry_ = nullptr;
+  std::array<std::int32_t, 2 * kWindow> sums_{};
+  Tombstone* entry_ = nullptr;
   Instant now_;
 };
 
 TEST_F(ChunkTableTest, ContributionNeedsNoHeader) {
-  EXPECT_EQ(add(0, 0, 1), ChunkTable::Add::opened);
-  EXPECT_EQ(add(1, 0, 2), ChunkTable::Add::folded);
-  EXPECT_EQ(add(2, 0, 4), ChunkTable::Add::completed);
+  EXPECT_EQ(add(0, 0, 1), Add::opened);
+  EXPECT_EQ(add(1, 0, 2), Add::added);
+  EXPECT_EQ(add(2, 0, 4), Add::completed);
   EXPECT_EQ(result(), 7);
 }
 
@@ -69,14 +96,14 @@ TEST_F(ChunkTableTest, AcknowledgementFromFarAwayChangesNothing) {
 
 TEST_F(ChunkTableTest, ForgottenChildHoldsNothingBack) {
   for (std::uint32_t child = 0; child < kWorkers; ++child) add(child, 0, 1);
-  EXPECT_TRUE(table_.acknowledge(0, 1));
-  EXPECT_TRUE(table_.acknowledge(1, 1));
+  EXPECT_TRUE(acknowledge(0, 1));
+  EXPECT_TRUE(acknowledge(1, 1));
   EXPECT_EQ(table_.retained(), 1u);
-  table_.forget_child(2);
+  forget(2);
   EXPECT_EQ(table_.retained(), 0u);
-  table_.forget_child(2);
-  table_.forget_child(0);
-  table_.forget_child(1);
+  forget(2);
+  forget(0);
+  forget(1);
   EXPECT_EQ(table_.retained(), 0u);
 }
 
@@ -85,11 +112,11 @@ TEST_F(ChunkTableTest, DeadlineRunsFromTheFirstContribution) {
   now_ = now_ + Duration::ms(5);
   add(0, 0, 1);
   EXPECT_EQ(deadlines_.due(Instant::from_ns(9'999'999)), nullptr);
-  const DeadlineNode* due = deadlines_.due(Instant::from_ns(10'000'000));
+  Tombstone* const due = deadlines_.due(Instant::from_ns(10'000'000));
   ASSERT_NE(due, nullptr);
-  EXPECT_EQ(static_cast<const ChunkEntry*>(due)->seq, 1u);
-  table_.reset(0);
-  EXPECT_EQ(deadlines_.due(Instant::max()), nullptr);
+  EXPECT_EQ(due->seq, 1u);
+  deadlines_.cancel(*due);
+  EXPECT_EQ(deadlines_.due(Instant::max())->seq, 0u);
 }
 
 // Senders that keep rule 2 are never refused, sums are exact, and memory stays within 2W
@@ -99,6 +126,7 @@ TEST_F(ChunkTableTest, RandomSchedulesAreExact) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Prng prng(seed);
     const auto first = static_cast<std::uint32_t>(0u - prng.below(40));
+    for (Tombstone& e : tombstones_) deadlines_.cancel(e);
     table_.reset(first);
     constexpr std::uint32_t kChunks = 60;
     std::array<std::set<std::uint32_t>, kWorkers> sent;  // offsets from first
@@ -110,22 +138,20 @@ TEST_F(ChunkTableTest, RandomSchedulesAreExact) {
       const std::uint32_t offset = held[child] + prng.below(kWindow);
       if (offset >= kChunks) continue;
       const auto value = static_cast<std::int32_t>(offset * 100 + child);
-      const ChunkTable::Add outcome = add(child, first + offset, value);
+      const Add outcome = add(child, first + offset, value);
       if (sent[child].contains(offset)) {
-        ASSERT_TRUE(outcome == ChunkTable::Add::duplicate ||
-                    outcome == ChunkTable::Add::duplicate_complete);
+        ASSERT_EQ(outcome, Add::duplicate);
         continue;
       }
       sent[child].insert(offset);
-      ASSERT_TRUE(outcome == ChunkTable::Add::opened || outcome == ChunkTable::Add::folded ||
-                  outcome == ChunkTable::Add::completed);
-      if (outcome == ChunkTable::Add::completed) results[offset] = result();
+      ASSERT_TRUE(outcome == Add::opened || outcome == Add::added || outcome == Add::completed);
+      if (outcome == Add::completed) results[offset] = result();
       ASSERT_LE(table_.open(), kWindow);
       ASSERT_LE(table_.retained(), kWindow);
       for (std::uint32_t c = 0; c < kWorkers; ++c) {  // rule 4: whoever lacks a result can have it
         if (!results.contains(held[c])) continue;
-        ASSERT_EQ(table_.look_up(first + held[c], static_cast<std::uint16_t>(c), entry_),
-                  ChunkTable::Lookup::complete);
+        ASSERT_EQ(table_.find(first + held[c], entry_), ChunkTable::Place::seen);
+        ASSERT_EQ(entry_->state, ChunkState::complete);
         ASSERT_EQ(result(), results[held[c]]);
       }
     }

@@ -48,7 +48,8 @@ inline config::SwitchConfig test_switch(std::vector<config::JobConfig> jobs) {
   config::SwitchConfig c;
   c.slots = 64;
   for (int i = 0; i < 4; ++i)
-    c.ports.push_back({"p" + std::to_string(i), "net_null" + std::to_string(i), 1500});
+    c.ports.push_back(
+        {std::string("p").append(std::to_string(i)), "net_null" + std::to_string(i), 1500});
   c.jobs = std::move(jobs);
   return c;
 }
@@ -157,7 +158,7 @@ class EngineTest : public ::testing::Test {
   Decision leave(std::uint32_t rank) {
     return deliver(header(wire::PacketType::leave, rank), peer(rank));
   }
-  [[nodiscard]] const JobCounters& counters() const { return engine_->counters(0); }
+  [[nodiscard]] JobCounters counters() const { return engine_->counters(0); }
   [[nodiscard]] JobStatus status() const { return engine_->job_status(now_)[0]; }
 
   std::unique_ptr<Engine> engine_;

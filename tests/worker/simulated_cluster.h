@@ -54,7 +54,7 @@ class SimulatedCluster {
   }
   bool start_all(Duration limit = Duration::seconds(30));
 
-  [[nodiscard]] const aggregator::JobCounters& counters() const { return engine_->counters(0); }
+  [[nodiscard]] aggregator::JobCounters counters() const { return engine_->counters(0); }
   [[nodiscard]] std::uint64_t beyond_window() const { return beyond_window_; }
   [[nodiscard]] std::uint64_t trace_hash() const { return trace_hash_; }
   // Packets of this type that left a worker, lost ones included.

@@ -28,7 +28,7 @@ class TestSwitch {
   void start();
   // Ends with ABORT(shutdown).
   void shut_down();
-  [[nodiscard]] const aggregator::JobCounters& counters(std::size_t job = 0) const {
+  [[nodiscard]] aggregator::JobCounters counters(std::size_t job = 0) const {
     return engine_->counters(job);
   }
 

@@ -1,0 +1,26 @@
+// Why an epoch ended: enough to tell a late member, and all that an ABORT says.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/wire/extension.h"
+#include "core/wire/header.h"
+
+namespace tributary::aggregator {
+
+// Longer lists of missing ranks are cut here.
+inline constexpr std::size_t kMaxListedIds = wire::kMaxMissingIds;
+
+struct AbortCause {
+  AbortCause() { missing.reserve(kMaxListedIds); }
+
+  wire::Reason reason = wire::Reason::none;
+  std::uint16_t epoch = 0;
+  wire::Header chunk;  // op, chunk, seq and shard of the chunk concerned; otherwise zero
+  std::vector<std::uint32_t> missing;
+  bool has_error = false;
+  wire::OpError error;
+};
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,44 @@
+// What people see of the engine, filled on its thread on request.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aggregator/outbox.h"
+#include "core/time.h"
+
+namespace tributary::aggregator {
+
+// For `show jobs`.
+struct MemberStatus {
+  std::uint32_t rank = 0;
+  bool present = false;
+  Peer peer;
+  Duration silent_for;            // since its last packet
+  std::uint32_t held_before = 0;  // shard 0: holds every result before this seq
+};
+enum class JobState : std::uint8_t { idle, forming, running, aborted };
+const char* name_of(JobState state);
+struct JobStatus {
+  std::uint32_t id = 0;
+  JobState state = JobState::idle;
+  std::uint16_t epoch = 0;
+  wire::Reason last_abort = wire::Reason::none;
+  std::vector<MemberStatus> members;
+};
+
+// For `show slots`: one open slot.
+struct SlotStatus {
+  std::uint32_t job = 0;
+  std::uint8_t shard = 0;
+  std::uint32_t slot = 0;
+  std::uint32_t op = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t seq = 0;
+  std::uint32_t arrived = 0;
+  std::uint32_t fan_in = 0;
+  Duration open_for;
+  std::vector<std::uint32_t> missing;  // ranks, at most 16
+};
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,33 @@
+// What a shard remembers of one chunk: its state, who has arrived, what it is, and where its bytes
+// are. One cache line, apart from the payload, which it outlives (protocol rule 3).
+//
+// Owner: the shard's ChunkTable decides where a tombstone stands; the Shard attaches buffers.
+#pragma once
+
+#include <cstdint>
+
+#include "aggregator/chunk_state.h"
+#include "aggregator/contribution.h"
+#include "core/time.h"
+
+namespace tributary::aggregator {
+
+inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+struct alignas(64) Tombstone {
+  std::uint32_t seq = 0;
+  ChunkState state = ChunkState::unseen;
+  bool armed = false;             // linked into its job's ChunkDeadlines
+  std::uint16_t first_child = 0;  // whose description is the reference
+  std::uint32_t buffer = kNone;   // in the job's BufferPool: sum or result
+  std::uint16_t arrived = 0;      // children counted
+  std::uint16_t spare = 0;
+  std::uint64_t arrived_low = 0;  // bit per child, when 64 bits hold them all
+  ChunkDescription description;
+  std::uint32_t previous = kNone;  // in the ChunkDeadlines
+  std::uint32_t next = kNone;
+  Instant opened_at;
+};
+static_assert(sizeof(Tombstone) == 64);
+
+}  // namespace tributary::aggregator

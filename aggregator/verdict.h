@@ -1,0 +1,26 @@
+// What became of a packet.
+#pragma once
+
+#include <cstdint>
+
+#include "core/drop_reason.h"
+
+namespace tributary::aggregator {
+
+// `dropped` and `refused` carry a DropReason.
+enum class Verdict : std::uint8_t {
+  opened,         // first contribution of a chunk: a slot is held
+  folded,         // summed into an open slot
+  completed,      // last contribution: the result went out
+  answered,       // reply sent: RESULT, PENDING, UNKNOWN, START or ACK
+  noted,          // state updated, nothing to say (ack, lease)
+  epoch_aborted,  // this packet ended the epoch: ABORT went to every member
+  refused,        // NACK or ABORT sent back
+  dropped,
+};
+struct Decision {
+  Verdict verdict;
+  DropReason reason = DropReason::count_;
+};
+
+}  // namespace tributary::aggregator
