@@ -19,6 +19,18 @@ function(tributary_library folder)
   target_link_libraries(tributary_${folder} PUBLIC ${ARGN})
 endfunction()
 
+# TRIBUTARY_SOURCE_DIR for those sources that read the tree's own files, and for no other: an
+# absolute path on a command line keeps compiler caches from serving another checkout.
+function(tributary_source_dir)
+  foreach(path ${ARGN})
+    file(STRINGS ${path} uses REGEX TRIBUTARY_SOURCE_DIR LIMIT_COUNT 1)
+    if(uses)
+      set_property(SOURCE ${path} APPEND PROPERTY COMPILE_DEFINITIONS
+                   TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    endif()
+  endforeach()
+endfunction()
+
 # GoogleTest binary <folder>_test from tests/<folder>/sources.txt:
 #   tributary_test(folder [THREADS] libraries...)
 # THREADS marks what starts threads: ThreadSanitizer's run builds and tests just those.
@@ -30,7 +42,7 @@ function(tributary_test folder)
   add_executable(${folder}_test ${paths})
   target_link_libraries(${folder}_test PRIVATE ${arg_UNPARSED_ARGUMENTS} GTest::gmock
                                                GTest::gtest_main)
-  target_compile_definitions(${folder}_test PRIVATE TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  tributary_source_dir(${paths})
   add_test(NAME unit.${folder} COMMAND ${folder}_test)
   set(labels unit)
   add_dependencies(unit_tests ${folder}_test)
