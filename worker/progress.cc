@@ -10,6 +10,8 @@ namespace tributary::worker {
 namespace {
 
 constexpr std::size_t kMaxOpenOps = 4096;
+// Many times what a socket or ring holds; bounds a turn under a flood.
+constexpr int kMostBursts = 1024;
 // How long to wait for room in a full transport before asking it again.
 constexpr Duration kBlockedRetry = Duration::us(500);
 
@@ -79,7 +81,9 @@ CommunicatorStats Progress::stats() const {
   return s;
 }
 
-// One clock read a turn. A turn receives one burst and sends one batch.
+// One clock read a turn. A turn receives one burst and sends one batch; but timers are judged only
+// when everything that had arrived at `now` was received, or this thread would ask for what waits
+// in its own queue, whenever others had the core for a while.
 void Progress::run() {
   pthread_setname_np(pthread_self(), "tributary-io");
   // Woken by a switch on the same core, this thread would take the core from it in the middle of
@@ -95,7 +99,9 @@ void Progress::run() {
     now = clock_now();
     take_submissions(now);
     if (stop_) session_.leave(now);
-    transport_->receive(receiver);
+    std::size_t received = transport_->receive(receiver);
+    for (int more = 0; received > 0 && more < kMostBursts && session_.next_wakeup() <= now; ++more)
+      received = transport_->receive(receiver);
     const bool blocked = !send_batch(now);
     start_if_joined();
     publish_finished();
@@ -165,7 +171,7 @@ void Progress::sleep(Instant now, bool blocked) {
   Duration limit = Duration::seconds(3600);
   if (const Instant at = session_.next_wakeup(); at != Instant::max())
     limit = std::min(limit, at - now);
-  if (blocked) limit = std::min(limit, kBlockedRetry);
+  if (blocked) limit = kBlockedRetry;  // what is due cannot go out before
   sleeping_ = true;
   {
     const std::lock_guard lock(mutex_);

@@ -56,10 +56,13 @@ void Session::fail(Failure cause) {
     finish(*op);
   }
   // Chunk states point into ops that now belong to the caller again.
-  for (ShardWindow& shard : shards_) shard.op = nullptr;
+  for (ShardWindow& shard : shards_) {
+    shard.op = nullptr;
+    shard.flight = {};
+  }
   for (ChunkState& chunk : chunks_) chunk = {};
   queued_ = {};
-  timers_ = {};
+  overtaken_ = probed_ = {};
 }
 
 void Session::fail_locally(const std::string& text) {
@@ -119,7 +122,9 @@ void Session::poll(Instant now, SendBatch& batch) {
   const Duration lease_period = Duration::ms(start_.lease_ms) / 3;
   if (batch.size() == 0 && now >= last_sent_ + lease_period)
     put_control(batch, wire::PacketType::lease, 0, 0);
-  if (batch.size() > 0) last_sent_ = now;
+  if (batch.size() == 0) return;
+  last_sent_before_ = last_sent_;
+  last_sent_ = now;
 }
 
 Instant Session::next_wakeup() const {
@@ -131,7 +136,7 @@ Instant Session::next_wakeup() const {
     case SessionState::running: break;
   }
   Instant at = last_sent_ + Duration::ms(start_.lease_ms) / 3;
-  at = std::min(at, timers_.next_expiry(chunks_, timeout_));
+  at = std::min(at, next_timer());
   if (!ops_.empty()) at = std::min(at, op_deadline_);
   for (const ShardWindow& shard : shards_)
     if (shard.ack_due) at = std::min(at, shard.last_activity + kAckDelay);

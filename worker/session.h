@@ -9,8 +9,9 @@
 // counters may be read by others at any time. An epoch that failed stays so: a new session joins
 // the next one.
 //
-// Files: session.cc (life, ops, timers), session_join.cc (JOIN, START, LEAVE), session_send.cc
-// (what goes out while running), session_receive.cc (what comes in while running).
+// Files: session.cc (life, ops), session_join.cc (JOIN, START, LEAVE), session_send.cc (what goes
+// out while running), session_receive.cc (what comes in while running), session_timers.cc (what is
+// overdue, and asking for it).
 #pragma once
 
 #include <array>
@@ -82,7 +83,8 @@ class Session {
 
   // Runs what is due and fills `batch` with what to send now. A full batch: ask again at once.
   void poll(Instant now, SendBatch& batch);
-  // The transport took only the first `accepted` of `batch`: the rest is sent later.
+  // The transport took only the first `accepted` of `batch`: the rest is sent later. Asking
+  // poll() again at once may give the same.
   void rejected(const SendBatch& batch, std::size_t accepted);
   // When poll() has something to do, if no packet and no op arrive before.
   [[nodiscard]] Instant next_wakeup() const;
@@ -112,7 +114,7 @@ class Session {
   void on_packet_running(const wire::Packet& packet, Instant now);
   void on_result(const wire::Packet& packet, Instant now);
   void on_pending(const wire::Packet& packet, Instant now);
-  void on_unknown(const wire::Packet& packet);
+  void on_unknown(const wire::Packet& packet, Instant now);
   ChunkIndex find_chunk(const wire::Header& h);
   [[nodiscard]] static bool result_fits(const ChunkState& c, const wire::Packet& packet,
                                         std::uint32_t size);
@@ -124,11 +126,20 @@ class Session {
            std::span<const std::byte> payload, ChunkIndex chunk);
   void put_control(SendBatch& batch, wire::PacketType type, std::uint8_t shard, std::uint32_t seq);
   void send_queued(Instant now, SendBatch& batch);
-  void send_probes(Instant now, SendBatch& batch);
   void send_new(Instant now, SendBatch& batch);
   void send_chunk(ChunkIndex i, Instant now, SendBatch& batch);
   void send_acks(Instant now, SendBatch& batch);
+  // session_timers.cc
+  void track(ChunkIndex i);
   void unlink(ChunkIndex i);
+  void overtake(ShardWindow& shard, std::uint64_t before, Instant now);
+  void progress(ShardWindow& shard, Instant now);
+  void put_off(ShardWindow& shard, Instant now);
+  void send_probes(Instant now, SendBatch& batch);
+  void probe(ChunkIndex i, Instant now, SendBatch& batch);
+  [[nodiscard]] Instant silent_at(std::uint8_t s) const;
+  [[nodiscard]] Instant next_timer() const;
+
   [[nodiscard]] ChunkIndex index_of(std::uint8_t shard, std::uint32_t seq) const {
     return shard * start_.window + (seq & (start_.window - 1));
   }
@@ -159,9 +170,12 @@ class Session {
   std::vector<ShardWindow> shards_;
   std::uint8_t next_shard_ = 0;  // where sending goes on
   ChunkList queued_;
-  RetransmissionTimers timers_;
+  TimerLists overtaken_;  // a result passed them on the way, or they are lost
+  TimerLists probed_;     // the switch owes an answer
+  std::uint64_t next_order_ = 0;
   RetransmissionTimeout timeout_;
   Instant last_sent_;
+  Instant last_sent_before_;  // in the turn before the one that set last_sent_
   std::optional<Instant> last_heard_;
 
   // Ranks the switch named as missing last, and for which op (or for the JOIN).

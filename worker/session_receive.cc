@@ -15,7 +15,7 @@ void Session::on_packet_running(const wire::Packet& packet, Instant now) {
   switch (h.type) {
     case wire::PacketType::result: return on_result(packet, now);
     case wire::PacketType::pending: return on_pending(packet, now);
-    case wire::PacketType::unknown: return on_unknown(packet);
+    case wire::PacketType::unknown: return on_unknown(packet, now);
     case wire::PacketType::start: return;
     case wire::PacketType::ack: return;
     case wire::PacketType::abort: member_ = false; return fail(aborted(packet));
@@ -90,6 +90,8 @@ void Session::hold(ChunkIndex i, Instant now) {
   c.phase = Phase::held;
   c.op = nullptr;
   ShardWindow& shard = shards_[c.shard];
+  overtake(shard, std::max(c.data, c.probe), now);
+  progress(shard, now);
   shard.last_activity = now;
   shard.ack_due = true;
   while (shard.base != shard.next) {
@@ -114,25 +116,28 @@ void Session::on_pending(const wire::Packet& packet, Instant now) {
   missing_chunk_ = packet.header.chunk;
 
   ChunkState& c = chunks_[i];
-  if (!c.probe_unanswered) return;  // a duplicate, or late
+  if (c.phase != Phase::probed) return;  // a duplicate, or late
   unlink(i);
-  c.phase = Phase::waiting;
-  c.probe_unanswered = false;
-  if (c.backoff < RetransmissionTimers::kMaxBackoff) ++c.backoff;
-  timers_.arm(chunks_, i, now);
+  c.probe = 0;
+  if (c.pendings < TimerLists::kMaxBackoff) ++c.pendings;
+  track(i);
+  ShardWindow& shard = shards_[c.shard];
+  if (c.seq == shard.base) put_off(shard, now);
 }
 
 // The contribution was lost: it goes out with the next batch.
-void Session::on_unknown(const wire::Packet& packet) {
+void Session::on_unknown(const wire::Packet& packet, Instant now) {
   const ChunkIndex i = find_chunk(packet.header);
   if (i == kNoChunk) return;
   counters_.unknown_replies.add();
   ChunkState& c = chunks_[i];
-  if (!c.probe_unanswered) return;  // a duplicate, or late: the data is on its way already
+  if (c.phase != Phase::probed) return;  // a duplicate, or late: the data is on its way already
   unlink(i);
+  // After a silence this is news of all that was sent before it.
+  overtake(shards_[c.shard], c.probe, now);
   c.resend = true;
-  c.probe_unanswered = false;
-  c.backoff = 0;
+  c.probe = 0;
+  c.pendings = 0;
   c.phase = Phase::queued;
   queued_.push_back(chunks_, i);
 }

@@ -58,30 +58,6 @@ void Session::send_queued(Instant now, SendBatch& batch) {
   }
 }
 
-void Session::send_probes(Instant now, SendBatch& batch) {
-  while (!batch.full()) {
-    const ChunkIndex i = timers_.expired(chunks_, timeout_, now);
-    if (i == kNoChunk) return;
-    timers_.cancel(chunks_, i);
-    ChunkState& c = chunks_[i];
-    // A switch that does not answer is asked less and less often.
-    if (c.probe_unanswered && c.backoff < RetransmissionTimers::kMaxBackoff) ++c.backoff;
-    c.probe_unanswered = true;
-    c.ambiguous = true;
-    timers_.arm(chunks_, i, now);
-
-    std::array<std::byte, 16> room;
-    wire::ExtensionWriter extensions(room);
-    wire::Header h = header(wire::PacketType::probe);
-    h.op = c.op->id;
-    h.chunk = c.chunk;
-    h.seq = c.seq;
-    h.shard = c.shard;
-    put(batch, h, extensions, {}, kNoChunk);
-    counters_.probes.add();
-  }
-}
-
 // One chunk a shard in turn, so that shards share the link evenly.
 void Session::send_new(Instant now, SendBatch& batch) {
   std::uint8_t blocked = 0;
@@ -139,28 +115,32 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
     counters_.contribution_bytes.add(payload.size());
   }
   c.sent = c.counted = true;
-  c.phase = Phase::waiting;
-  timers_.arm(chunks_, i, now);
-  shards_[c.shard].last_activity = now;
+  track(i);
+  c.data = c.news;
+  ShardWindow& shard = shards_[c.shard];
+  shard.last_activity = now;
+  if (c.seq == shard.base) progress(shard, now);
 }
 
-// Data goes back in the queue, in order; of the rest, timers take care.
+// Data goes back in the queue, in order; what was to be asked or acknowledged is due again.
 void Session::rejected(const SendBatch& batch, std::size_t accepted) {
+  if (accepted == 0) last_sent_ = last_sent_before_;
   for (std::size_t k = accepted; k < batch.size() && state_ == SessionState::running; ++k) {
-    const ChunkIndex i = batch.tag(k).chunk;
+    const auto [type, i] = batch.tag(k);
+    if (type == wire::PacketType::ack) shards_[batch.datagrams()[k].shard].ack_due = true;
     if (i == kNoChunk) continue;
     ChunkState& c = chunks_[i];
-    timers_.cancel(chunks_, i);
+    unlink(i);
+    if (type == wire::PacketType::probe) {
+      c.probe = 0;
+      c.phase = Phase::overtaken;
+      overtaken_.arm(chunks_, i, c.armed_at);
+      continue;
+    }
     c.phase = Phase::queued;
     if (!c.ambiguous) c.sent = false;  // it never left
     queued_.push_back(chunks_, i);
   }
-}
-
-// Takes a chunk out of the list that its phase says it is in.
-void Session::unlink(ChunkIndex i) {
-  if (chunks_[i].phase == Phase::queued) queued_.remove(chunks_, i);
-  if (chunks_[i].phase == Phase::waiting) timers_.cancel(chunks_, i);
 }
 
 }  // namespace tributary::worker

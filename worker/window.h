@@ -1,10 +1,11 @@
 // The chunks a rank has in flight, and the lists they wait in.
 //
-//   idle ─send─▶ waiting ─result─▶ held ─all before it held─▶ idle
-//                 │   ▲
-//         UNKNOWN │   │ resent
-//                 ▼   │
-//                queued        (also: the transport had no room for it)
+//   idle ─send─▶ waiting ─result, in any phase─▶ held ─all before it held─▶ idle
+//                 │ │ ▲
+//       a later   │ │ └──────PENDING───────┐
+//       one's     │ └──shard silent──▶ probed ──UNKNOWN──▶ queued ─resent─▶ waiting
+//       result    ▼                        ▲                 (queued also: the transport
+//             overtaken ───a little later──┘                  had no room for it)
 //
 // Rule 2: a shard's seq s may be sent only when every result up to s − W is held; hence
 // next − base ≤ W, and chunk s lives at index s mod W of its shard until its result is held.
@@ -24,23 +25,27 @@ using ChunkIndex = std::uint32_t;
 inline constexpr ChunkIndex kNoChunk = ~ChunkIndex{0};
 
 struct ChunkState {
-  enum class Phase : std::uint8_t { idle, queued, waiting, held };
+  enum class Phase : std::uint8_t { idle, queued, waiting, overtaken, probed, held };
 
   Op* op = nullptr;
   std::uint32_t chunk = 0;
   std::uint32_t seq = 0;
   Instant first_sent;
-  Instant armed_at;  // when the retransmission timer was last set
+  Instant armed_at;  // when it was overtaken, or probed last
+  // Places in the order of what this rank sent and heard (Session::next_order_).
+  std::uint64_t news = 0;   // its data was sent, or it was said to be pending
+  std::uint64_t data = 0;   // its data was sent
+  std::uint64_t probe = 0;  // it was probed because its shard was silent; 0: not so, or answered
   ChunkIndex next = kNoChunk;
   ChunkIndex previous = kNoChunk;
   Phase phase = Phase::idle;
   std::uint8_t shard = 0;
-  std::uint8_t backoff = 0;  // the timer is doubled this many times
-  bool sent = false;         // at least once
-  bool counted = false;      // as a contribution
-  bool resend = false;       // the switch may have seen it: flag what is sent
-  bool ambiguous = false;    // probed or resent: no round-trip sample (Karn's rule)
-  bool probe_unanswered = false;
+  std::uint8_t backoff = 0;  // the timer it is in is doubled this many times
+  std::uint8_t pendings = 0;
+  bool sent = false;       // at least once
+  bool counted = false;    // as a contribution
+  bool resend = false;     // the switch may have seen it: flag what is sent
+  bool ambiguous = false;  // probed or resent: no round-trip sample (Karn's rule)
 };
 
 // FIFO of chunks, linked through ChunkState::next and previous.
@@ -73,6 +78,11 @@ struct ShardWindow {
   std::uint32_t chunk = 0;
   bool ack_due = false;  // results are held that no packet has acknowledged
   Instant last_activity;
+
+  ChunkList flight;     // waiting, in the order of ChunkState::news
+  Instant quiet_since;  // no result since then, or nothing was in flight before
+  Instant timer_from;   // the shard counts as silent some time after this
+  Duration patience;    // that time, after a PENDING; otherwise 0: the retransmission timeout
 
   [[nodiscard]] bool open(std::uint32_t window) const { return next - base < window; }
   [[nodiscard]] bool in_flight(std::uint32_t seq) const { return seq - base < next - base; }

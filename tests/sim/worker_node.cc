@@ -73,7 +73,8 @@ void WorkerNode::on_wake(Instant now) {
 
 Instant WorkerNode::next_wakeup() const {
   if (session_ == nullptr) return next_session_at_;
-  Instant at = std::min(session_->next_wakeup(), retry_send_at_);
+  if (retry_send_at_ != Instant::max()) return retry_send_at_;
+  Instant at = session_->next_wakeup();
   if (session_->state() == worker::SessionState::running && next_op_ < options_.job->ops &&
       open_.size() < options_.job->depth)
     at = std::min(at, think_until_);

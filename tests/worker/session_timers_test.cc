@@ -1,0 +1,211 @@
+// When a running session asks for results that do not come, and when it does not (rule 6).
+#include <gmock/gmock.h>
+
+#include "tests/worker/session_fixture.h"
+
+namespace tributary::worker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using wire::PacketType;
+
+class SessionTimers : public SessionTest {
+ protected:
+  std::vector<Sent> probes_for(Duration d) { return of_type(run_for(d), PacketType::probe); }
+  static std::vector<std::uint32_t> seqs(const std::vector<Sent>& all) {
+    std::vector<std::uint32_t> s;
+    for (const Sent& one : all) s.push_back(one.header.seq);
+    return s;
+  }
+};
+
+// While a straggler sleeps, one chunk of a shard is asked about, ever more rarely; not each of the
+// window.
+TEST_F(SessionTimers, AStragglerIsAskedAboutSeldom) {
+  start(start_info(64));
+  submit(4 * 64);
+  drain();
+  std::vector<std::int64_t> gaps_ms;
+  Instant last = now;
+  while (gaps_ms.size() < 24) {
+    now = session->next_wakeup();
+    for (const Sent& p : of_type(drain(), PacketType::probe)) {
+      EXPECT_EQ(p.header.seq, 0u);
+      gaps_ms.push_back((now - last).to_ns() / 1'000'000);
+      last = now;
+      receive_missing(answer(p, PacketType::pending), {2});
+      receive_missing(answer(p, PacketType::pending), {2});  // a duplicate does not count
+    }
+  }
+  gaps_ms.erase(gaps_ms.begin() + 8, gaps_ms.end() - 2);
+  EXPECT_THAT(gaps_ms, ElementsAre(20, 20, 20, 20, 20, 25, 31, 39, 250, 250));
+  EXPECT_EQ(session->counters().resends.get(), 0u);
+}
+
+// The straggler came, and the last result was lost: a quarter of the time waited, not a second.
+TEST_F(SessionTimers, AResultLostAfterALongWaitIsAskedForSoon) {
+  start(start_info());
+  submit(8);
+  const auto sent = drain();
+  const Instant began = now;
+  while (now < began + Duration::ms(700)) {
+    now = session->next_wakeup();
+    for (const Sent& p : of_type(drain(), PacketType::probe))
+      receive_missing(answer(p, PacketType::pending), {2});
+  }
+  EXPECT_LE(session->next_wakeup(), now + (now - began) / 4);
+
+  // Any result of the shard ends the patience with it.
+  receive_result(sent[0]);
+  EXPECT_THAT(probes_for(Duration::ms(19)), IsEmpty());
+  EXPECT_THAT(seqs(probes_for(Duration::ms(1))), ElementsAre(1u));
+}
+
+// A later result passed it: no need to wait for a timeout.
+TEST_F(SessionTimers, AnOvertakenChunkIsProbedAfterAMillisecond) {
+  start(start_info(8));
+  submit(4 * 4);
+  const auto sent = drain();
+  receive_result(sent[2]);
+  EXPECT_THAT(probes_for(Duration::us(999)), IsEmpty());
+  const auto probes = probes_for(Duration::us(1));
+  EXPECT_THAT(seqs(probes), ElementsAre(0u, 1u));  // 3 was sent after 2
+  receive(answer(probes[0], PacketType::unknown));
+  const auto again = of_type(drain(), PacketType::contribution);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].header.flags & wire::kFlagResend, wire::kFlagResend);
+}
+
+// Late is not lost.
+TEST_F(SessionTimers, AnOvertakenResultThatComesInTimeIsNotAskedFor) {
+  start(start_info(8));
+  submit(4 * 3);
+  const auto sent = drain();
+  receive_result(sent[2]);
+  run_for(Duration::us(900));
+  receive_result(sent[0]);
+  receive_result(sent[1]);
+  EXPECT_THAT(probes_for(Duration::ms(50)), IsEmpty());
+  EXPECT_TRUE(session->idle());
+}
+
+// Another rank's data was lost: asked about once, and again only when something sent after the
+// answer has passed it too.
+TEST_F(SessionTimers, APendingChunkIsAskedAgainOnlyUponNews) {
+  start(start_info(4));
+  submit(4 * 8);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 4u);
+  receive_result(sent[1]);
+  const auto probes = probes_for(Duration::ms(1));
+  ASSERT_THAT(seqs(probes), ElementsAre(0u));
+  receive_missing(answer(probes[0], PacketType::pending), {2});
+  receive_result(sent[2]);
+  receive_result(sent[3]);
+  EXPECT_THAT(probes_for(Duration::ms(9)), IsEmpty());
+  // Nothing more may be sent, so nothing can pass it: the shard's timer takes over.
+  EXPECT_THAT(seqs(probes_for(Duration::ms(1))), ElementsAre(0u));
+}
+
+// All that was sent is lost, and so one probe finds it out for the whole window.
+TEST_F(SessionTimers, AnUnknownAfterSilenceMakesTheRestSuspect) {
+  start(start_info(8));
+  submit(4 * 8);
+  drain();
+  const auto first = probes_for(Duration::ms(20));
+  ASSERT_THAT(seqs(first), ElementsAre(0u));
+  receive(answer(first[0], PacketType::unknown));
+  EXPECT_EQ(of_type(drain(), PacketType::contribution).size(), 1u);
+  const auto rest = probes_for(Duration::ms(1));
+  EXPECT_THAT(seqs(rest), ElementsAre(1u, 2u, 3u, 4u, 5u, 6u, 7u));
+  for (const Sent& p : rest) receive(answer(p, PacketType::unknown));
+  EXPECT_EQ(of_type(drain(), PacketType::contribution).size(), 7u);
+  EXPECT_EQ(session->counters().resends.get(), 8u);
+}
+
+// One lost contribution in a busy stream does not make the others suspect.
+TEST_F(SessionTimers, AnUnknownInTheMiddleOfAStreamConcernsThatChunkOnly) {
+  start(start_info(8));
+  submit(4 * 8);
+  const auto sent = drain();
+  receive_result(sent[1]);
+  const auto first = probes_for(Duration::ms(1));
+  ASSERT_THAT(seqs(first), ElementsAre(0u));
+  receive(answer(first[0], PacketType::unknown));
+  drain();
+  EXPECT_THAT(probes_for(Duration::ms(5)), IsEmpty());
+}
+
+TEST_F(SessionTimers, SilentSwitchIsProbedLessAndLessOften) {
+  start(start_info(64));
+  submit(4 * 64);
+  drain();
+  const auto probes = probes_for(Duration::seconds(5));
+  EXPECT_LE(probes.size(), 11u);
+  EXPECT_GE(probes.size(), 8u);
+}
+
+// Each shard has its own oldest chunk.
+TEST_F(SessionTimers, ShardsAreSilentEachForItself) {
+  start(start_info(4, 16, 2));
+  submit(4 * 8);
+  const auto sent = drain();
+  run_for(Duration::ms(10));
+  for (const Sent& s : sent)
+    if (s.header.shard == 0 && s.header.seq < 3) receive_result(s);
+  // Three samples of 10 ms make a timeout of 21.25 ms.
+  auto probes = probes_for(Duration::us(11'250));
+  ASSERT_EQ(probes.size(), 1u);
+  EXPECT_EQ(probes[0].header.shard, 1);
+  receive_missing(answer(probes[0], PacketType::pending), {2});
+  probes = probes_for(Duration::ms(10));
+  ASSERT_EQ(probes.size(), 1u);
+  EXPECT_EQ(probes[0].header.shard, 0);
+  EXPECT_EQ(probes[0].header.seq, 3u);
+}
+
+// What a transport had no room for is not forgotten.
+TEST_F(SessionTimers, RejectedAckIsSentAgain) {
+  start(start_info(4));
+  submit(8);
+  for (const Sent& s : drain()) receive_result(s);
+  now = now + Duration::ms(10);
+  session->poll(now, batch);
+  ASSERT_EQ(batch.size(), 1u);
+  session->rejected(batch, 0);
+  EXPECT_LE(session->next_wakeup(), now);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.type, PacketType::ack);
+  EXPECT_EQ(sent[0].header.seq, 2u);
+  EXPECT_THAT(of_type(run_for(Duration::ms(100)), PacketType::ack), IsEmpty());
+}
+
+TEST_F(SessionTimers, RejectedProbeIsAskedAgainWithoutBackingOff) {
+  start(start_info());
+  submit(4);
+  drain();
+  now = now + Duration::ms(20);
+  session->poll(now, batch);
+  ASSERT_EQ(batch.size(), 1u);
+  session->rejected(batch, 0);
+  EXPECT_EQ(probes_for(Duration::ms(1)).size(), 1u);
+  EXPECT_EQ(probes_for(Duration::ms(20)).size(), 1u);
+}
+
+TEST_F(SessionTimers, RejectedLeaseIsSentAgain) {
+  start(start_info());
+  now = now + Duration::ms(1000);
+  session->poll(now, batch);
+  ASSERT_EQ(batch.size(), 1u);
+  ASSERT_EQ(batch.tag(0).type, PacketType::lease);
+  session->rejected(batch, 0);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.type, PacketType::lease);
+  EXPECT_THAT(run_for(Duration::ms(999)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tributary::worker
