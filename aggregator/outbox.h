@@ -32,7 +32,9 @@ struct GroupCopy {
 };
 
 struct Outgoing {
-  enum class To : std::uint8_t { peer, job_group };
+  // completion_host: the engine that finishes what this switch cannot; inside this switch or
+  // another node. Its payload stays valid until the outbox is cleared.
+  enum class To : std::uint8_t { peer, job_group, completion_host };
 
   To to = To::peer;
   Peer peer;  // To::peer: the destination

@@ -74,6 +74,11 @@ void Engine::end_epoch(std::uint32_t job) {
   if (j != nullptr && j->state != JobState::idle) j->stop(JobState::idle);
 }
 
+std::uint16_t Engine::epoch_of(std::uint32_t job) const {
+  const Job* j = impl_->find_job(job);
+  return j == nullptr ? std::uint16_t{0} : j->epoch;
+}
+
 Decision Engine::on_packet(const wire::Packet& packet, Instant now, Outbox& out) {
   Job* job = impl_->find_job(packet.header.job);
   if (job == nullptr) return {Verdict::dropped, DropReason::unknown_job};

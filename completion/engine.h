@@ -68,6 +68,8 @@ class Engine {
   void start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
                    std::uint32_t host_term);
   void end_epoch(std::uint32_t job);  // aborted, or all ranks have left
+  // Of the epoch that began last; 0 before the first, and for unknown jobs.
+  [[nodiscard]] std::uint16_t epoch_of(std::uint32_t job) const;
 
   // Payload spans of what is appended to `out` are valid until the next call of any method.
   Decision on_packet(const wire::Packet& packet, Instant now, aggregator::Outbox& out);

@@ -1,0 +1,31 @@
+#include "completion/root_host.h"
+
+#include "core/wire/extension.h"
+
+namespace tributary::completion {
+
+using aggregator::Outgoing;
+
+RootHost::RootHost(const config::SwitchConfig& config)
+    : engine_(limits_of(config)), replies_(engine_.outbox_capacity()) {}
+
+bool RootHost::hear(const Outgoing& message, Instant now) {
+  const wire::Header& h = message.header;
+  if (message.to == Outgoing::To::completion_host)
+    engine_.on_packet({h, message.extension_span(), message.payload}, now, replies_);
+  else if (h.type == wire::PacketType::start)
+    begin_epoch(message);
+  else if (h.type == wire::PacketType::abort && message.to == Outgoing::To::job_group)
+    engine_.end_epoch(h.job);
+  return !replies_.items().empty();
+}
+
+// Every rank gets a START, some more than one: only the first of an epoch begins it.
+void RootHost::begin_epoch(const Outgoing& start) {
+  const wire::Header& h = start.header;
+  if (engine_.epoch_of(h.job) == h.epoch) return;
+  const auto info = wire::find_start_info(start.extension_span());
+  engine_.start_epoch(h.job, h.epoch, h.seq, info ? info->host_term : 0);
+}
+
+}  // namespace tributary::completion

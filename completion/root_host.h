@@ -1,0 +1,62 @@
+// The completion engines of a root switch, inside the switch: carries packets between its
+// aggregation engine and the completion engine, without a network between them.
+//
+//   aggregation engine ──To::completion_host──▶ completion engine
+//           ▲                                        │
+//           └── RESULT, PENDING, UNKNOWN, ABORT ─────┘
+//
+// Epochs begin and end with the START and ABORT that the aggregation engine sends its workers; all
+// else goes by the same packets as to a host elsewhere. Pure; who may call it is as for the
+// engines.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "aggregator/outbox.h"
+#include "completion/engine.h"
+#include "config/switch_config.h"
+
+namespace tributary::completion {
+
+class RootHost {
+ public:
+  explicit RootHost(const config::SwitchConfig& config);
+
+  // Goes through what the aggregation engine wants sent, right after the call that wanted it, and
+  // through what follows from that. `root(packet)` gives a packet to the aggregation engine, which
+  // appends to `box`; it returns whether the packet was accepted.
+  template <typename Root>
+  void exchange(aggregator::Outbox& box, Instant now, Root&& root) {
+    for (std::size_t i = 0; i < box.items().size(); ++i)
+      if (hear(box.items()[i], now)) pass_on(root);
+  }
+  // Chunks past their deadline; then exchange() what came of it.
+  template <typename Root>
+  void expire(Instant now, Root&& root) {
+    engine_.expire(now, replies_);
+    pass_on(root);
+  }
+
+  [[nodiscard]] const Engine& engine() const { return engine_; }
+
+ private:
+  // True when there are replies.
+  bool hear(const aggregator::Outgoing& message, Instant now);
+  void begin_epoch(const aggregator::Outgoing& start);
+  template <typename Root>
+  void pass_on(Root&& root) {
+    for (const aggregator::Outgoing& reply : replies_.items()) {
+      const wire::Header& h = reply.header;
+      const bool accepted = root(wire::Packet{h, reply.extension_span(), reply.payload});
+      if (accepted && h.type == wire::PacketType::result)
+        engine_.result_accepted(h.job, h.shard, h.seq);
+    }
+    replies_.clear();
+  }
+
+  Engine engine_;
+  aggregator::Outbox replies_;
+};
+
+}  // namespace tributary::completion
