@@ -1,4 +1,4 @@
-"""Fixtures of the system tests: real binaries on a testbed (tools/testbed) of their own.
+"""Fixtures of the system tests: real binaries on a testbed (tools/lib/testbed) of their own.
 
 Every wait is for a condition; the limits are generous upper bounds, not expectations.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TOP / "tools"))
+sys.path.insert(0, str(TOP / "tools/lib"))
 
 from testbed import bed as testbed_bed  # noqa: E402  (needs the path above)
 from testbed.loop import Loop  # noqa: E402

@@ -127,7 +127,7 @@ def test_killed_run_leaves_only_what_clean_removes(quickstart, loop):
     clean = Process(
         loop,
         "clean",
-        [TOP / "tools/testbed/clean"],
+        [TOP / "tools/testbed", "clean"],
         run.directory.parent / "clean.log",
         env={"TMPDIR": str(run.directory), "PYTHONDONTWRITEBYTECODE": "1"},
     )

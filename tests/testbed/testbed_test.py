@@ -1,4 +1,4 @@
-"""tools/testbed without privilege: processes end, output is kept, directories are swept."""
+"""tools/lib/testbed without privilege: processes end, output is kept, directories are swept."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+TOOLS = Path(__file__).resolve().parents[2] / "tools/lib"
 sys.path.insert(0, str(TOOLS))
 
 from testbed import run_directory  # noqa: E402  (needs the path above)

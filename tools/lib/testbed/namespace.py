@@ -77,10 +77,10 @@ def add_veth(here, name, there, peer, mtu, offloads=False):
     whole, with its checksum in it.
     """
     here.run(
-        ["ip", "link", "add", name, "mtu", str(mtu), "type", "veth"]
+        ["ip", "link", "add", "name", name, "mtu", str(mtu), "type", "veth"]
         + ["peer", "name", peer, "mtu", str(mtu), "netns", there.path]
     )
     for namespace, link in ((here, name), (there, peer)):
         if not offloads:
             namespace.run(["ethtool", "-K", link, "tx", "off", "gso", "off", "gro", "off"])
-        namespace.run(["ip", "link", "set", link, "up"])
+        namespace.run(["ip", "link", "set", "dev", link, "up"])

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 # Debian's interpreter, which sees Debian's packages; another one may come first in PATH.
 PYTHON = "/usr/bin/python3"
 

@@ -1,0 +1,173 @@
+"""The process that holds a testbed between two calls of tools/testbed, and how to talk to it.
+
+It listens on an abstract socket, which vanishes with it, and answers one JSON line with another.
+Only the user who started it, and root, are answered.
+"""
+
+import json
+import os
+import shlex
+import signal
+import socket
+import struct
+import sys
+
+from .fabric import Impairment
+from .loop import Interrupted, Loop
+from .namespace import NamespaceError
+from .process import ProcessFailed
+from .topology import TopologyError
+from .tree_bed import TreeBed
+
+_ANSWER_S = 120
+_MOST_BYTES = 1 << 16
+
+
+class KeeperError(Exception):
+    """What the keeper objects to, or that there is none."""
+
+
+def _address(name):
+    return f"\0tributary-testbed-{os.geteuid()}-{name}"
+
+
+def ask(name, do, **arguments):
+    """The answer of the testbed called `name`."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        s.settimeout(_ANSWER_S)
+        try:
+            s.connect(_address(name))
+        except ConnectionRefusedError:
+            raise KeeperError(f"testbed '{name}' is not up") from None
+        s.sendall(json.dumps({"do": do, **arguments}).encode() + b"\n")
+        text = s.makefile("rb").read()
+    answer = json.loads(text) if text else {"error": "it ended"}
+    if "error" in answer:
+        raise KeeperError(answer["error"])
+    return answer
+
+
+class _Keeper:
+    def __init__(self, loop, bed, file, listener):
+        self.bed, self.file = bed, file
+        self.over = False
+        self._listener = listener
+        loop.watch(listener.fileno(), self._accept)
+
+    def _accept(self):
+        connection, _ = self._listener.accept()
+        with connection:
+            connection.settimeout(1)
+            try:
+                _, uid, _ = struct.unpack("3i", connection.getsockopt(
+                    socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+                if uid not in (0, os.geteuid()):
+                    return
+                connection.sendall(json.dumps(self._answer(self._read(connection))).encode())
+            except (OSError, ValueError):
+                pass  # whoever asked has gone, or spoke no JSON
+
+    @staticmethod
+    def _read(connection):
+        text = b""
+        while not text.endswith(b"\n") and len(text) < _MOST_BYTES:
+            more = connection.recv(4096)
+            if not more:
+                break
+            text += more
+        return json.loads(text)
+
+    def _answer(self, request):
+        do = request.pop("do", "")
+        if do not in ("status", "places", "kill", "start", "down"):
+            return {"error": f"cannot '{do}'"}
+        try:
+            return getattr(self, do)(**request)
+        except (KeeperError, ProcessFailed, TimeoutError) as error:
+            return {"error": str(error)}
+
+    def status(self):
+        nodes = []
+        topology = self.bed.topology
+        for name, switch in topology.switches.items():
+            process = self.bed.switches[name]
+            nodes.append({
+                "name": name, "kind": "switch", "on": switch.get("parent", "-"),
+                "address": switch["address"], "pid": process.pid,
+                "state": "runs" if process.running else "dead",
+            })
+        for name, worker in topology.workers.items():
+            nodes.append({
+                "name": name, "kind": "worker", "on": worker["switch"],
+                "address": worker.get("address", "-"), "pid": "-", "state": "-",
+            })
+        return {"file": str(self.file), "ports": self.bed.ports, "pid": os.getpid(),
+                "directory": str(self.bed.run.path), "nodes": nodes}
+
+    def places(self, job=None):
+        topology = self.bed.topology
+        if not topology.jobs:
+            raise KeeperError("the file has no jobs")
+        job = next(iter(topology.jobs)) if job is None else job
+        if job not in topology.jobs:
+            raise KeeperError(f"no job {job}; there are {', '.join(map(str, topology.jobs))}")
+        places = []
+        for rank, worker in sorted(topology.ranks(job).items()):
+            space = self.bed.namespace(worker)
+            places.append({
+                "worker": worker, "rank": rank,
+                "namespace": None if space is None else space.path,
+                "environment": self.bed.environment(worker, job, rank),
+            })
+        return {"places": places}
+
+    def _known(self, switch):
+        if switch not in self.bed.switches:
+            raise KeeperError(f"no switch {switch}; there are {', '.join(self.bed.switches)}")
+        return self.bed.switches[switch]
+
+    def kill(self, switch):
+        process = self._known(switch)
+        process.signal(signal.SIGKILL)
+        process.wait_exit(30)
+        return {"text": f"{switch} is dead"}
+
+    def start(self, switch):
+        if self._known(switch).running:
+            raise KeeperError(f"{switch} runs already")
+        self.bed.start_switch(switch)
+        return {"text": f"{switch} is ready"}
+
+    def down(self):
+        self.over = True
+        return {"pid": os.getpid()}
+
+
+def keep(name, file, ports, impair, seed):
+    """Holds the testbed until `down` or a signal. Says on standard output that it is up."""
+    impairment = Impairment(tuple(shlex.split(impair)), seed) if impair else None
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(_address(name))
+    except OSError:
+        print(f"testbed '{name}' is up already; tools/testbed down ends it", flush=True)
+        return 1
+    listener.listen(8)
+    try:
+        with Loop() as loop, TreeBed(loop, file, ports, impairment) as bed:
+            keeper = _Keeper(loop, bed, file, listener)
+            print(f"up: {len(bed.switches)} switches, {len(bed.topology.workers)} workers, "
+                  f"{ports} ports", flush=True)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, sys.stdout.fileno())  # nobody reads any more
+            os.dup2(null, sys.stderr.fileno())
+            while not keeper.over:
+                loop.turn(3600)
+    except Interrupted:
+        return 0
+    except (TopologyError, NamespaceError, ProcessFailed, TimeoutError, OSError) as error:
+        print(f"testbed: {error}", flush=True)
+        return 1
+    finally:
+        listener.close()
+    return 0

@@ -1,0 +1,92 @@
+"""A topology file (docs/configuration.md, "Trees of switches") as the testbed needs it.
+
+Only what cables take is read here; tributary-switchd checks the file before anything is built.
+"""
+
+from dataclasses import dataclass
+
+import yaml
+
+
+class TopologyError(Exception):
+    """The file is good, but cannot run on one machine; the text says why."""
+
+
+@dataclass(frozen=True)
+class Cable:
+    """From a switch's port down to a worker or to another switch's uplink."""
+
+    switch: str
+    port: str
+    below: str  # a worker or a switch
+    uplink: str  # the switch's own port; empty for a worker
+    mtu: int
+
+
+class Topology:
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            self.tree = yaml.safe_load(file)
+        if "switches" not in self.tree:
+            raise TopologyError(f"{path} is a single switch's file; allowed: a topology")
+        self.switches = {s["name"]: s for s in self.tree["switches"]}
+        self.workers = {w["name"]: w for w in self.tree.get("workers") or []}
+        self.jobs = {j["id"]: j for j in self.tree.get("jobs") or []}
+        clash = sorted(self.switches.keys() & self.workers.keys())
+        if clash:
+            raise TopologyError(f"{', '.join(clash)}: is the name of a switch and of a worker")
+        self.cables = [*self._cables_to_switches(), *self._cables_to_workers()]
+        taken = set()
+        for cable in self.cables:
+            if (cable.switch, cable.port) in taken:
+                raise TopologyError(
+                    f"port {cable.port} of {cable.switch} leads to several children: "
+                    "the testbed has one cable a port"
+                )
+            taken.add((cable.switch, cable.port))
+
+    def _cables_to_switches(self):
+        for switch in self.switches.values():
+            if switch.get("parent"):
+                parent, port = switch["parent"], switch["parent_port"]
+                yield Cable(parent, port, switch["name"], switch["uplink"], self.mtu(parent, port))
+
+    def _cables_to_workers(self):
+        for worker in self.workers.values():
+            mtu = self.mtu(worker["switch"], worker["port"])
+            yield Cable(worker["switch"], worker["port"], worker["name"], "", mtu)
+
+    def port(self, switch, name):
+        return next(p for p in self.switches[switch]["ports"] if p["name"] == name)
+
+    def mtu(self, switch, port):
+        return self.port(switch, port).get("mtu", 1500)
+
+    def top_down(self):
+        """Names of the switches, each after its parent."""
+        names = []
+        left = list(self.switches)
+        while left:
+            ready = [n for n in left if self.switches[n].get("parent", "") not in left]
+            names += ready
+            left = [n for n in left if n not in ready]
+        return names
+
+    def level(self, switch):
+        """0 for the root."""
+        parent = self.switches[switch].get("parent")
+        return 0 if not parent else 1 + self.level(parent)
+
+    def serving(self, worker):
+        """The switch that a worker sends to: the next one above that aggregates."""
+        switch = self.switches[self.workers[worker]["switch"]]
+        while not switch.get("aggregate", True):
+            switch = self.switches[switch["parent"]]
+        return switch
+
+    def ranks(self, job):
+        """{rank: worker's name} of a job."""
+        entry = self.jobs[job]
+        if entry.get("members"):
+            return {m["rank"]: m["worker"] for m in entry["members"]}
+        return dict(enumerate(list(self.workers)[: entry["workers"]]))

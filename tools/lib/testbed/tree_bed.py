@@ -1,0 +1,259 @@
+"""A whole tree of switches on one machine: run directory, namespaces, cables, switches.
+
+veth: every switch and worker has a namespace of its own; a cable is a veth pair, whose ends are
+named like the ports. memif: shared memory, no namespaces and no privilege. Switches are memif
+servers on all ports, so a tributary-impair process, a client of both, is the cable between two.
+With an Impairment every cable runs through such a process (veth only).
+"""
+
+import contextlib
+import json
+import re
+
+import yaml
+
+from .namespace import Namespace, add_veth
+from .process import Process
+from .run_directory import RunDirectory, sweep
+from .topology import Topology, TopologyError
+from .tree import binary, build_directory, module_directory
+
+_AF_PACKET = "net_af_packet{index},iface={link},qdisc_bypass=1"
+_JUMBO = ",framesz=16384,blocksz=65536,framecnt=128"
+_MEMIF = (
+    "net_memif{index},id=0,socket={socket},socket-abstract=no,rsize=10,bsize=9728,role={role}"
+)
+_STANDARD_MTU = 1500
+_SHORT_LINK = 15  # IFNAMSIZ - 1
+_READY_S = 60
+
+
+class TreeBed:
+    """A context manager. Entering starts all switches; start() runs commands at workers."""
+
+    def __init__(self, loop, path, ports="veth", impairment=None):
+        self.loop = loop
+        self.ports = ports
+        self.path = path
+        self.build = build_directory()
+        self.switches = {}  # name -> Process
+        self.cables = []
+        self._memif_cables = {}  # by the lower switch
+        self._impairment = impairment
+        self._namespaces = {}
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with self._stack as stack:
+            sweep()
+            self.run = stack.enter_context(RunDirectory())
+            self.check(self.path)
+            self.topology = Topology(self.path)
+            if self.ports == "veth":
+                self._cable_veth()
+            elif self._impairment is not None:
+                raise TopologyError("impairment needs veth ports")
+            self._write()
+            for name in self.topology.top_down():
+                self.start_switch(name)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception):
+        return self._stack.__exit__(*exception)
+
+    def check(self, path):
+        """Refuses a bad file with the switch's own words."""
+        command = [binary(self.build, "tributary-switchd"), "--config", path, "--check"]
+        with Process(self.loop, "check", command, self.run / "check.log") as process:
+            if process.wait_exit(_READY_S) != 0:
+                raise TopologyError("\n".join([*process.stderr, *process.stdout]))
+
+    # ---- switches
+
+    def start_switch(self, name):
+        """Starts a switch, or starts it again; ready when this returns."""
+        command = [binary(self.build, "tributary-switchd")]
+        command += ["--config", self.run / "topology.yaml", "--node", name]
+        process = Process(
+            self.loop,
+            name,
+            command,
+            self.run / f"{name}.log",
+            namespace=self._namespaces.get(name),
+            env={"RUNTIME_DIRECTORY": str(self.run.path / name)},
+        )
+        self._stack.enter_context(process)
+        self.switches[name] = process
+        process.wait_line(r"\bready\b", _READY_S)
+        if self.ports == "memif":
+            self._cable_memif(name)
+
+    def socket(self, switch):
+        return self.run / f"{switch}.sock"
+
+    def show(self, switch, what):
+        """The parsed output of `tributary show WHAT --json` of a switch."""
+        command = [binary(self.build, "tributary"), "show", what, "--json"]
+        command += ["--socket", self.socket(switch)]
+        with Process(self.loop, f"show {what}", command, self.run / "client.log") as process:
+            return json.loads(process.check_exit(_READY_S).text())
+
+    # ---- workers
+
+    def address(self, worker):
+        address = self.topology.serving(worker)["address"]
+        if self.ports == "veth":
+            base = self.topology.serving(worker).get("udp_base_port")
+            return f"udp://{address}" + (f":{base}" if base else "")
+        return f"memif://{self._memif_socket(worker)}?id=0&switch={address}"
+
+    def namespace(self, name):
+        return self._namespaces.get(name)
+
+    def environment(self, worker, job, rank):
+        """What a command at a worker is told."""
+        return {
+            "PATH": f"{self.build}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "PYTHONPATH": str(module_directory(self.build)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "RUNTIME_DIRECTORY": str(self.run.path),
+            "TRIBUTARY_WORKER": worker,
+            "TRIBUTARY_JOB": str(job),
+            "TRIBUTARY_RANK": str(rank),
+            "TRIBUTARY_SIZE": str(self.topology.jobs[job]["workers"]),
+            "TRIBUTARY_ADDRESS": self.address(worker),
+        }
+
+    def start(self, worker, argv, job=1, rank=0, on_line=None):
+        """A process at a worker's port, stopped with the bed."""
+        process = Process(
+            self.loop,
+            f"{worker}",
+            argv,
+            self.run / f"{worker}.log",
+            namespace=self._namespaces.get(worker),
+            env=self.environment(worker, job, rank),
+            on_line=on_line,
+        )
+        self._stack.enter_context(process)
+        return process
+
+    # ---- cables
+
+    def _cable_veth(self):
+        enter = self._stack.enter_context
+        for name in (*self.topology.switches, *self.topology.workers):
+            self.loop.check()
+            self._namespaces[name] = enter(Namespace())
+        for number, cable in enumerate(self.topology.cables):
+            upper, lower = self._namespaces[cable.switch], self._namespaces[cable.below]
+            link = self._link(cable.switch, cable.port)
+            end = self._link(cable.below, cable.uplink) if cable.uplink else "eth0"
+            if self._impairment is None:
+                add_veth(upper, link, lower, end, cable.mtu)
+            else:
+                # A namespace of its own, because of the driver's PACKET_FANOUT groups (fabric.py).
+                middle = enter(Namespace())
+                add_veth(upper, link, middle, "above", cable.mtu)
+                add_veth(middle, "below", lower, end, cable.mtu)
+                ends = [
+                    _AF_PACKET.format(index=index, link=link) + _JUMBO
+                    for index, link in enumerate(("below", "above"))
+                ]
+                self.cables.append(self._cable(f"cable{number}", ends, number, middle))
+            if not cable.uplink:
+                self._address_worker(cable.below)
+        self._plug_unused_ports()
+        for process in self.cables:
+            process.wait_line("^ready", _READY_S)
+
+    def _cable_memif(self, switch):
+        """A client can't outlive its server: both ends of a switch's cables start with it."""
+        for cable in self.topology.cables:
+            if not cable.uplink or switch not in (cable.switch, cable.below):
+                continue
+            if old := self._memif_cables.pop(cable.below, None):
+                old.stop()
+            running = [self.switches.get(end) for end in (cable.switch, cable.below)]
+            if not all(process and process.running for process in running):
+                continue
+            sockets = [self._memif_socket(cable.below), self._memif_socket(cable.below, "uplink")]
+            ends = [
+                _MEMIF.format(index=index, socket=socket, role="client")
+                for index, socket in enumerate(sockets)
+            ]
+            process = self._cable(f"cable-{cable.below}", ends, 0)
+            self._memif_cables[cable.below] = process
+            process.wait_line("^ready", _READY_S)
+
+    def _cable(self, name, ends, number, namespace=None):
+        command = [binary(self.build, "tributary-impair"), "--a", ends[0], "--b", ends[1]]
+        if self._impairment is not None:
+            command += ["--seed", str(self._impairment.seed + number), *self._impairment.arguments]
+        process = Process(
+            self.loop,
+            name,
+            command,
+            self.run / f"{name}.log",
+            namespace=namespace,
+            env={"RUNTIME_DIRECTORY": str(self.run.path)},
+        )
+        self._stack.enter_context(process)
+        return process
+
+    def _address_worker(self, name):
+        worker = self._namespaces[name]
+        address = self.topology.workers[name].get("address")
+        if address is None:
+            raise TopologyError(f"worker {name} has no address; the testbed gives it to its port")
+        worker.run(["ip", "addr", "add", f"{address}/16", "dev", "eth0"])
+        # Results come by multicast.
+        worker.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
+
+    def _plug_unused_ports(self):
+        """A driver wants its interface to exist, wherever it leads."""
+        used = {(c.switch, c.port) for c in self.topology.cables}
+        used |= {(c.below, c.uplink) for c in self.topology.cables}
+        for name, switch in self.topology.switches.items():
+            for port in switch["ports"]:
+                if (name, port["name"]) not in used:
+                    space, link = self._namespaces[name], self._link(name, port["name"])
+                    space.run(["ip", "link", "add", "name", link, "type", "dummy"])
+                    space.run(["ip", "link", "set", "dev", link, "up"])
+
+    def _link(self, switch, port):
+        """The interface that the file names for a port, or the port's own name."""
+        match = re.search(r"\biface=([^,]+)", self.topology.port(switch, port)["devargs"])
+        return match[1] if match else port[:_SHORT_LINK]
+
+    def _memif_socket(self, below, end="below"):
+        """Of the port that leads down to a worker or switch, or of that switch's uplink."""
+        return self.run / f"{below}-{end}.memif"
+
+    # ---- the file that the switches read
+
+    def _write(self):
+        """The topology with devices and sockets of this bed."""
+        below = {(c.switch, c.port): c.below for c in self.topology.cables}
+        for name, switch in self.topology.switches.items():
+            for index, port in enumerate(switch["ports"]):
+                port["devargs"] = self._devargs(name, switch, index, port, below)
+            switch["control"] = {"socket": str(self.socket(name))}
+            if self.ports == "memif":  # one network for all: only one could have the address
+                switch.pop("metrics", None)
+            (self.run / name).mkdir()
+        file = self.run / "topology.yaml"
+        file.write_text(yaml.safe_dump(self.topology.tree, sort_keys=False))
+        self.check(file)
+
+    def _devargs(self, name, switch, index, port, below):
+        if self.ports == "veth":
+            jumbo = _JUMBO if port.get("mtu", _STANDARD_MTU) > _STANDARD_MTU else ""
+            return _AF_PACKET.format(index=index, link=self._link(name, port["name"])) + jumbo
+        if port["name"] == switch.get("uplink"):
+            socket = self._memif_socket(name, "uplink")
+        else:
+            socket = self._memif_socket(below.get((name, port["name"]), f"{name}-{port['name']}"))
+        return _MEMIF.format(index=index, socket=socket, role="server")
