@@ -25,12 +25,6 @@ wire::Reason reason_of(const wire::Header& h) {
   return wire::Reason::none;
 }
 
-// Only chunk 0 of an op states its total, and resends may leave it out.
-bool agree(const ChunkDescription& a, ChunkDescription b) {
-  if (a.total_elements == 0 || b.total_elements == 0) b.total_elements = a.total_elements;
-  return a == b;
-}
-
 DropReason check_payload(const Job& job, const Arrival& a) {
   const ChunkDescription& d = a.description;
   const std::size_t wire_bytes = wire::size_of(d.dtype);
@@ -150,7 +144,7 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
                            Outbox& out) {
   const ChunkDescription& d = arrival.description;
   const bool same = chunk.described
-                        ? agree(chunk.description, d)
+                        ? chunk.description.agrees_with(d)
                         : chunk.description.op == d.op && chunk.description.chunk == d.chunk;
   if (!same) return abort_mismatch(job, chunk, arrival, out);
   if (!chunk.described) describe(chunk, arrival, job.ranks);

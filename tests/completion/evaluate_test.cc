@@ -157,7 +157,7 @@ TEST_F(EvaluateTest, WithoutKernelsTheOnePieceIsTheResult) {
   const Evaluation done = evaluate(*job_, *chunk_, nullptr);
   EXPECT_EQ(done.result->payload().size(), 8u);
   EXPECT_EQ(done.result->payload()[7], std::byte{5});
-  EXPECT_EQ(kernels_of({}, wire::Arithmetic::modular), nullptr);
+  EXPECT_EQ(kernels_of(aggregator::ChunkDescription(), wire::Arithmetic::modular), nullptr);
 }
 
 }  // namespace
