@@ -6,10 +6,18 @@ namespace tributary::completion {
 
 using aggregator::Outgoing;
 
-RootHost::RootHost(const config::SwitchConfig& config)
-    : engine_(limits_of(config)), replies_(engine_.outbox_capacity()) {}
+namespace {
 
-bool RootHost::hear(const Outgoing& message, Instant now) {
+// Of one call of the aggregation engine that the completion engine answers at length. Replies
+// beyond that are asked for again by probes.
+constexpr std::size_t kMostMessages = 2;
+
+}  // namespace
+
+RootHost::RootHost(const config::SwitchConfig& config)
+    : engine_(limits_of(config)), replies_(kMostMessages * engine_.outbox_capacity()) {}
+
+void RootHost::hear(const Outgoing& message, Instant now) {
   const wire::Header& h = message.header;
   if (message.to == Outgoing::To::completion_host)
     engine_.on_packet({h, message.extension_span(), message.payload}, now, replies_);
@@ -17,7 +25,6 @@ bool RootHost::hear(const Outgoing& message, Instant now) {
     begin_epoch(message);
   else if (h.type == wire::PacketType::abort && message.to == Outgoing::To::job_group)
     engine_.end_epoch(h.job);
-  return !replies_.items().empty();
 }
 
 // Every rank gets a START, some more than one: only the first of an epoch begins it.

@@ -25,11 +25,14 @@ class RootHost {
 
   // Goes through what the aggregation engine wants sent, right after the call that wanted it, and
   // through what follows from that. `root(packet)` gives a packet to the aggregation engine, which
-  // appends to `box`; it returns whether the packet was accepted.
+  // appends to `box`; it returns whether the packet was accepted. All messages of one call are
+  // heard before the engine is called again, because then their payload may be gone.
   template <typename Root>
   void exchange(aggregator::Outbox& box, Instant now, Root&& root) {
-    for (std::size_t i = 0; i < box.items().size(); ++i)
-      if (hear(box.items()[i], now)) pass_on(root);
+    for (std::size_t heard = 0; heard < box.items().size();) {
+      for (; heard < box.items().size(); ++heard) hear(box.items()[heard], now);
+      pass_on(root);
+    }
   }
   // Chunks past their deadline; then exchange() what came of it.
   template <typename Root>
@@ -41,8 +44,7 @@ class RootHost {
   [[nodiscard]] const Engine& engine() const { return engine_; }
 
  private:
-  // True when there are replies.
-  bool hear(const aggregator::Outgoing& message, Instant now);
+  void hear(const aggregator::Outgoing& message, Instant now);
   void begin_epoch(const aggregator::Outgoing& start);
   template <typename Root>
   void pass_on(Root&& root) {

@@ -109,6 +109,21 @@ TEST_F(RootHostTest, AResultThatTheRootCannotTakeIsKeptForAProbe) {
   EXPECT_EQ(host_->engine().counters(0).bytes_held.get(), 0u);
 }
 
+// The root's buffers are its own again as soon as it is called.
+TEST_F(RootHostTest, AllMessagesAreHeardBeforeTheRootIsCalled) {
+  want_start(5);
+  std::vector<std::int32_t> values = {1, 10, 2, 20};
+  for (std::uint32_t i = 0; i < 4; ++i) want_single(i % 2, 100 + i / 2, values[i]);
+  std::vector<std::int32_t> results;
+  host_->exchange(box_, now_, [&](const wire::Packet& p) {
+    values.assign(4, 0);
+    root(p);
+    results.push_back(result_);
+    return true;
+  });
+  EXPECT_EQ(results, (std::vector<std::int32_t>{11, 22}));
+}
+
 // Rule 1: an epoch begins with the first START of it and ends with the group's ABORT.
 TEST_F(RootHostTest, FollowsTheEpochs) {
   want_single(0, 100, three_);
