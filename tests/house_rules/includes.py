@@ -7,6 +7,8 @@ from tree import is_cpp
 ORDER = ["core", "config", "aggregator", "completion", "worker", "dataplane", "control", "tools"]
 # Not part of the product: may include anything, and nothing of the product includes them.
 OUTSIDE = ["tests", "bench", "examples"]
+# Libraries outside the product that tools are made of: (who, what).
+LENT = [("tools/sim/", "tests/sim/")]
 PURE = ["core", "aggregator", "completion", "config"]
 DPDK_ALLOWED = re.compile(r"(dataplane/|worker/memif|tools/impair/|"
                           r"(tests|bench)/(dataplane|impair|worker_memif))")
@@ -36,13 +38,17 @@ def check_directions(texts):
             continue
         for line, quote, name in _numbered(text):
             target = name.split("/")[0]
-            if quote != '"' or target == folder:
+            if quote != '"' or target == folder or _lent(path, name):
                 continue
             if target in OUTSIDE or target in ORDER and ORDER.index(target) > ORDER.index(folder):
                 found.append(f"{path}:{line}: {folder}/ may not include {name}")
             elif target not in ORDER:
                 found.append(f"{path}:{line}: name '{name}' from the top of the tree")
     return found
+
+
+def _lent(path, name):
+    return any(path.startswith(who) and name.startswith(what) for who, what in LENT)
 
 
 def check_dpdk(texts):

@@ -11,6 +11,7 @@ NOT_MIRRORED = {
 }
 # Where a test folder's sources live, if not in a folder of the same name at the top.
 SOURCE_FOLDERS = {"client": "tools/client", "impair": "tools/impair", "sim": "tests/sim",
+                  "simtool": "tools/sim",
                   "switchd": "tools/switchd", "worker_memif": "worker"}
 
 

@@ -14,12 +14,10 @@ void Direction::add(const LinkTally& link) {
   most.data_bytes = std::max(most.data_bytes, link.data_bytes);
 }
 
-Duration percentile(std::vector<Duration>& values, double p) {
-  if (values.empty()) return {};
-  const double rank = std::ceil(p / 100 * static_cast<double>(values.size()));
-  const auto index = static_cast<std::ptrdiff_t>(std::max(rank, 1.0)) - 1;
-  std::nth_element(values.begin(), values.begin() + index, values.end());
-  return values[static_cast<std::size_t>(index)];
+Duration percentile(const std::vector<Duration>& sorted, double p) {
+  if (sorted.empty()) return {};
+  const double rank = std::ceil(p / 100 * static_cast<double>(sorted.size()));
+  return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
 double jain_index(const std::vector<double>& shares) {

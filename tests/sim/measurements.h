@@ -53,8 +53,8 @@ struct Measurements {
   std::uint64_t events = 0;
 };
 
-// The p-th of `values`, 0 < p <= 100, by nearest rank; 0 when there are none. Reorders them.
-Duration percentile(std::vector<Duration>& values, double p);
+// The p-th percentile, 0 < p <= 100, by nearest rank; 0 when there are no values.
+Duration percentile(const std::vector<Duration>& sorted, double p);
 // (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has it all. 1 for an empty list.
 double jain_index(const std::vector<double>& shares);
 

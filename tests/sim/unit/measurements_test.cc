@@ -8,7 +8,7 @@ namespace {
 TEST(Measurements, PercentilesAreOfTheNearestRank) {
   std::vector<Duration> values;
   EXPECT_EQ(percentile(values, 50), Duration());
-  for (int i = 100; i >= 1; --i) values.push_back(Duration::ns(i));
+  for (int i = 1; i <= 100; ++i) values.push_back(Duration::ns(i));
   EXPECT_EQ(percentile(values, 50), Duration::ns(50));
   EXPECT_EQ(percentile(values, 99), Duration::ns(99));
   EXPECT_EQ(percentile(values, 100), Duration::ns(100));

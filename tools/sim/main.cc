@@ -1,0 +1,104 @@
+// tributary-sim: a scenario goes in, a report comes out. Explained in docs/simulation.md.
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+#include "config/error.h"
+#include "tests/sim/scenario_file.h"
+#include "tools/sim/options.h"
+#include "tools/sim/plot.h"
+#include "tools/sim/report.h"
+#include "tools/sim/units.h"
+
+namespace tributary::simtool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+// At most one line in five seconds, so that short runs say nothing.
+sim::ProgressSink progress_line(Clock::time_point began, std::uint32_t ranks) {
+  return [began, ranks, said = began](const sim::Progress& p) mutable {
+    if (seconds_since(said) < 5) return;
+    said = Clock::now();
+    const auto rate =
+        static_cast<std::uint64_t>(static_cast<double>(p.events) / seconds_since(began));
+    std::cerr << "tributary-sim: " << time_text(p.now - Instant()) << " of virtual time, "
+              << count_text(p.events) << " events, " << count_text(rate) << " a second; "
+              << p.ranks_done << " of " << ranks << " ranks done, "
+              << bytes_text(static_cast<double>(p.bytes_returned)) << " summed" << std::endl;
+  };
+}
+
+Summary run(const sim::Scenario& scenario, const Options& options) {
+  const auto began = Clock::now();
+  std::uint32_t ranks = 0;
+  for (const sim::JobScenario& job : scenario.jobs) ranks += job.workers;
+  sim::Trace::Sink log;
+  if (options.log) log = [](const std::string& line) { std::cout << line << '\n'; };
+  sim::Measurements measured;
+  const sim::Outcome outcome = sim::measure(
+      scenario, measured, options.quiet ? sim::ProgressSink{} : progress_line(began, ranks), log);
+  return summarize(scenario, outcome, std::move(measured), seconds_since(began));
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + path);
+}
+
+int run_one(const sim::Scenario& scenario, const Options& options) {
+  const Summary summary = run(scenario, options);
+  std::cout << text_report(summary) << std::flush;
+  write_file(options.json, json_report(summary).dump(1) + "\n");
+  write_file(options.svg, plot(summary));
+  return summary.failure ? kExitViolation : 0;
+}
+
+int run_scaling(sim::Scenario scenario, const Options& options) {
+  std::vector<Summary> runs;
+  Json json = Json::array();
+  bool well = true;
+  for (const std::uint32_t workers : options.scaling) {
+    scenario.jobs.front().workers = workers;
+    if (!options.quiet) std::cerr << "tributary-sim: " << workers << " workers" << std::endl;
+    runs.push_back(run(scenario, options));
+    json.push_back(json_report(runs.back()));
+    if (runs.back().failure) {
+      std::cerr << "tributary-sim: " << workers << " workers: " << *runs.back().failure
+                << std::endl;
+      well = false;
+    }
+  }
+  std::cout << scaling_table(runs) << std::flush;
+  write_file(options.json, json.dump(1) + "\n");
+  write_file(options.svg, plot_scaling(runs));
+  return well ? 0 : kExitViolation;
+}
+
+}  // namespace
+}  // namespace tributary::simtool
+
+int main(int argc, char** argv) {
+  using namespace tributary::simtool;
+  Options options;
+  if (const auto status = parse_options(argc, argv, options)) return *status;
+  try {
+    tributary::sim::Scenario scenario = tributary::sim::load_scenario(options.scenario);
+    if (options.seed) scenario.seed = *options.seed;
+    return options.scaling.empty() ? run_one(scenario, options) : run_scaling(scenario, options);
+  } catch (const tributary::config::ConfigErrors& e) {
+    std::cerr << e.what() << '\n';
+    return kExitUsage;
+  } catch (const std::exception& e) {
+    std::cerr << "tributary-sim: " << e.what() << '\n';
+    return kExitUsage;
+  }
+}

@@ -1,0 +1,50 @@
+#include "tools/sim/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace tributary::simtool {
+namespace {
+
+constexpr const char* kFooter = R"(
+The scenario is a YAML file: topology, jobs, links, what the switch's work costs, faults. Examples
+stand in tests/sim/scenarios/ and tools/sim/scenarios/; docs/simulation.md explains every key, what
+the report says, and what the simulation leaves out. The same file and seed give the same run on any
+machine.
+
+  tributary-sim tools/sim/scenarios/small.yaml --svg small.svg
+  tributary-sim tools/sim/scenarios/scale.yaml --scaling 16,256,4096 --json scale.json
+
+Exit status: 0 all went well; 1 a promise was broken, or there was no progress; 2 a bad command line
+or scenario.)";
+
+}  // namespace
+
+std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {
+  CLI::App app(
+      "Runs the switch's and the workers' real engines on a simulated network, and reports how "
+      "long "
+      "ops take, what links carry and how busy the switch is.",
+      "tributary-sim");
+  app.set_version_flag("--version", "tributary-sim " TRIBUTARY_VERSION);
+  app.add_option("SCENARIO", options.scenario, "Scenario file")->required();
+  app.add_option("--seed", options.seed, "Instead of the scenario's own");
+  app.add_option("--scaling", options.scaling,
+                 "Run the scenario once for each of these numbers of workers of its first job; "
+                 "report one table")
+      ->delimiter(',')
+      ->check(CLI::Range(1u, 65'535u))
+      ->type_name("N,N,...");
+  app.add_option("--json", options.json, "Write the report as JSON")->type_name("FILE");
+  app.add_option("--svg", options.svg, "Write a plot")->type_name("FILE");
+  app.add_flag("--log", options.log, "Print every event, with its virtual time");
+  app.add_flag("--quiet", options.quiet, "No progress on stderr");
+  app.footer(kFooter);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : kExitUsage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tributary::simtool
