@@ -11,13 +11,17 @@ namespace {
 
 #if defined(__x86_64__)
 // Not among the names that every compiler's __builtin_cpu_supports knows. Whether the operating
-// system saves the registers, AVX2 answers.
+// system saves the registers, AVX2 answers. Asked once: on a virtual machine CPUID traps, which
+// takes longer than a packet.
 bool has_f16c() {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  static const bool answer = [] {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  }();
+  return answer;
 }
 #endif
 
