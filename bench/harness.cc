@@ -16,6 +16,13 @@
 #endif
 
 namespace tributary::bench {
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -29,13 +36,6 @@ void pin_to(int cpu) {
     std::perror("sched_setaffinity");
     std::exit(2);
   }
-}
-
-// Time this thread ran, without what the scheduler gave to others in between.
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 double seconds_of(const Side& side, std::size_t& bytes) {

@@ -67,6 +67,9 @@ struct Side {
 // (in GB/s; `reference` may be nullptr). Which side goes first alternates too.
 void measure(const Options& options, const Side& subject, const Side* reference, Row& row);
 
+// Time this thread ran, without what the scheduler gave to others in between.
+double thread_seconds();
+
 double median(std::vector<double> values);
 
 // Zeroed memory on huge pages where the kernel gives them: these runs are about the caches and

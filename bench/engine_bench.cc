@@ -1,0 +1,260 @@
+// Suite `engine`: the whole aggregation engine without ports, beside memcpy.
+//
+//   packet bytes in ─▶ parse ─▶ prefetch ─▶ decide and reduce ─▶ result out
+//
+// The reference copies the same payloads, in the same bursts and in calls of the same size, to as
+// many places as the engine has slots live: what the machine can do at all for these bytes. A
+// second reference runs the summing kernels alone over those places: what remains is the engine's
+// own cost per packet. Only the work on a burst is timed, not the making of it; inputs come from
+// memory (flushed from every cache level before the burst) or from the last-level cache.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "aggregator/reduce.h"
+#include "bench/engine_traffic.h"
+
+namespace tributary::bench {
+namespace {
+
+constexpr std::uint32_t kFewLiveBytes = 4 << 20;
+constexpr std::uint32_t kManySlots = 65'536;
+// Packets that pass through the stages together, as a switch receives them.
+constexpr std::size_t kBurst = 32;
+
+// Where the time of one round went, in ns of the thread.
+struct StageTimes {
+  double parse = 0;
+  double prefetch = 0;
+  double handle = 0;
+  double total = 0;
+};
+
+using Ticks = std::chrono::steady_clock;
+
+template <typename E>
+void prefetch(const E& engine, const wire::Header& h) {
+  if constexpr (requires { engine.prefetch(h); }) engine.prefetch(h);
+}
+
+// Runs the batch through the engine, burst by burst; adds the stages' shares, in any unit.
+void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> batch,
+               StageTimes& shares) {
+  aggregator::Engine& engine = traffic.engine();
+  aggregator::Outbox& out = traffic.outbox();
+  std::array<std::variant<wire::Packet, DropReason>, kBurst> parsed;
+  while (!batch.empty()) {
+    const auto burst = batch.first(std::min(kBurst, batch.size()));
+    batch = batch.subspan(burst.size());
+    const auto begin = Ticks::now();
+    for (std::size_t i = 0; i < burst.size(); ++i) parsed[i] = wire::parse(burst[i].bytes);
+    const auto ready = Ticks::now();
+    for (std::size_t i = 0; i < burst.size(); ++i)
+      if (const auto* p = std::get_if<wire::Packet>(&parsed[i])) prefetch(engine, p->header);
+    const auto fetched = Ticks::now();
+    for (std::size_t i = 0; i < burst.size(); ++i)
+      if (const auto* p = std::get_if<wire::Packet>(&parsed[i]))
+        engine.on_packet(*p, *burst[i].from, traffic.now(), out);
+    traffic.note(out);
+    shares.parse += static_cast<double>((ready - begin).count());
+    shares.prefetch += static_cast<double>((fetched - ready).count());
+    shares.handle += static_cast<double>((Ticks::now() - fetched).count());
+  }
+}
+
+StageTimes run_engine(EngineTraffic& traffic) {
+  StageTimes times;
+  double seconds = 0;
+  traffic.begin_round();
+  for (auto batch = traffic.next_batch(); !batch.empty(); batch = traffic.next_batch()) {
+    const double begin = thread_seconds();
+    run_batch(traffic, batch, times);
+    seconds += thread_seconds() - begin;
+    traffic.check();
+  }
+  // The stages were timed by a clock that runs on while others have the core.
+  times.total = seconds * 1e9;
+  const double scale = times.total / (times.parse + times.prefetch + times.handle);
+  times.parse *= scale;
+  times.prefetch *= scale;
+  times.handle *= scale;
+  return times;
+}
+
+// Calls op(slot memory, payload, first) for every packet of a round; returns the ns it took.
+template <typename Operation>
+double run_bare(EngineTraffic& traffic, std::span<std::byte> slots, Operation op) {
+  double seconds = 0;
+  const std::size_t payload = traffic.load().payload;
+  traffic.begin_round();
+  for (auto batch = traffic.next_batch(); !batch.empty(); batch = traffic.next_batch()) {
+    const double begin = thread_seconds();
+    for (const EngineTraffic::Received& r : batch) {
+      op(slots.data() + std::size_t{r.slot} * payload, r.bytes.data() + wire::kHeaderBytes,
+         r.first);
+      __asm__ volatile("" ::: "memory");  // every copy counts, not only the last
+    }
+    seconds += thread_seconds() - begin;
+  }
+  return seconds * 1e9;
+}
+
+struct Sample {
+  StageTimes engine;
+  double copy = 0;
+  double kernels = 0;
+};
+
+// The three sides take turns; round 0 warms up and does not count.
+std::vector<Sample> sample(const Options& options, const EngineLoad& load, bool& verified) {
+  EngineTraffic traffic(load);
+  // The bare sides have receive buffers of their own, and no engine that would notice gaps.
+  EngineTraffic bare_traffic(load);
+  const Buffer slots(std::size_t{load.slots()} * load.payload);
+  const auto* kernels = aggregator::find_kernels(wire::DType::float32, wire::ReduceOp::sum,
+                                                 aggregator::Arithmetic::saturating);
+  const std::size_t elements = load.payload / sizeof(float);
+  std::vector<Sample> samples;
+  for (std::size_t round = 0; round <= options.rounds(); ++round) {
+    Sample s;
+    const auto engine = [&] {
+      s.engine = run_engine(traffic);
+      verified = verified && traffic.round_was_right();
+    };
+    if (round % 2 == 0) engine();
+    s.copy = run_bare(bare_traffic, slots.bytes(),
+                      [&](std::byte* slot, const std::byte* payload, bool /*first*/) {
+                        std::memcpy(slot, payload, load.payload);
+                      });
+    s.kernels = run_bare(bare_traffic, slots.bytes(),
+                         [&](std::byte* slot, const std::byte* payload, bool first) {
+                           if (first)
+                             kernels->open(slot, payload, elements);
+                           else
+                             kernels->fold(slot, payload, elements);
+                         });
+    if (round % 2 != 0) engine();
+    if (round > 0) samples.push_back(s);
+  }
+  return samples;
+}
+
+std::string describe(const EngineLoad& load) {
+  const std::string payload = load.payload < 1024 ? std::to_string(load.payload) + " B"
+                                                  : std::to_string(load.payload >> 10) + " KiB";
+  return payload + ", " + std::to_string(load.slots()) + " slots, " + std::to_string(load.jobs) +
+         " jobs, fan-in " + std::to_string(load.fan_in) +
+         (load.input_from_memory ? ", from memory" : ", from LLC");
+}
+
+template <typename Value>
+void spread(const std::vector<Sample>& samples, Value value, Row& row) {
+  std::vector<double> values;
+  for (const Sample& s : samples) values.push_back(value(s));
+  row.value = median(values);
+  row.min = *std::min_element(values.begin(), values.end());
+  row.max = *std::max_element(values.begin(), values.end());
+  row.runs = values.size();
+}
+
+// Contributions' bytes per second through the engine, and through memcpy.
+void add_rate(const EngineLoad& load, const std::vector<Sample>& samples, bool verified,
+              Report& report) {
+  const double bytes = static_cast<double>(load.slots()) * load.fan_in * load.payload;
+  Row row;
+  row.suite = "engine";
+  row.case_name = describe(load);
+  row.metric = "contribution rate";
+  row.unit = "GB/s";
+  row.reference = "memcpy";
+  row.verified = verified;
+  spread(
+      samples, [&](const Sample& s) { return bytes / s.engine.total; }, row);
+  std::vector<double> reference;
+  std::vector<double> ratios;
+  for (const Sample& s : samples) {
+    reference.push_back(bytes / s.copy);
+    ratios.push_back(s.copy / s.engine.total);
+  }
+  row.reference_value = median(reference);
+  row.ratio = median(ratios);
+  report.add(row);
+}
+
+// What a packet costs beyond the summing of its bytes, and stage by stage.
+void add_costs(const EngineLoad& load, const std::vector<Sample>& samples, bool verified,
+               Report& report) {
+  const double packets = static_cast<double>(load.slots()) * load.fan_in;
+  const auto add = [&](const char* metric, auto value) {
+    Row row;
+    row.suite = "engine";
+    row.case_name = describe(load);
+    row.metric = metric;
+    row.unit = "ns/packet";
+    row.verified = verified;
+    spread(
+        samples, [&](const Sample& s) { return value(s) / packets; }, row);
+    report.add(row);
+  };
+  add("cost beyond the kernels", [](const Sample& s) { return s.engine.total - s.kernels; });
+  add("stage parse", [](const Sample& s) { return s.engine.parse; });
+  add("stage prefetch", [](const Sample& s) { return s.engine.prefetch; });
+  add("stage decide and reduce", [](const Sample& s) { return s.engine.handle; });
+  add("kernels alone", [](const Sample& s) { return s.kernels; });
+  add("memcpy alone", [](const Sample& s) { return s.copy; });
+}
+
+void run_case(const Options& options, EngineLoad load, bool with_costs, Report& report) {
+  for (const bool from_memory : {true, false}) {
+    load.input_from_memory = from_memory;
+    std::fprintf(stderr, "engine: %s\n", describe(load).c_str());
+    bool verified = true;
+    const std::vector<Sample> samples = sample(options, load, verified);
+    add_rate(load, samples, verified, report);
+    if (with_costs) add_costs(load, samples, verified, report);
+  }
+}
+
+// A load whose live slots hold about `live_bytes`.
+EngineLoad live_load(std::uint32_t live_bytes, std::uint32_t payload, std::uint32_t jobs,
+                     std::uint32_t fan_in) {
+  EngineLoad load;
+  load.payload = payload;
+  load.jobs = jobs;
+  load.fan_in = fan_in;
+  load.window = 1;
+  while (load.window * 2 * jobs * payload <= live_bytes) load.window *= 2;
+  while (load.window > config::kMaxWindow) {
+    load.window /= 2;
+    load.shards *= 2;
+  }
+  return load;
+}
+
+int run(int argc, char** argv) {
+  const Options options =
+      parse_options(argc, argv, "The aggregation engine beside memcpy (suite engine).");
+  Report report(options);
+  run_case(options, live_load(kFewLiveBytes, 256, 8, 8), true, report);
+  for (const std::uint32_t payload : {1024u, 8192u})
+    run_case(options, live_load(kFewLiveBytes, payload, 8, 8), true, report);
+  run_case(options, live_load(kManySlots * 1024, 1024, 8, 8), false, report);
+  if (!options.quick) run_case(options, live_load(kManySlots * 8192, 8192, 8, 8), false, report);
+  // No cliff: fan-ins and a thousand jobs, the same live bytes.
+  for (const std::uint32_t fan_in : {2u, 32u, 64u})
+    run_case(options, live_load(kFewLiveBytes, 1024, 8, fan_in), false, report);
+  run_case(options, live_load(kFewLiveBytes, 1024, 1000, 8), false, report);
+  return report.exit_code();
+}
+
+}  // namespace
+}  // namespace tributary::bench
+
+int main(int argc, char** argv) {
+  return tributary::bench::run(argc, argv);
+}
