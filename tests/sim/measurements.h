@@ -45,8 +45,8 @@ struct JobMeasurements {
 
 struct Measurements {
   std::vector<JobMeasurements> jobs;
-  Duration active;  // from the first call of any job to the last return
-  Duration switch_busy;
+  Duration active;               // from the first call of any job to the last return
+  Duration switch_busy;          // within that time
   bool switch_modelled = false;  // its work costs time
   std::size_t most_waiting = 0;  // frames, at the switch
   std::size_t most_frames = 0;   // in the world

@@ -1,6 +1,7 @@
 #include "tests/sim/reach.h"
 
 #include <cstdio>
+#include <numeric>
 
 namespace tributary::sim {
 namespace {
@@ -60,9 +61,13 @@ void Reach::add(const Reach& other) {
 
 std::uint64_t Reach::fault_total() const {
   std::uint64_t sum = 0;
-  for (const auto& kind : faults)
-    for (const std::uint64_t n : kind) sum += n;
+  for (std::size_t f = 0; f < kFaultKindCount; ++f) sum += fault_total(static_cast<FaultKind>(f));
   return sum;
+}
+
+std::uint64_t Reach::fault_total(FaultKind kind) const {
+  const auto& by_state = faults[static_cast<std::size_t>(kind)];
+  return std::accumulate(by_state.begin(), by_state.end(), std::uint64_t{0});
 }
 
 std::string Reach::table() const {

@@ -28,6 +28,7 @@ struct Reach {
     ++faults[static_cast<std::size_t>(kind)][static_cast<std::size_t>(state)];
   }
   [[nodiscard]] std::uint64_t fault_total() const;
+  [[nodiscard]] std::uint64_t fault_total(FaultKind kind) const;
 
   // Every item with its count, or why it cannot occur.
   [[nodiscard]] std::string table() const;

@@ -50,6 +50,7 @@ void Recorder::on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan&
   const Instant now = world_.now();
   calls_[node.id()].push_back({index, now});
   const std::uint32_t job = node.options().job_index;
+  if (!busy_before_) busy_before_ = aggregator_->busy();
   measured_.jobs[job].first_call = std::min(measured_.jobs[job].first_call, now);
   ops_.try_emplace({job, node.session()->epoch(), index}, OpenOp{now, 0});
 }
@@ -66,6 +67,7 @@ void Recorder::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& p
   m.rank_times.push_back(now - call->at);
   calls.erase(call);
   m.last_return = std::max(m.last_return, now);
+  busy_at_return_ = aggregator_->busy();
   const std::uint64_t bytes =
       std::uint64_t{plan.count} * wire::size_of(plan.dtype) * node.options().job->payload_scale();
   bytes_returned_ += bytes;
@@ -77,7 +79,7 @@ void Recorder::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& p
   ops_.erase(op);
 }
 
-Measurements Recorder::finish(const SwitchNode& aggregator, std::span<WorkerNode* const> workers) {
+Measurements Recorder::finish(std::span<WorkerNode* const> workers) {
   Instant first = Instant::max();
   Instant last;
   for (std::size_t i = 0; i < measured_.jobs.size(); ++i) {
@@ -85,8 +87,8 @@ Measurements Recorder::finish(const SwitchNode& aggregator, std::span<WorkerNode
     m.first_call = std::min(m.first_call, m.last_return);
     if (m.ops > 0) first = std::min(first, m.first_call);
     last = std::max(last, m.last_return);
-    if (aggregator.engine() == nullptr) continue;
-    const auto& c = aggregator.engine()->counters(i);
+    if (aggregator_->engine() == nullptr) continue;
+    const auto& c = aggregator_->engine()->counters(i);
     m.contributions = c.contributions.get();
     m.contribution_bytes = c.contribution_bytes.get();
     m.completions = c.completions.get();
@@ -102,8 +104,8 @@ Measurements Recorder::finish(const SwitchNode& aggregator, std::span<WorkerNode
     m.down.add(world_.received(worker->id(), 0));
   }
   if (first < last) measured_.active = last - first;
-  measured_.switch_busy = aggregator.busy();
-  measured_.most_waiting = aggregator.most_waiting();
+  measured_.switch_busy = busy_at_return_ - busy_before_.value_or(busy_at_return_);
+  measured_.most_waiting = aggregator_->most_waiting();
   measured_.most_frames = world_.frames_peak();
   measured_.events = world_.events_done();
   return std::move(measured_);

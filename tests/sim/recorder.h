@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -16,8 +17,9 @@ class Recorder : public Observer {
  public:
   Recorder(const Scenario& scenario, const World& world, Observer& next);
 
-  // After the run.
-  Measurements finish(const SwitchNode& aggregator, std::span<WorkerNode* const> workers);
+  // Before the run; and after it.
+  void watch(const SwitchNode& aggregator) { aggregator_ = &aggregator; }
+  Measurements finish(std::span<WorkerNode* const> workers);
   // Of all jobs, on all ranks.
   [[nodiscard]] std::uint64_t bytes_returned() const { return bytes_returned_; }
 
@@ -67,6 +69,9 @@ class Recorder : public Observer {
 
   const World& world_;
   Observer& next_;
+  const SwitchNode* aggregator_ = nullptr;
+  std::optional<Duration> busy_before_;  // the first call
+  Duration busy_at_return_;              // of the latest op
   Measurements measured_;
   std::unordered_map<std::uint32_t, std::uint32_t> job_index_;  // by id
   std::map<OpKey, OpenOp> ops_;

@@ -9,6 +9,7 @@
 #include "config/switch_config.h"
 #include "core/time.h"
 #include "tests/sim/link.h"
+#include "tests/sim/tree.h"
 
 namespace tributary::sim {
 
@@ -82,6 +83,8 @@ struct Scenario {
   std::vector<JobScenario> jobs;
   LinkQuality links;
   std::uint32_t access_switches = 0;  // workers are spread over them; 0: a port each
+  std::vector<TreeSwitch> switches;   // a tree of aggregating switches; none: one
+  FatTree fat_tree;                   // the same, generated
   std::uint32_t backlog_frames = 64;
   std::uint32_t first_epoch = 1;
   std::uint32_t first_seq = 0;

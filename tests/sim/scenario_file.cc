@@ -50,6 +50,14 @@ Codec<T> choice(const std::array<std::pair<const char*, T>, N>& choices) {
 Codec<Duration> time(Duration least = Duration()) {
   return duration(least, kMostTime);
 }
+// A name that may be left out, and then is not written.
+Codec<std::string> parent_name() {
+  Codec<std::string> codec = config::identifier();
+  codec.format = [](const std::string& name) {
+    return name.empty() ? std::nullopt : std::optional(name);
+  };
+  return codec;
+}
 Codec<std::uint32_t> ppm() {
   return integer<std::uint32_t>(0, kPpm, ", parts per million");
 }
@@ -143,6 +151,26 @@ const Fields<ScriptEntry>& script_fields() {
   return fields;
 }
 
+const Fields<TreeSwitch>& switch_fields() {
+  using T = TreeSwitch;
+  static const Fields<T> fields = {
+      scalar("name", &T::name, config::identifier(), "Name.", required),
+      scalar("parent", &T::parent, parent_name(), "The switch above it; none: the root."),
+      scalar("workers", &T::workers, integer<std::uint32_t>(0, kMostWorkers),
+             "That hang on it, the next ones in order."),
+  };
+  return fields;
+}
+
+const Fields<FatTree>& fat_tree_fields() {
+  using F = FatTree;
+  static const Fields<F> fields = {
+      scalar("levels", &F::levels, integer<std::uint32_t>(0, 4), "Of switches; 0: no tree."),
+      scalar("radix", &F::radix, integer<std::uint32_t>(0, 4096), "Children of a switch."),
+  };
+  return fields;
+}
+
 const Fields<HostileScenario>& hostile_fields() {
   using H = HostileScenario;
   static const Fields<H> fields = {
@@ -164,6 +192,11 @@ const Fields<Scenario>& scenario_fields() {
           "links", [](auto& s) -> auto& { return s.links; }, link_fields(), "All cables."),
       scalar("access_switches", &S::access_switches, integer<std::uint32_t>(0, 64),
              "Switches between workers and the aggregating one; 0: none."),
+      config::list("switches", &S::switches, switch_fields(), 0, 70'000,
+                   "A tree of aggregating switches, parents first."),
+      mapping<S, FatTree>(
+          "fat_tree", [](auto& s) -> auto& { return s.fat_tree; }, fat_tree_fields(),
+          "Instead of switches: a tree that is generated."),
       scalar("backlog_frames", &S::backlog_frames, integer<std::uint32_t>(0, 1'000'000),
              "That wait for a node which stands still."),
       scalar("first_epoch", &S::first_epoch, integer<std::uint32_t>(0, 65535), "Of the switch."),
@@ -201,6 +234,26 @@ void check_op_size(const JobScenario& job, std::size_t index, config::ReadContex
                              "chunks with payload: modelled");
 }
 
+// What a tree of switches must be, and that nobody can run one yet.
+void check_tree(const Scenario& s, config::ReadContext& context) {
+  std::uint32_t workers = 0;
+  for (const JobScenario& job : s.jobs) workers += job.workers;
+  for (const TreeProblem& p : problems_of(s.switches, workers))
+    context.report(config::item_path("switches", p.index) + "." + p.key, p.what);
+  const bool generated = s.fat_tree.levels > 0;
+  if (generated && !s.switches.empty())
+    context.report("fat_tree", "and switches describe two trees; allowed: one of them");
+  if (generated && (s.fat_tree.radix == 0 || workers > capacity_of(s.fat_tree)))
+    context.report("fat_tree.radix", std::to_string(s.fat_tree.radix) + " children on " +
+                                         std::to_string(s.fat_tree.levels) +
+                                         " levels have no room for " + std::to_string(workers) +
+                                         " workers");
+  constexpr const char* kNotYet =
+      "switches do not yet send what they have summed to a parent; allowed: one level";
+  if (s.switches.size() > 1) context.report("switches", kNotYet);
+  if (s.fat_tree.levels > 1) context.report("fat_tree.levels", kNotYet);
+}
+
 // Contradictions between values that are each fine by themselves.
 void check(const Scenario& s, config::ReadContext& context) {
   if (s.links.delay_max < s.links.delay_min)
@@ -209,6 +262,7 @@ void check(const Scenario& s, config::ReadContext& context) {
     for (std::size_t k = 0; k < i; ++k)
       if (s.jobs[i].id == s.jobs[k].id)
         context.report(config::item_path("jobs", i) + ".id", "is the id of another job, too");
+  check_tree(s, context);
   for (std::size_t i = 0; i < s.jobs.size(); ++i) check_op_size(s.jobs[i], i, context);
   for (std::size_t i = 0; i < s.script.size(); ++i)
     if (s.script[i].target == ScriptTarget::access && s.access_switches == 0)

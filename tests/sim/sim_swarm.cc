@@ -40,6 +40,7 @@ struct Options {
 struct Totals {
   std::uint64_t scenarios = 0;
   std::uint64_t events = 0;
+  std::uint64_t packets = 0;
   std::uint64_t ops = 0;
   std::uint64_t sessions_failed = 0;
   std::uint64_t ranks = 0;
@@ -49,6 +50,7 @@ struct Totals {
   void add(const Outcome& o) {
     ++scenarios;
     events += o.events;
+    packets += o.packets;
     ops += o.ops_done;
     sessions_failed += o.sessions_failed;
     ranks += o.ranks;
@@ -100,14 +102,56 @@ bool run_one(const Scenario& scenario, const Options& options, Totals& totals) {
   return false;
 }
 
+// Of this process, in MiB; 0 where the kernel does not say.
+double resident_mib() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
+  return 0;
+}
+
+// Says once a minute how far a long hunt is, and how much memory it holds: that must not grow.
+class Minutes {
+ public:
+  void after_run(const Totals& t, double seconds) {
+    if (seconds < 60 * (said_ + 1)) return;
+    ++said_;
+    const double mib = resident_mib();
+    if (said_ == 1) first_mib_ = mib;
+    std::fprintf(stderr, "%.0f min: %llu scenarios, %llu events, %.0f MiB resident\n", said_,
+                 static_cast<unsigned long long>(t.scenarios),
+                 static_cast<unsigned long long>(t.events), mib);
+  }
+  void print_memory() const {
+    if (said_ > 0)
+      std::printf("%.0f MiB resident after the first minute, %.0f MiB at the end\n", first_mib_,
+                  resident_mib());
+  }
+
+ private:
+  double said_ = 0;
+  double first_mib_ = 0;
+};
+
+void print_faults(const Reach& reach) {
+  std::printf("%llu faults:", static_cast<unsigned long long>(reach.fault_total()));
+  for (std::size_t f = 0; f < kFaultKindCount; ++f) {
+    const auto kind = static_cast<FaultKind>(f);
+    std::printf("%s %llu %s", f == 0 ? "" : ",",
+                static_cast<unsigned long long>(reach.fault_total(kind)), name_of(kind));
+  }
+  std::printf("\n");
+}
+
 void print_totals(const Totals& t, double seconds, bool table) {
-  if (table) std::cout << t.reach.table();
+  if (table) std::cout << t.reach.table() << std::flush;
+  print_faults(t.reach);
   std::printf(
-      "%llu scenarios, %llu events, %llu faults, %llu ops done, %llu epochs failed on a rank,\n"
+      "%llu scenarios, %llu events, %llu packets, %llu ops done, %llu epochs failed on a rank,\n"
       "%llu of %llu ranks got all their ops; %.1f s, %.0f scenarios/s, %.0f events/s\n",
       static_cast<unsigned long long>(t.scenarios), static_cast<unsigned long long>(t.events),
-      static_cast<unsigned long long>(t.reach.fault_total()),
-      static_cast<unsigned long long>(t.ops), static_cast<unsigned long long>(t.sessions_failed),
+      static_cast<unsigned long long>(t.packets), static_cast<unsigned long long>(t.ops),
+      static_cast<unsigned long long>(t.sessions_failed),
       static_cast<unsigned long long>(t.ranks_done), static_cast<unsigned long long>(t.ranks),
       seconds, static_cast<double>(t.scenarios) / seconds, static_cast<double>(t.events) / seconds);
 }
@@ -117,16 +161,20 @@ int run(const Options& options) {
   const auto began = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - began).count(); };
   Totals totals;
+  Minutes minutes;
   bool well = true;
   if (!options.scenario.empty()) {
     well = run_one(load_scenario(options.scenario), options, totals);
   } else {
     const bool timed = options.minutes > 0;
     for (std::uint64_t seed = options.first;
-         well && (timed ? seconds() < options.minutes * 60 : seed <= options.last); ++seed)
+         well && (timed ? seconds() < options.minutes * 60 : seed <= options.last); ++seed) {
       well = run_one(draw_scenario(seed), options, totals);
+      if (timed) minutes.after_run(totals, seconds());
+    }
   }
   print_totals(totals, seconds(), !options.quiet);
+  minutes.print_memory();
   if (!well) return 1;
   const std::string shortfall =
       options.least_reach > 0 ? totals.reach.shortfall(options.least_reach) : "";

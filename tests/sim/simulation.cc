@@ -42,7 +42,7 @@ class Simulation : public WorldObserver {
     build();
   }
   Outcome run(const ProgressSink& progress = {});
-  Measurements measurements() { return recorder_->finish(*switches_[0], workers_); }
+  Measurements measurements() { return recorder_->finish(workers_); }
 
   void on_frame_fault(FaultKind kind, const FrameRef& frame) override {
     checker_.count_frame_fault(kind, frame);
@@ -160,6 +160,7 @@ void Simulation::cable(NodeId a, NodeId b, bool perfect) {
 
 void Simulation::build() {
   add_switch(aggregator_config(), 0);
+  if (recorder_) recorder_->watch(*switches_[0]);
   std::vector<NodeId> access;
   for (std::uint32_t i = 0; i < scenario_.access_switches; ++i) {
     add_switch(access_config(i), i + 1);
@@ -295,6 +296,7 @@ Outcome Simulation::run(const ProgressSink& progress) {
 
   outcome.trace_hash = world_.trace().hash();
   outcome.events = world_.events_done();
+  outcome.packets = world_.frames_sent();
   outcome.ended_at = world_.now();
   outcome.ops_done = checker_.ops_done();
   outcome.sessions_failed = checker_.sessions_failed();

@@ -16,6 +16,7 @@ struct Outcome {
   std::optional<std::string> failure;  // what was violated, and where everybody stood then
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
+  std::uint64_t packets = 0;  // put on a link
   Instant ended_at;
   std::uint64_t ops_done = 0;
   std::uint64_t sessions_failed = 0;

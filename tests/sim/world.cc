@@ -86,6 +86,12 @@ SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame, Duration
   return SendResult::sent;
 }
 
+std::uint64_t World::frames_sent() const {
+  std::uint64_t sum = 0;
+  for (const Cable& cable : cables_) sum += cable.tally.frames;
+  return sum;
+}
+
 bool World::link_up(NodeId node, std::uint16_t port) const {
   return !cables_[states_[node].cables[port]].link.down(now_);
 }

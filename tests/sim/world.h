@@ -81,6 +81,7 @@ class World {
     return cables_[states_[node].cables[port] ^ 1u].tally;
   }
   [[nodiscard]] std::uint64_t events_done() const { return events_done_; }
+  [[nodiscard]] std::uint64_t frames_sent() const;
 
   Trace& trace() { return trace_; }
   // The first thing that went wrong with the system under test; later ones follow from it.

@@ -33,6 +33,7 @@ Json json_of(const JobSummary& job) {
           {"ring_bytes_each_way", job.ring_bytes},
           {"goodput_bytes_per_second", job.goodput_bytes_per_second},
           {"contributions", job.contributions},
+          {"completions", job.completions},
           {"probes", job.probes},
           {"resends", job.resends},
           {"epochs", job.epochs}};

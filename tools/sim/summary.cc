@@ -29,6 +29,7 @@ JobSummary summarize_job(sim::JobMeasurements& m) {
   s.down = use_of(m.down, m.workers);
   s.ring_bytes = 2.0 * (m.workers - 1) / m.workers * static_cast<double>(m.bytes_per_rank);
   s.contributions = m.contributions;
+  s.completions = m.completions;
   s.probes = m.probes;
   s.resends = m.resends;
   s.epochs = m.epochs;

@@ -39,6 +39,7 @@ struct JobSummary {
   // What a ring allreduce of the same ops carries on each link, each way: 2 (N-1)/N X.
   double ring_bytes = 0;
   std::uint64_t contributions = 0;
+  std::uint64_t completions = 0;
   std::uint64_t probes = 0;
   std::uint64_t resends = 0;
   std::uint64_t epochs = 0;

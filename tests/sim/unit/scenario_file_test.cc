@@ -46,6 +46,34 @@ TEST(ScenarioFile, ContradictionsAreRefused) {
       HasSubstr("no access switches"));
 }
 
+TEST(ScenarioFile, OpSizesFitWhatModelsThem) {
+  EXPECT_THAT(errors_of("jobs:\n  - {id: 1, op_bytes: 10}\n"),
+              AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("not a multiple of 4")));
+  EXPECT_THAT(
+      errors_of("jobs:\n  - {id: 1, chunk_bytes: 1024, op_bytes: 1000, payload: modelled}\n"),
+      HasSubstr("whole chunks"));
+  EXPECT_THAT(errors_of("jobs:\n  - {id: 1, op_bytes: 17179869184}\n"), HasSubstr("at most 1 GiB"));
+  EXPECT_EQ(errors_of("jobs:\n  - {id: 1, chunk_bytes: 8192, op_bytes: 68719476736, payload: "
+                      "modelled}\n"),
+            "accepted");
+}
+
+TEST(ScenarioFile, TreesAreCheckedAndRefusedUntilTheyCanRun) {
+  const std::string jobs = "jobs:\n  - {id: 1, workers: 5}\n";
+  EXPECT_THAT(
+      errors_of(jobs + "switches:\n  - {name: root}\n  - {name: A, parent: root, workers: 3}"
+                       "\n  - {name: B, parent: rot, workers: 2}\n"),
+      AllOf(HasSubstr("bad.yaml:6:23"), HasSubstr("called 'rot'")));
+  EXPECT_THAT(
+      errors_of(jobs + "switches:\n  - {name: root}\n  - {name: A, parent: root, workers: 5}"
+                       "\n"),
+      AllOf(HasSubstr("bad.yaml:4:3"), HasSubstr("not yet")));
+  EXPECT_THAT(errors_of(jobs + "fat_tree: {levels: 3, radix: 1}\n"), HasSubstr("no room"));
+  EXPECT_THAT(errors_of(jobs + "fat_tree: {levels: 3, radix: 4}\n"),
+              AllOf(HasSubstr("bad.yaml:3:20"), HasSubstr("not yet")));
+  EXPECT_EQ(errors_of(jobs + "fat_tree: {levels: 1, radix: 8}\n"), "accepted");
+}
+
 TEST(ScenarioFile, AFileThatIsNotThereIsSaidSo) {
   EXPECT_THROW(load_scenario("/nonexistent/scenario.yaml"), config::ConfigErrors);
 }

@@ -68,7 +68,7 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0xe72f91012f820459}, Known{42, 0x4137b82f982523e5},
+  for (const Known& known : {Known{1, 0x1f550907e8f5b40f}, Known{42, 0x65b6a055ed4cee6},
                              Known{1234, 0xaf42d51899de218f}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
