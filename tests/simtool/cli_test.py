@@ -1,0 +1,101 @@
+"""tributary-sim as a user meets it: what it prints, writes, refuses, and exits with."""
+
+import json
+import os
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCENARIO = """name: tiny
+jobs:
+  - {id: 1, workers: 4, chunk_bytes: 1024, ops: 3, op_bytes: 65536}
+links: {bits_per_second: 10000000000}
+switch_cost: {per_packet: 100ns, picoseconds_per_byte: 50}
+heal_at: 0s
+"""
+
+
+def run(*arguments):
+    return subprocess.run([os.environ["TRIBUTARY_SIM"], *map(str, arguments)], capture_output=True,
+                          text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    def write(text=SCENARIO):
+        path = tmp_path / "scenario.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_report_as_text_json_and_plot(scenario, tmp_path):
+    done = run(scenario(), "--json", tmp_path / "r.json", "--svg", tmp_path / "r.svg")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "a short run says nothing on stderr"
+    for words in ("op, all ranks", "slot held", "0.67 of a ring's", "switch busy", "events/s"):
+        assert words in done.stdout, words
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["jobs"][0]["link_up"]["mean_data_bytes"] == 3 * 65536
+    assert report["failure"] is None
+    plot = xml.etree.ElementTree.parse(tmp_path / "r.svg").getroot()
+    assert plot.tag.endswith("svg") and len(plot) > 20
+
+
+def test_the_same_seed_gives_the_same_run_and_another_does_not(scenario):
+    def trace(*arguments):
+        return run(scenario(), *arguments).stdout.rsplit("trace ", 1)[1]
+
+    assert trace() == trace() != trace("--seed", "2")
+
+
+def test_scaling_prints_a_row_for_each_size(scenario, tmp_path):
+    done = run(scenario(), "--scaling", "2,8", "--json", tmp_path / "r.json", "--quiet",
+               "--svg", tmp_path / "r.svg")
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.splitlines()
+    assert len(rows) == 4 and rows[2].startswith("| 2 |") and rows[3].startswith("| 8 |")
+    assert [r["jobs"][0]["workers"] for r in json.loads((tmp_path / "r.json").read_text())] == [2, 8]
+    assert xml.etree.ElementTree.parse(tmp_path / "r.svg").getroot().tag.endswith("svg")
+
+
+@pytest.mark.parametrize("text, where, what", [
+    ("jobs:\n  - {id: 1, wndow: 3}\n", ":2:13", "did you mean 'window'"),
+    ("jobs:\n  - {id: 1}\nlinks: {delay_min: soon}\n", ":3:20", "is not a duration"),
+    ("jobs:\n  - {id: 1, chunk_bytes: 64, op_bytes: 100, payload: modelled}\n", ":2:", "whole chunks"),
+    ("jobs:\n  - {id: 1}\nfat_tree: {levels: 2, radix: 8}\n", ":3:20", "do not yet"),
+    ("jobs: [\n", ":", "scenario.yaml"),
+])
+def test_a_bad_scenario_is_refused_with_its_line(scenario, text, where, what):
+    path = scenario(text)
+    done = run(path)
+    assert done.returncode == 2
+    assert f"{path}{where}" in done.stderr and what in done.stderr, done.stderr
+
+
+def test_bad_command_lines_are_refused(scenario):
+    assert run().returncode == 2
+    assert run("/nonexistent.yaml").returncode == 2
+    assert run(scenario(), "--scaling", "0").returncode == 2
+    done = run(scenario(), "--json", "/nonexistent/r.json")
+    assert done.returncode == 2 and "cannot write /nonexistent/r.json" in done.stderr
+
+
+def test_a_run_without_progress_fails_and_says_who_waits(scenario):
+    done = run(scenario(SCENARIO + "limit: 10us\n"))
+    assert done.returncode == 1
+    assert "FAILED: no progress" in done.stdout and "job 1 rank 0 joins" in done.stdout
+
+
+def test_help_explains_and_shipped_scenarios_run():
+    done = run("--help")
+    assert done.returncode == 0
+    for words in ("SCENARIO", "--scaling", "--svg", "Exit status"):
+        assert words in done.stdout
+    folder = os.path.join(TOP, "tools/sim/scenarios")
+    assert run(os.path.join(folder, "small.yaml")).returncode == 0
+    done = run(os.path.join(folder, "scale.yaml"), "--scaling", "2", "--quiet")
+    assert done.returncode == 0, done.stderr
