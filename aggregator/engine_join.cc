@@ -57,6 +57,7 @@ void Engine::Impl::start_epoch(Job& job, Instant now) {
     peers[rank] = job.membership.member(rank).peer;
   for (const auto& shard : shards)
     shard->start_epoch(job.place, job.membership.epoch(), first_seq, peers, now);
+  job.counters.members.set(job.membership.present());
 }
 
 Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,

@@ -29,6 +29,7 @@ TEST_F(EngineTest, StartWaitsForAllRanks) {
     EXPECT_EQ(info->group_ipv4, config::job_group_ipv4(kJob));
   }
   EXPECT_EQ(status().state, JobState::running);
+  EXPECT_EQ(counters().members.get(), 3u);
 }
 
 TEST_F(EngineTest, LostStartIsRepeated) {
