@@ -122,7 +122,7 @@ struct BitXor {
 // Both sides may be any number: the accumulator can be another node's.
 template <typename T>
 struct LogicalAnd {
-  TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return (a != 0) & (b != 0) ? T{1} : T{0}; }
+  TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return ((a != 0) & (b != 0)) ? T{1} : T{0}; }
 };
 template <typename T>
 struct LogicalOr {

@@ -1,0 +1,76 @@
+// The switch's first look at a frame: every frame gets one action, a drop has a reason, nothing
+// that is for the switch is forwarded, and answers in place are valid frames.
+#include <algorithm>
+#include <vector>
+
+#include "core/wire/arp.h"
+#include "dataplane/classify.h"
+#include "tests/fuzz/repair.h"
+#include "tests/fuzz/target.h"
+
+namespace tributary::fuzz {
+namespace {
+
+using dataplane::Action;
+using dataplane::Classified;
+
+// As in the golden packets.
+constexpr dataplane::Identity kIdentity = {{0x02, 0x74, 0x0a, 0x4d, 0, 0xfe}, 0x0A4D00FE, 47000, 4};
+
+void check_arp_answer(std::vector<std::byte> frame, const Classified& c) {
+  const auto request = wire::parse_arp(c.ethernet.payload);
+  FUZZ_CHECK(request.has_value());
+  const auto before = std::get<wire::EthernetView>(wire::parse_ethernet(frame));
+  dataplane::answer_arp(kIdentity, frame, before);
+  const auto eth = std::get<wire::EthernetView>(wire::parse_ethernet(frame));
+  FUZZ_CHECK(eth.destination == request->sender_mac && eth.source == kIdentity.mac);
+  FUZZ_CHECK(eth.vlan_tci == c.ethernet.vlan_tci);
+  const auto reply = wire::parse_arp(eth.payload);
+  FUZZ_CHECK(reply && !reply->is_request && reply->sender_ip == kIdentity.ipv4);
+  FUZZ_CHECK(reply->target_ip == request->sender_ip);
+}
+
+void check_echo_answer(std::vector<std::byte> frame, const Classified& c) {
+  const auto before = std::get<wire::EthernetView>(wire::parse_ethernet(frame));
+  dataplane::answer_echo(frame, before);
+  const auto eth = std::get<wire::EthernetView>(wire::parse_ethernet(frame));
+  FUZZ_CHECK(eth.destination == c.ethernet.source && eth.source == kIdentity.mac);
+  const auto packet = eth.payload;
+  FUZZ_CHECK(plain_sum(packet.first(20)) == 0xFFFF);
+  const std::size_t total = byte_at(packet, 2) * 256u + byte_at(packet, 3);
+  FUZZ_CHECK(packet[20] == std::byte{0});
+  FUZZ_CHECK(plain_sum(packet.subspan(20, total - 20)) == 0xFFFF);
+  FUZZ_CHECK(std::equal(packet.begin() + 12, packet.begin() + 16, c.ethernet.payload.begin() + 16));
+}
+
+void check(const std::vector<std::byte>& frame, bool linear) {
+  const Classified c = dataplane::classify(kIdentity, frame, linear);
+  FUZZ_CHECK((c.action == Action::drop) == (c.reason != DropReason::count_));
+  if (c.action == Action::drop) return;
+  const auto& eth = c.ethernet;
+  FUZZ_CHECK(!wire::is_multicast(eth.source) && !wire::is_zero(eth.source));
+  FUZZ_CHECK(eth.source != kIdentity.mac);
+  FUZZ_CHECK(c.action != Action::forward || eth.destination != kIdentity.mac);
+  FUZZ_CHECK(linear || c.action == Action::forward);
+  if (c.action == Action::answer_arp) check_arp_answer(frame, c);
+  if (c.action == Action::answer_echo) check_echo_answer(frame, c);
+  if (c.action != Action::aggregate) return;
+  FUZZ_CHECK(c.udp.endpoints.destination_ip == kIdentity.ipv4);
+  FUZZ_CHECK(c.udp.endpoints.destination_port - kIdentity.udp_first < kIdentity.udp_count);
+  FUZZ_CHECK(c.udp.payload.data() >= frame.data());
+  FUZZ_CHECK(c.udp.payload.data() + c.udp.payload.size() <= frame.data() + frame.size());
+}
+
+}  // namespace
+}  // namespace tributary::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tributary::fuzz;
+  const auto input = as_bytes(data, size);
+  std::vector<std::byte> frame(input.begin(), input.end());
+  check(frame, true);
+  check(frame, false);
+  repair_frame(frame);
+  check(frame, true);
+  return 0;
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""Writes the seeds of the fuzz corpora: corpus/TARGET/seed-NAME, from the golden packets, the
+example configurations, the simulation's scenarios, and a few bytes written by hand.
+
+    tests/fuzz/make_seeds.py
+
+What fuzzing adds to a corpus has other names and stays. The same tree gives the same seeds."""
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+CORPUS = HERE / "corpus"
+
+
+def write(target, name, data):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"seed-{name}").write_bytes(data)
+
+
+def golden_frames():
+    for path in sorted((TOP / "tests" / "golden" / "packets").glob("*.hex")):
+        yield path.stem, bytes.fromhex("".join(path.read_text().split()))
+
+
+def udp_payload(frame):
+    tagged = frame[12:14] == b"\x81\x00"
+    return frame[46 if tagged else 42:]
+
+
+def packets():
+    for name, frame in golden_frames():
+        if len(frame) > 2048:  # one largest chunk teaches nothing that a small one does not
+            continue
+        write("frame", name, frame)
+        write("classify", name, frame)
+        write("wire", name, udp_payload(frame))
+        write("integrity", name, udp_payload(frame) + b"\x07\x01")
+
+
+def host_frames():
+    switch, host = bytes.fromhex("02740a4d00fe"), bytes.fromhex("020000000001")
+    ips = bytes([10, 77, 0, 1]), bytes([10, 77, 0, 254])
+    body = struct.pack(">HHBBH", 1, 0x0800, 6, 4, 1) + host + ips[0] + bytes(6) + ips[1]
+    arp = b"\xff" * 6 + host + b"\x08\x06" + body
+    tagged = b"\xff" * 6 + host + b"\x81\x00\x00\x05\x08\x06" + body
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 28 + 8, 0, 0, 64, 1, 0) + ips[0] + ips[1]
+    echo = switch + host + b"\x08\x00" + ip + struct.pack(">BBHHH", 8, 0, 0, 1, 2) + b"pingpong"
+    for name, frame in (("arp", arp), ("arp-tagged", tagged), ("echo", echo)):
+        write("frame", name, frame)
+        write("classify", name, frame)
+    write("arp", "request", body)
+    write("arp", "reply", body[:7] + b"\x02" + body[8:])
+
+
+def yaml_files():
+    for path in sorted((TOP / "examples").glob("*.yaml")):
+        write("config", path.stem, path.read_bytes())
+    every_key = """name: s
+ipv4: 10.0.0.1
+mac: 02:00:00:00:00:01
+udp_base_port: 47000
+slots: 64
+lcore: 1
+idle_sleep_max: 1us
+memory: {hugepages: true, megabytes: 64}
+ports: [{name: a, devargs: "net_null0", mtu: 1500}, {name: b, devargs: 'net_null1'}]
+jobs:
+  - {id: 1, name: j, workers: 2, window: 8, chunk_bytes: 64, shards: 2, deadline: 1s, lease: 500ms,
+     integrity: crc32c, members: [{rank: 0, port: a}]}
+forwarding: {fdb_entries: 16, fdb_ageing: 1s, static_macs: [{mac: 02:00:00:00:00:02, port: b}]}
+metrics_listen: 127.0.0.1:9100
+control_socket: /run/c.sock
+"""
+    write("config", "every-key", every_key.encode())
+    for path in sorted((TOP / "tests" / "sim" / "scenarios").glob("*.yaml")):
+        write("scenario", path.stem, path.read_bytes())
+
+
+def texts():
+    for number, text in enumerate((
+            "memif:///run/s.sock?id=3&switch=10.77.0.254&port=47000&ip=10.78.0.1",
+            "net_memif0,socket=/run/s.sock,role=server,bsize=9728,id=0",
+            "net_af_packet0,iface=ve0,framesz=4096,blocksz=8192,framecnt=512", "0000:01:00.0,a=b",
+            "10.0.0.1", "02:00:00:00:00:01", "100ms", "-12", "[::1]:9100")):
+        write("text", str(number), text.encode())
+    for number, line in enumerate((
+            '{"command":"show","what":"ports"}', '{"command":"show"}', '{"command":7,"what":[]}',
+            '{"command":"show","what":"ports","x":1}', '[1e9999, "\\ud800"]', '"')):
+        write("control_request", str(number), line.encode())
+
+
+def npy():
+    def file(header, data, version=1):
+        length = struct.pack("<H" if version == 1 else "<I", len(header))
+        return b"\x93NUMPY" + bytes([version, 0]) + length + header + data
+    plain = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n"
+    write("npy", "float32", file(plain, bytes(16)))
+    write("npy", "version2", file(plain.replace(b"f4", b"i4"), bytes(16), 2))
+    write("npy", "scalar", file(plain.replace(b"(2, 2)", b"()"), bytes(4)))
+    write("npy", "fortran", file(plain.replace(b"False", b"True").replace(b"2, 2", b"1,"), bytes(4)))
+    write("npy", "empty", file(plain.replace(b"2, 2", b"0, 9"), b""))
+
+
+def patterns():
+    ramp = bytes(range(256))
+    for target in ("wire_build", "c_api", "fdb", "engine", "completion", "session", "network",
+                   "memif_control", "memif_rings", "checksum"):
+        write(target, "ramp", ramp)
+        write(target, "zero", bytes(64))
+    for dtype in range(13):
+        for op in (dtype % 11, 0):
+            choices = bytes([dtype, op, dtype + op, 37, 0, 3, 5, 2, 9])
+            write("reduce", f"{dtype}-{op}", choices + ramp[::7])
+
+
+if __name__ == "__main__":
+    packets()
+    host_frames()
+    yaml_files()
+    texts()
+    npy()
+    patterns()

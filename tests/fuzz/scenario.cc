@@ -1,0 +1,10 @@
+// Scenario files of the simulation: refused with every mistake placed, or read, written and read
+// to the same scenario.
+#include "tests/fuzz/yaml_property.h"
+#include "tests/sim/scenario_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tributary;
+  fuzz::check_yaml(fuzz::as_text(data, size), sim::parse_scenario, sim::to_yaml);
+  return 0;
+}
