@@ -19,12 +19,36 @@ struct tributary_request {
 namespace {
 
 using tributary::Duration;
+using tributary::wire::Collective;
 using tributary::wire::DType;
+using tributary::wire::Encoding;
 using tributary::wire::ReduceOp;
 
-static_assert(TRIBUTARY_INT32 == static_cast<int>(DType::int32));
-static_assert(TRIBUTARY_FLOAT32 == static_cast<int>(DType::float32));
-static_assert(TRIBUTARY_SUM == static_cast<int>(ReduceOp::sum));
+constexpr bool same(int c, auto wire) {
+  return c == static_cast<int>(wire);
+}
+static_assert(same(TRIBUTARY_INT8, DType::int8) && same(TRIBUTARY_INT16, DType::int16) &&
+              same(TRIBUTARY_INT32, DType::int32) && same(TRIBUTARY_INT64, DType::int64) &&
+              same(TRIBUTARY_UINT8, DType::uint8) && same(TRIBUTARY_UINT32, DType::uint32) &&
+              same(TRIBUTARY_UINT64, DType::uint64) && same(TRIBUTARY_FLOAT16, DType::float16) &&
+              same(TRIBUTARY_BFLOAT16, DType::bfloat16) &&
+              same(TRIBUTARY_FLOAT32, DType::float32) && same(TRIBUTARY_FLOAT64, DType::float64) &&
+              same(TRIBUTARY_BOOL, DType::boolean));
+static_assert(same(TRIBUTARY_SUM, ReduceOp::sum) && same(TRIBUTARY_MEAN, ReduceOp::mean) &&
+              same(TRIBUTARY_PROD, ReduceOp::prod) && same(TRIBUTARY_MIN, ReduceOp::min) &&
+              same(TRIBUTARY_MAX, ReduceOp::max) && same(TRIBUTARY_BAND, ReduceOp::bit_and) &&
+              same(TRIBUTARY_BOR, ReduceOp::bit_or) && same(TRIBUTARY_BXOR, ReduceOp::bit_xor) &&
+              same(TRIBUTARY_LAND, ReduceOp::logical_and) &&
+              same(TRIBUTARY_LOR, ReduceOp::logical_or) &&
+              same(TRIBUTARY_LXOR, ReduceOp::logical_xor));
+static_assert(same(TRIBUTARY_ALLREDUCE, Collective::allreduce) &&
+              same(TRIBUTARY_REDUCE, Collective::reduce) &&
+              same(TRIBUTARY_BROADCAST, Collective::broadcast) &&
+              same(TRIBUTARY_ALL_GATHER, Collective::all_gather) &&
+              same(TRIBUTARY_REDUCE_SCATTER, Collective::reduce_scatter) &&
+              same(TRIBUTARY_BARRIER, Collective::barrier));
+static_assert(same(TRIBUTARY_PLAIN, Encoding::plain) &&
+              same(TRIBUTARY_BLOCK_SCALED, Encoding::block_scaled));
 
 struct LastError {
   std::string text;
@@ -51,7 +75,8 @@ tributary_status guarded(Body body) noexcept {
   try {
     return body();
   } catch (const tributary::CommunicatorError& e) {
-    return record(TRIBUTARY_FAILED, e.what(), e.missing_ranks());
+    const bool overflow = e.reason() == tributary::wire::Reason::overflow;
+    return record(overflow ? TRIBUTARY_OVERFLOW : TRIBUTARY_FAILED, e.what(), e.missing_ranks());
   } catch (const std::invalid_argument& e) {
     return record(TRIBUTARY_INVALID_ARGUMENT, e.what());
   } catch (const std::logic_error& e) {
@@ -156,6 +181,34 @@ tributary_status tributary_allreduce_async(tributary_communicator* communicator,
 tributary_status tributary_barrier(tributary_communicator* communicator) {
   return guarded([&] {
     checked(communicator, "communicator").impl->barrier();
+    return TRIBUTARY_OK;
+  });
+}
+
+void tributary_call_init(tributary_call* call) {
+  if (call == nullptr) return;
+  *call = {};
+  call->struct_size = sizeof *call;
+  call->op = TRIBUTARY_SUM;
+}
+
+tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,
+                                 tributary_request** request) {
+  return guarded([&] {
+    const tributary_call& c = checked(call, "call");
+    if (c.struct_size != sizeof c)
+      throw std::invalid_argument("call.struct_size: call tributary_call_init first");
+    auto handle = std::make_unique<tributary_request>();
+    if (request != nullptr) *request = nullptr;
+    handle->impl =
+        checked(communicator, "communicator")
+            .impl->start({static_cast<Collective>(c.collective), c.data, c.output, c.count,
+                          static_cast<DType>(c.dtype), static_cast<ReduceOp>(c.op), c.root,
+                          static_cast<Encoding>(c.encoding)});
+    if (request != nullptr)
+      *request = handle.release();
+    else
+      handle->impl.wait();
     return TRIBUTARY_OK;
   });
 }

@@ -3,9 +3,10 @@
 
 #include <unistd.h>
 
-#include <limits>
+#include <array>
 #include <random>
 
+#include "worker/collective_call.h"
 #include "worker/progress.h"
 
 namespace tributary {
@@ -55,28 +56,19 @@ class CommunicatorImpl final : public Communicator {
     [[maybe_unused]] auto* leaked = progress_.release();
   }
 
-  Request allreduce(void* data, std::size_t count, wire::DType dtype, wire::ReduceOp op) override {
-    if (!worker::is_supported(dtype, op))
-      throw std::invalid_argument(std::string("allreduce of ") + name_of(dtype) + " with " +
-                                  name_of(op) +
-                                  " is not supported; int32 and float32 with sum are");
-    if (data == nullptr && count > 0) throw std::invalid_argument("allreduce: data is null");
-    // Chunk numbers have 32 bits.
-    if (count > std::numeric_limits<std::uint32_t>::max())
-      throw std::invalid_argument("allreduce of " + std::to_string(count) +
-                                  " elements: at most 2^32 - 1 in one op");
+  Request start(const CollectiveCall& call) override {
+    worker::check_call(call, options_.size);
     auto state = std::make_shared<Request::State>();
-    state->data = static_cast<std::byte*>(data);
-    state->count = count;
-    state->dtype = dtype;
-    state->reduce_op = op;
-    return submit(std::move(state));
-  }
-
-  Request barrier_async() override {
-    auto state = std::make_shared<Request::State>();
-    state->collective = wire::Collective::barrier;
-    return submit(std::move(state));
+    state->collective = call.collective;
+    if (call.collective == wire::Collective::barrier) return submit(std::span(&state, 1));
+    state->data = static_cast<std::byte*>(call.data);
+    state->output = static_cast<std::byte*>(call.output);
+    state->count = call.count;
+    state->dtype = call.dtype;
+    state->reduce_op = call.op;
+    state->root = call.root;
+    if (call.encoding == wire::Encoding::block_scaled) return start_block_scaled(std::move(state));
+    return submit(std::span(&state, 1));
   }
 
   [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
@@ -85,12 +77,33 @@ class CommunicatorImpl final : public Communicator {
   [[nodiscard]] CommunicatorStats stats() const override { return progress_->stats(); }
 
  private:
-  Request submit(std::shared_ptr<Request::State> state) {
+  // Two ops in a row on every rank: the exponents, then the mantissas.
+  Request start_block_scaled(std::shared_ptr<Request::State> sum) {
+    const std::span values(reinterpret_cast<float*>(sum->data), sum->count);
+    sum->dtype = wire::DType::int32;
+    sum->cut(options_.rank, options_.size, progress_->start_info());
+    sum->block_scaled =
+        std::make_unique<worker::BlockScaled>(values, options_.size, sum->elements_per_chunk);
+    sum->scaled = sum->block_scaled.get();
+    const auto exponents = sum->scaled->exponents();
+    auto first = std::make_shared<Request::State>();
+    first->data = reinterpret_cast<std::byte*>(exponents.data());
+    first->count = exponents.size();
+    first->dtype = wire::DType::int16;
+    first->reduce_op = wire::ReduceOp::max;
+    sum->first = first;
+    sum->after = first.get();
+    const std::array both = {std::move(first), std::move(sum)};
+    return submit(both);
+  }
+
+  // Returns the last one's request.
+  Request submit(std::span<const std::shared_ptr<Request::State>> states) {
     if (::getpid() != owner_)
       throw std::logic_error("this communicator belongs to process " + std::to_string(owner_) +
                              "; a forked process must create its own");
-    progress_->submit(state);
-    return Request(std::move(state));
+    progress_->submit(states);
+    return Request(states.back());
   }
 
   const CommunicatorOptions options_;

@@ -4,6 +4,10 @@
 //                                     .address = "udp://10.77.0.254"});
 //   comm->allreduce(values.data(), values.size(), DType::float32, ReduceOp::sum).wait();
 //
+// wire::why_invalid() says which data types and operations go together. An op whose sum leaves the
+// range of its type fails with Reason::overflow; the job goes on. After any other failure the
+// communicator is of no more use.
+//
 // Ranks must issue the same ops in the same order. Thread-safe: any thread may submit and wait;
 // ops run in submission order. One progress thread per communicator does all I/O and sleeps
 // when there is nothing to do. A communicator does not survive fork(): in the child its calls
@@ -81,6 +85,26 @@ class Request {
   std::shared_ptr<State> state_;
 };
 
+// One collective operation. Data type, operation, count, root and encoding must be the same on
+// every rank. Memory must stay valid until the request is done; nothing else may touch it
+// meanwhile.
+//
+//   allreduce       data: count elements, in place
+//   reduce          data: count elements; root's is replaced by the result, others' stay as they
+//   are broadcast       data: count elements of root, received by the others all_gather      data:
+//   count elements; output: size × count, rank by rank reduce_scatter  data: size × count elements;
+//   output: count elements, this rank's part
+struct CollectiveCall {
+  wire::Collective collective = wire::Collective::allreduce;
+  void* data = nullptr;  // only read where the op has an output, and by ranks that only send
+  void* output = nullptr;
+  std::size_t count = 0;
+  wire::DType dtype = wire::DType::none;
+  wire::ReduceOp op = wire::ReduceOp::sum;
+  std::uint32_t root = 0;
+  wire::Encoding encoding = wire::Encoding::plain;
+};
+
 class Communicator {
  public:
   // Joins and waits for all ranks. Throws CommunicatorError, std::invalid_argument or
@@ -91,12 +115,34 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // In place: `data` holds `count` elements, must stay valid until the request is done, and then
-  // holds the result. Unsupported pairs throw std::invalid_argument here.
-  virtual Request allreduce(void* data, std::size_t count, wire::DType dtype,
-                            wire::ReduceOp op) = 0;
+  // Checks the call and starts it. What cannot be done throws std::invalid_argument with the
+  // reason.
+  virtual Request start(const CollectiveCall& call) = 0;
+
+  // block_scaled: float32 and sum; every rank gets the same bits in whatever order data arrives
+  // (worker/block_scaled.h).
+  Request allreduce(void* data, std::size_t count, wire::DType dtype, wire::ReduceOp op,
+                    wire::Encoding encoding = wire::Encoding::plain) {
+    return start({wire::Collective::allreduce, data, nullptr, count, dtype, op, 0, encoding});
+  }
+  Request reduce(void* data, std::size_t count, wire::DType dtype, wire::ReduceOp op,
+                 std::uint32_t root) {
+    return start({wire::Collective::reduce, data, nullptr, count, dtype, op, root});
+  }
+  Request broadcast(void* data, std::size_t count, wire::DType dtype, std::uint32_t root) {
+    return start(
+        {wire::Collective::broadcast, data, nullptr, count, dtype, wire::ReduceOp::sum, root});
+  }
+  Request all_gather(const void* input, void* output, std::size_t count, wire::DType dtype) {
+    return start({wire::Collective::all_gather, const_cast<void*>(input), output, count, dtype});
+  }
+  Request reduce_scatter(const void* input, void* output, std::size_t count, wire::DType dtype,
+                         wire::ReduceOp op) {
+    return start(
+        {wire::Collective::reduce_scatter, const_cast<void*>(input), output, count, dtype, op});
+  }
   // Done when every rank has issued it, and all ops before it.
-  virtual Request barrier_async() = 0;
+  Request barrier_async() { return start({wire::Collective::barrier}); }
   void barrier() { barrier_async().wait(); }
 
   [[nodiscard]] virtual std::uint32_t rank() const = 0;

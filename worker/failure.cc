@@ -129,6 +129,14 @@ Failure bad_start(std::uint32_t job, const std::string& why) {
   return {Reason::none, {}, job_text(job) + ": cannot start: " + why, {}};
 }
 
+Failure overflowed(const wire::Header& h) {
+  return {Reason::overflow,
+          {},
+          chunk_text(h) + ": the " + name_of(h.reduce_op) + " of " + name_of(h.dtype) +
+              " left the range of the type",
+          h.op};
+}
+
 Failure timed_out(const OpTimeout& t) {
   Failure f{Reason::none, {t.missing.begin(), t.missing.end()}, {}, t.op};
   f.text = job_text(t.job) + " op " + std::to_string(t.op) + " chunk " + std::to_string(t.chunk) +

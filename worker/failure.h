@@ -33,6 +33,9 @@ Failure refused(const wire::Packet& nack, std::uint32_t rank, std::uint32_t own_
 // START announces what this worker cannot accept.
 Failure bad_start(std::uint32_t job, const std::string& why);
 
+// RESULT is flagged: the sum left the range of its type (rule 12).
+Failure overflowed(const wire::Header& result);
+
 // What is known when an op's time is over.
 struct OpTimeout {
   std::uint32_t job = 0;

@@ -1,53 +1,127 @@
-// One collective call of this rank, and the queue of those not finished yet.
+// One collective call of this rank, how it is cut into chunks, and the queue of calls not finished
+// yet.
 //
-//   submitted ─▶ queued ─▶ (chunks in flight) ─▶ finished: `failure` set, or data holds the sum
+//   submitted ─▶ queued ─▶ (chunks in flight) ─▶ finished: `failure` set, or the result is there
 //
-// The caller fills the first block and keeps op and data alive until Session::take_finished()
+// The caller fills the first block and keeps op and memory alive until Session::take_finished()
 // returns it; the session owns the rest meanwhile.
+//
+// The array of an op consists of parts, each cut into chunks for itself: one part of `count`
+// elements, or for all_gather and reduce_scatter one of `count` elements for each rank, its owner.
+//
+//   collective       who sends a chunk   who gets its data      memory
+//   allreduce        all                 all                    data, in place
+//   reduce           all                 root                   data, in place there
+//   reduce_scatter   all                 the part's owner       data: all parts; output: one
+//   broadcast        root                all                    data, in place
+//   all_gather       the part's owner    all                    data: one part; output: all
+//   barrier          all                 (no data)              –
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
+#include "core/wire/extension.h"
 #include "core/wire/types.h"
 #include "worker/failure.h"
 
 namespace tributary::worker {
 
+class BlockScaled;
+
 struct Op {
-  std::byte* data = nullptr;  // in place; count elements
-  std::size_t count = 0;
+  std::byte* data = nullptr;    // see the table; never written where it is only sent
+  std::byte* output = nullptr;  // all_gather, reduce_scatter
+  std::size_t count = 0;        // elements of a part
   wire::DType dtype = wire::DType::none;
   wire::ReduceOp reduce_op = wire::ReduceOp::sum;
   wire::Collective collective = wire::Collective::allreduce;
+  std::uint32_t root = 0;
+  BlockScaled* scaled = nullptr;  // encoding block-scaled: makes and takes the elements
+  const Op* after = nullptr;      // an earlier op that must be done before this one's data is known
 
-  std::uint32_t id = 0;                  // counts submissions since START
-  std::uint32_t chunks = 0;              // at least one, so that an empty op is seen by all
+  std::uint32_t id = 0;      // counts submissions since START
+  std::uint32_t rank = 0;    // the caller's
+  std::uint32_t chunks = 0;  // at least one, so that an empty op is seen by all
+  std::uint32_t chunks_per_part = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t remaining = 0;           // results to come
-  std::uint32_t elements_per_chunk = 0;  // of every chunk but the last
+  std::uint32_t elements_per_chunk = 0;  // of every chunk but a part's last
   std::optional<Failure> failure;        // set before it is finished, if it failed
   Op* next = nullptr;
   Op* previous = nullptr;
 
-  // Elements of one chunk, in place.
-  [[nodiscard]] std::size_t elements_of(std::uint32_t chunk) const {
-    const std::size_t begin = std::size_t{chunk} * elements_per_chunk;
-    return count - begin < elements_per_chunk ? count - begin : elements_per_chunk;
+  [[nodiscard]] bool reduces() const {
+    return collective == wire::Collective::allreduce || collective == wire::Collective::reduce ||
+           collective == wire::Collective::reduce_scatter;
   }
-  [[nodiscard]] std::span<std::byte> bytes_of(std::uint32_t chunk) const {
+  [[nodiscard]] bool has_one_sender() const {
+    return collective == wire::Collective::broadcast || collective == wire::Collective::all_gather;
+  }
+  [[nodiscard]] bool has_owners() const {
+    return collective == wire::Collective::all_gather ||
+           collective == wire::Collective::reduce_scatter;
+  }
+  // How the array is cut.
+  void cut(std::uint32_t own_rank, std::uint32_t ranks, const wire::StartInfo& start) {
+    rank = own_rank;
+    elements_per_chunk =
+        wire::elements_per_chunk(start.chunk_bytes, dtype, reduce_op,
+                                 static_cast<wire::Partials>(start.partials), reduces());
+    const std::size_t per_part = (count + elements_per_chunk - 1) / elements_per_chunk;
+    chunks_per_part = static_cast<std::uint32_t>(std::max<std::size_t>(per_part, 1));
+    chunks = remaining = per_part == 0 ? 1 : chunks_per_part * (has_owners() ? ranks : 1);
+  }
+  [[nodiscard]] std::size_t total(std::uint32_t ranks) const {
+    return has_owners() ? count * ranks : count;
+  }
+
+  // Of one chunk:
+  [[nodiscard]] std::uint32_t owner_of(std::uint32_t chunk) const {
+    return chunk / chunks_per_part;
+  }
+  [[nodiscard]] std::size_t elements_of(std::uint32_t chunk) const {
+    return std::min<std::size_t>(count - begin_of(chunk), elements_per_chunk);
+  }
+  [[nodiscard]] bool contributes(std::uint32_t chunk) const {
+    if (!has_one_sender()) return true;
+    return (collective == wire::Collective::broadcast ? root : owner_of(chunk)) == rank;
+  }
+  // The rank that alone gets the data; nullopt: all do, or there is none.
+  [[nodiscard]] std::optional<std::uint32_t> target_of(std::uint32_t chunk) const {
+    if (collective == wire::Collective::reduce) return root;
+    if (collective == wire::Collective::reduce_scatter) return owner_of(chunk);
+    return std::nullopt;
+  }
+  [[nodiscard]] bool receives(std::uint32_t chunk) const {
+    return target_of(chunk).value_or(rank) == rank;
+  }
+  // What this rank sends of it, if it contributes.
+  [[nodiscard]] std::span<const std::byte> input_of(std::uint32_t chunk) const {
+    const bool whole = collective != wire::Collective::all_gather;
+    return at(data, chunk, whole);
+  }
+  // Where its data goes, if this rank receives it.
+  [[nodiscard]] std::span<std::byte> output_of(std::uint32_t chunk) const {
+    const bool whole = collective != wire::Collective::reduce_scatter;
+    return at(has_owners() ? output : data, chunk, whole);
+  }
+
+ private:
+  [[nodiscard]] std::size_t begin_of(std::uint32_t chunk) const {
+    return std::size_t{chunk % chunks_per_part} * elements_per_chunk;
+  }
+  // `whole`: the memory holds all parts.
+  [[nodiscard]] std::span<std::byte> at(std::byte* memory, std::uint32_t chunk, bool whole) const {
     const std::size_t size = wire::size_of(dtype);
-    if (size == 0) return {};
-    return {data + std::size_t{chunk} * elements_per_chunk * size, elements_of(chunk) * size};
+    if (size == 0 || count == 0) return {};
+    const std::size_t part = whole ? std::size_t{owner_of(chunk)} * count : 0;
+    return {memory + (part + begin_of(chunk)) * size, elements_of(chunk) * size};
   }
 };
-
-// What this version's switch can sum; a test compares it with the reduction kernels.
-constexpr bool is_supported(wire::DType dtype, wire::ReduceOp op) {
-  return op == wire::ReduceOp::sum &&
-         (dtype == wire::DType::int32 || dtype == wire::DType::float32);
-}
 
 // Intrusive doubly-linked FIFO; an op is in at most one.
 class OpQueue {

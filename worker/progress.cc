@@ -52,12 +52,12 @@ bool Progress::wait_joined(Duration limit) {
                            [this] { return joined_; });
 }
 
-void Progress::submit(const State& state) {
+void Progress::submit(std::span<const State> states) {
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return open_ops_ < kMaxOpenOps; });
-    ++open_ops_;
-    inbox_.push_back(state);
+    open_ops_ += states.size();
+    inbox_.insert(inbox_.end(), states.begin(), states.end());
   }
   // Pairs with sleep(): either this sees the thread asleep, or the thread sees the op.
   if (sleeping_.exchange(false)) transport_->wake();

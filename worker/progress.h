@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -38,8 +39,13 @@ class Progress {
   // After joining.
   [[nodiscard]] std::uint16_t epoch() const { return session_.epoch(); }
 
-  // Any thread. Blocks while too many ops are open.
-  void submit(const State& state);
+  // After joining.
+  [[nodiscard]] const wire::StartInfo& start_info() const { return session_.start_info(); }
+
+  // Any thread. Blocks while too many ops are open. The ops are submitted in this order, with none
+  // of other threads between them.
+  void submit(std::span<const State> states);
+  void submit(const State& state) { submit(std::span(&state, 1)); }
   [[nodiscard]] CommunicatorStats stats() const;
   // In a forked child there is no thread, and the sockets are the parent's: forgets both.
   void abandon();

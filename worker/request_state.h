@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "worker/block_scaled.h"
 #include "worker/communicator.h"
 #include "worker/completion_flag.h"
 #include "worker/op.h"
@@ -14,6 +15,9 @@ namespace tributary {
 struct Request::State : worker::Op {
   worker::CompletionFlag done;
   std::shared_ptr<State> self;
+  // Of a block-scaled op: its elements, and the op that agrees on their exponents (Op::after).
+  std::unique_ptr<worker::BlockScaled> block_scaled;
+  std::shared_ptr<State> first;
 };
 
 }  // namespace tributary

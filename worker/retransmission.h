@@ -39,6 +39,11 @@ class RetransmissionTimeout {
   [[nodiscard]] Duration current(std::uint8_t backoff = 0) const {
     return std::min(current_ * (std::int64_t{1} << backoff), kMaxBackedOff);
   }
+  // For what depends on no other rank: without the floor.
+  [[nodiscard]] Duration network() const {
+    if (!sampled_) return current_;
+    return std::clamp(smoothed_ + deviation_ * 4, kMinReordering, kMax);
+  }
   // How long a result may be overtaken by others before its chunk is probed: a quarter of the
   // smoothed time, doubled each time the switch said that it is only late.
   [[nodiscard]] Duration reordering(std::uint8_t backoff) const {

@@ -16,9 +16,9 @@ namespace tributary::worker {
 class SendBatch {
  public:
   static constexpr std::size_t kCapacity = 64;
-  // Header, task information (20), CRC32C (8) or nonce (12), padding.
+  // Header, task information (20), target rank (8), CRC32C (8), padding; JOIN has a nonce (12).
   static constexpr std::size_t kHeadBytes = 96;
-  static_assert(wire::serialized_bytes(20 + 8 + 12) <= kHeadBytes);
+  static_assert(wire::serialized_bytes(20 + 8 + 8) <= kHeadBytes);
 
   void clear() { used_ = 0; }
   [[nodiscard]] bool full() const { return used_ == kCapacity; }

@@ -26,11 +26,7 @@ void Session::submit(Op& op, Instant now) {
     finished_.push_back(op);
     return;
   }
-  const std::size_t size = std::max<std::size_t>(wire::size_of(op.dtype), 1);
-  op.elements_per_chunk = static_cast<std::uint32_t>(start_.chunk_bytes / size);
-  op.chunks = static_cast<std::uint32_t>(
-      std::max<std::size_t>((op.count + op.elements_per_chunk - 1) / op.elements_per_chunk, 1));
-  op.remaining = op.chunks;
+  op.cut(options_.rank, options_.size, start_);
   if (ops_.empty()) op_deadline_ = now + options_.op_timeout;
   ops_.push_back(op);
   for (std::uint8_t s = 0; s < start_.shards && s < op.chunks; ++s) {
@@ -139,17 +135,25 @@ Instant Session::next_wakeup() const {
   at = std::min(at, next_timer());
   if (!ops_.empty()) at = std::min(at, op_deadline_);
   for (const ShardWindow& shard : shards_)
-    if (shard.ack_due) at = std::min(at, shard.last_activity + kAckDelay);
+    if (shard.ack_due) at = std::min(at, ack_at(shard));
   return at;
 }
 
 void Session::send_acks(Instant now, SendBatch& batch) {
   for (std::uint8_t s = 0; s < start_.shards && !batch.full(); ++s) {
     ShardWindow& shard = shards_[s];
-    if (!shard.ack_due || now < shard.last_activity + kAckDelay) continue;
+    if (!shard.ack_due || now < ack_at(shard)) continue;
     put_control(batch, wire::PacketType::ack, s, shard.base);
     shard.ack_due = false;
+    shard.received = 0;
   }
+}
+
+// The switch keeps what somebody may lack, and takes nothing new where it has no room: those who
+// send nothing themselves say what they have before its window is full.
+Instant Session::ack_at(const ShardWindow& shard) const {
+  const bool urgent = shard.received >= std::max<std::uint32_t>(start_.window / 4, 1);
+  return urgent ? shard.last_activity : shard.last_activity + kAckDelay;
 }
 
 }  // namespace tributary::worker

@@ -118,6 +118,10 @@ class Session {
   ChunkIndex find_chunk(const wire::Header& h);
   [[nodiscard]] static bool result_fits(const ChunkState& c, const wire::Packet& packet,
                                         std::uint32_t size);
+  static void deliver(const ChunkState& c, std::span<const std::byte> payload);
+  static void fail_op(Op& op, const wire::Header& result);
+  void note_missed(ShardWindow& shard, std::uint32_t seq) const;
+  void wait_on(ChunkIndex i, Instant now);
   void hold(ChunkIndex i, Instant now);
 
   // session_send.cc
@@ -128,7 +132,9 @@ class Session {
   void send_queued(Instant now, SendBatch& batch);
   void send_new(Instant now, SendBatch& batch);
   void send_chunk(ChunkIndex i, Instant now, SendBatch& batch);
+  void expect_chunk(ChunkIndex i, Instant now, SendBatch& batch);
   void send_acks(Instant now, SendBatch& batch);
+  [[nodiscard]] Instant ack_at(const ShardWindow& shard) const;
   // session_timers.cc
   void track(ChunkIndex i);
   void unlink(ChunkIndex i);

@@ -3,9 +3,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "worker/block_scaled.h"
 #include "worker/session.h"
 
 namespace tributary::worker {
+namespace {
+
+// Says that a chunk is done without its data; also what a chunk without elements looks like.
+bool header_only(const wire::Header& h) {
+  return h.element_count == 0;
+}
+
+}  // namespace
 
 void Session::on_packet_running(const wire::Packet& packet, Instant now) {
   const wire::Header& h = packet.header;
@@ -35,10 +44,12 @@ ChunkIndex Session::find_chunk(const wire::Header& h) {
   const ShardWindow& shard = shards_[h.shard];
   if (!shard.in_flight(h.seq)) {
     const bool late = seq_before(h.seq, shard.base);
-    if (late && h.type == wire::PacketType::result)
+    const bool result = h.type == wire::PacketType::result;
+    if (late && result)
       counters_.duplicate_results.add();
     else
       drop(late ? DropReason::stale_seq : DropReason::beyond_window);
+    if (!late && result) note_missed(shards_[h.shard], h.seq);
     return kNoChunk;
   }
   const ChunkIndex i = index_of(h.shard, h.seq);
@@ -57,12 +68,30 @@ ChunkIndex Session::find_chunk(const wire::Header& h) {
   return i;
 }
 
+// A rank may send what this one has not asked for yet. There is no place for it, but this rank will
+// know that it need not wait before it asks.
+void Session::note_missed(ShardWindow& shard, std::uint32_t seq) const {
+  if (seq_diff(seq, shard.next) >= static_cast<std::int32_t>(2 * start_.window)) return;
+  const std::uint32_t end = seq + 1;
+  if (!shard.missed_before || seq_before(*shard.missed_before, end)) shard.missed_before = end;
+}
+
 bool Session::result_fits(const ChunkState& c, const wire::Packet& packet, std::uint32_t size) {
   const wire::Header& h = packet.header;
-  return h.dtype == c.op->dtype && h.reduce_op == c.op->reduce_op &&
-         h.collective == c.op->collective && h.encoding == wire::Encoding::plain &&
-         h.element_count == c.op->elements_of(c.chunk) && h.covered == size &&
-         packet.payload.size() == c.op->bytes_of(c.chunk).size();
+  const Op& op = *c.op;
+  const bool scaled = op.scaled != nullptr;
+  const auto encoding = scaled ? wire::Encoding::block_scaled : wire::Encoding::plain;
+  if (h.dtype != op.dtype || h.reduce_op != op.reduce_op || h.collective != op.collective ||
+      h.encoding != encoding)
+    return false;
+  if (scaled && h.scale_exponent != op.scaled->exponent(c.chunk)) return false;
+  // Where one rank alone sends a chunk, the switch may count that rank only.
+  if (h.covered != size && !(op.has_one_sender() && h.covered == 1)) return false;
+  if (packet.payload.size() != std::size_t{h.element_count} * wire::size_of(h.dtype)) return false;
+  const std::size_t expected = op.receives(c.chunk) ? op.elements_of(c.chunk) : 0;
+  if (h.element_count == expected) return true;
+  const bool without_data = (h.flags & wire::kFlagOverflow) != 0 || op.target_of(c.chunk);
+  return header_only(h) && without_data;
 }
 
 void Session::on_result(const wire::Packet& packet, Instant now) {
@@ -70,9 +99,15 @@ void Session::on_result(const wire::Packet& packet, Instant now) {
   if (i == kNoChunk) return;
   ChunkState& c = chunks_[i];
   if (!result_fits(c, packet, options_.size)) return drop(DropReason::op_mismatch);
-
-  if (!packet.payload.empty())
-    std::memcpy(c.op->bytes_of(c.chunk).data(), packet.payload.data(), packet.payload.size());
+  const bool overflow = (packet.header.flags & wire::kFlagOverflow) != 0;
+  // The other ranks' notice that a chunk is done; this rank's own comes with the data.
+  const bool for_others = header_only(packet.header) && c.op->target_of(c.chunk) &&
+                          c.op->receives(c.chunk) && c.op->elements_of(c.chunk) > 0;
+  if (for_others && !overflow) return;
+  if (overflow)
+    fail_op(*c.op, packet.header);
+  else
+    deliver(c, packet.payload);
   counters_.results.add();
   counters_.result_bytes.add(packet.payload.size());
   if (!c.ambiguous) {
@@ -80,6 +115,18 @@ void Session::on_result(const wire::Packet& packet, Instant now) {
     counters_.smoothed_rtt_ns.set(static_cast<std::uint64_t>(timeout_.smoothed().to_ns()));
   }
   hold(i, now);
+}
+
+// A flagged sum is never delivered (rule 12). The op's other chunks go on, as they do elsewhere.
+void Session::fail_op(Op& op, const wire::Header& result) {
+  if (!op.failure) op.failure = overflowed(result);
+}
+
+void Session::deliver(const ChunkState& c, std::span<const std::byte> payload) {
+  Op& op = *c.op;
+  if (payload.empty() || !op.receives(c.chunk)) return;
+  if (op.scaled != nullptr) return op.scaled->take(c.chunk, payload);
+  std::memcpy(op.output_of(c.chunk).data(), payload.data(), payload.size());
 }
 
 // The result of chunk i is in its op's buffer: moves the window, and ends the op with its last one.
@@ -94,6 +141,7 @@ void Session::hold(ChunkIndex i, Instant now) {
   progress(shard, now);
   shard.last_activity = now;
   shard.ack_due = true;
+  if (c.only_received) ++shard.received;
   while (shard.base != shard.next) {
     ChunkState& oldest = chunks_[index_of(c.shard, shard.base)];
     if (oldest.phase != Phase::held) break;
@@ -115,8 +163,11 @@ void Session::on_pending(const wire::Packet& packet, Instant now) {
   missing_op_ = packet.header.op;
   missing_chunk_ = packet.header.chunk;
 
+  if (chunks_[i].phase == Phase::probed) wait_on(i, now);  // otherwise a duplicate, or late
+}
+
+void Session::wait_on(ChunkIndex i, Instant now) {
   ChunkState& c = chunks_[i];
-  if (c.phase != Phase::probed) return;  // a duplicate, or late
   unlink(i);
   c.probe = 0;
   if (c.pendings < TimerLists::kMaxBackoff) ++c.pendings;
@@ -132,6 +183,7 @@ void Session::on_unknown(const wire::Packet& packet, Instant now) {
   counters_.unknown_replies.add();
   ChunkState& c = chunks_[i];
   if (c.phase != Phase::probed) return;  // a duplicate, or late: the data is on its way already
+  if (c.only_received) return wait_on(i, now);  // nobody has sent it yet
   unlink(i);
   // After a silence this is news of all that was sent before it.
   overtake(shards_[c.shard], c.probe, now);

@@ -4,6 +4,7 @@
 
 #include "core/wire/checksum.h"
 #include "core/wire/integrity.h"
+#include "worker/block_scaled.h"
 #include "worker/session.h"
 
 namespace tributary::worker {
@@ -65,7 +66,9 @@ void Session::send_new(Instant now, SendBatch& batch) {
     const std::uint8_t s = next_shard_;
     next_shard_ = static_cast<std::uint8_t>(s + 1 == start_.shards ? 0 : s + 1);
     ShardWindow& shard = shards_[s];
-    if (shard.op == nullptr || !shard.open(start_.window)) {
+    const bool ready =
+        shard.op != nullptr && (shard.op->after == nullptr || shard.op->after->remaining == 0);
+    if (!ready || !shard.open(start_.window)) {
       ++blocked;
       continue;
     }
@@ -76,22 +79,44 @@ void Session::send_new(Instant now, SendBatch& batch) {
     fresh.chunk = shard.chunk;
     fresh.seq = shard.next;
     fresh.shard = s;
+    fresh.only_received = !shard.op->contributes(shard.chunk);
+    fresh.only_sent_here = shard.op->has_one_sender() && !fresh.only_received;
     chunks_[i] = fresh;
     ++shard.next;
     shard.advance(s, start_.shards);
+    if (fresh.only_received) {
+      expect_chunk(i, now, batch);
+      continue;
+    }
     // The window is full: this send acknowledges every result before base.
     if (!shard.open(start_.window)) shard.ack_due = false;
     send_chunk(i, now, batch);
   }
 }
 
+// Another rank sends this chunk: only its result is awaited.
+void Session::expect_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
+  ChunkState& c = chunks_[i];
+  ShardWindow& shard = shards_[c.shard];
+  c.sent = true;
+  c.ambiguous = true;
+  c.first_sent = now;
+  if (c.seq == shard.base) progress(shard, now);
+  if (shard.missed_before && seq_before(c.seq, *shard.missed_before)) return probe(i, now, batch);
+  shard.missed_before.reset();
+  track(i);
+  c.data = c.news;
+}
+
 // Sends the data of a chunk that is in no list, for the first time or again.
 void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   ChunkState& c = chunks_[i];
   const Op& op = *c.op;
-  std::array<std::byte, 32> room;
+  std::array<std::byte, 48> room;
   wire::ExtensionWriter extensions(room);
-  if (c.chunk == 0) extensions.add(wire::TaskInformation{op.count, options_.size, 0});
+  if (c.chunk == 0)
+    extensions.add(wire::TaskInformation{op.total(options_.size), options_.size, 0});
+  if (const auto target = op.target_of(c.chunk)) extensions.add_target_rank(*target);
 
   wire::Header h = header(wire::PacketType::contribution);
   h.flags = (c.chunk + 1 == op.chunks ? wire::kFlagLast : 0u) | (c.resend ? wire::kFlagResend : 0u);
@@ -105,7 +130,12 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   h.element_count = static_cast<std::uint16_t>(op.elements_of(c.chunk));
   h.collective = op.collective;
   h.shard = c.shard;
-  const std::span<const std::byte> payload = op.bytes_of(c.chunk);
+  std::span<const std::byte> payload = op.input_of(c.chunk);
+  if (op.scaled != nullptr) {
+    h.encoding = wire::Encoding::block_scaled;
+    h.scale_exponent = op.scaled->exponent(c.chunk);
+    payload = op.scaled->mantissas(c.chunk);
+  }
   put(batch, h, extensions, payload, i);
 
   if (!c.sent) c.first_sent = now;

@@ -71,8 +71,11 @@ void Session::put_off(ShardWindow& shard, Instant now) {
 Instant Session::silent_at(std::uint8_t s) const {
   const ShardWindow& shard = shards_[s];
   if (shard.base == shard.next) return Instant::max();
-  if (chunks_[index_of(s, shard.base)].phase != Phase::waiting) return Instant::max();
-  return shard.timer_from + std::max(shard.patience, timeout_.current());
+  const ChunkState& oldest = chunks_[index_of(s, shard.base)];
+  if (oldest.phase != Phase::waiting) return Instant::max();
+  // Nobody else can be late, but the switch may have had no room for it.
+  const Duration timeout = oldest.only_sent_here ? timeout_.network() : timeout_.current();
+  return shard.timer_from + std::max(shard.patience, timeout);
 }
 
 void Session::send_probes(Instant now, SendBatch& batch) {

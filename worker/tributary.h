@@ -29,14 +29,54 @@ extern "C" {
 typedef enum tributary_status {
   TRIBUTARY_OK = 0,
   TRIBUTARY_INVALID_ARGUMENT = 1,
-  TRIBUTARY_FAILED = 2,  /* the op or the job failed: timeout, abort, refusal */
-  TRIBUTARY_SYSTEM = 3,  /* socket, memory or another resource */
-  TRIBUTARY_NOT_DONE = 4 /* tributary_wait_for: the time is over, or a signal handler ran */
+  TRIBUTARY_FAILED = 2,   /* the op or the job failed: timeout, abort, refusal */
+  TRIBUTARY_SYSTEM = 3,   /* socket, memory or another resource */
+  TRIBUTARY_NOT_DONE = 4, /* tributary_wait_for: the time is over, or a signal handler ran */
+  TRIBUTARY_OVERFLOW = 5  /* the op's result left the range of its type; the job goes on */
 } tributary_status;
 
 /* Values as in the wire format. */
-typedef enum tributary_dtype { TRIBUTARY_INT32 = 3, TRIBUTARY_FLOAT32 = 10 } tributary_dtype;
-typedef enum tributary_reduce_op { TRIBUTARY_SUM = 1 } tributary_reduce_op;
+typedef enum tributary_dtype {
+  TRIBUTARY_INT8 = 1,
+  TRIBUTARY_INT16 = 2,
+  TRIBUTARY_INT32 = 3,
+  TRIBUTARY_INT64 = 4,
+  TRIBUTARY_UINT8 = 5,
+  TRIBUTARY_UINT32 = 6,
+  TRIBUTARY_UINT64 = 7,
+  TRIBUTARY_FLOAT16 = 8,
+  TRIBUTARY_BFLOAT16 = 9,
+  TRIBUTARY_FLOAT32 = 10,
+  TRIBUTARY_FLOAT64 = 11,
+  TRIBUTARY_BOOL = 12 /* one byte: 0 or 1 */
+} tributary_dtype;
+/* Integers: all but MEAN. Floats: SUM to MAX. Bool: MIN, MAX and everything from BAND on. */
+typedef enum tributary_reduce_op {
+  TRIBUTARY_SUM = 1,
+  TRIBUTARY_MEAN = 2,
+  TRIBUTARY_PROD = 3,
+  TRIBUTARY_MIN = 4,
+  TRIBUTARY_MAX = 5,
+  TRIBUTARY_BAND = 6,
+  TRIBUTARY_BOR = 7,
+  TRIBUTARY_BXOR = 8,
+  TRIBUTARY_LAND = 9,
+  TRIBUTARY_LOR = 10,
+  TRIBUTARY_LXOR = 11
+} tributary_reduce_op;
+typedef enum tributary_collective {
+  TRIBUTARY_ALLREDUCE = 0,      /* data: count elements, in place */
+  TRIBUTARY_REDUCE = 1,         /* data: count elements; root's is replaced by the result */
+  TRIBUTARY_BROADCAST = 2,      /* data: count elements of root, received by the others */
+  TRIBUTARY_ALL_GATHER = 3,     /* data: count elements; output: size x count, rank by rank */
+  TRIBUTARY_REDUCE_SCATTER = 4, /* data: size x count elements; output: this rank's count */
+  TRIBUTARY_BARRIER = 5
+} tributary_collective;
+typedef enum tributary_encoding {
+  TRIBUTARY_PLAIN = 0,
+  /* Allreduce of float32 with SUM: the same bits in whatever order data arrives. */
+  TRIBUTARY_BLOCK_SCALED = 1
+} tributary_encoding;
 
 typedef struct tributary_communicator tributary_communicator;
 typedef struct tributary_request tributary_request;
@@ -90,6 +130,23 @@ tributary_status tributary_allreduce_async(tributary_communicator* communicator,
                                            size_t count, tributary_dtype dtype,
                                            tributary_reduce_op op, tributary_request** request);
 tributary_status tributary_barrier(tributary_communicator* communicator);
+
+/* Any collective. Type, operation, count, root and encoding must be the same on every rank. */
+typedef struct tributary_call {
+  size_t struct_size; /* set by tributary_call_init */
+  tributary_collective collective;
+  tributary_dtype dtype;
+  tributary_reduce_op op; /* of reductions; default SUM */
+  tributary_encoding encoding;
+  uint32_t root; /* of reduce and broadcast */
+  void* data;    /* as tributary_collective says; never written where the op has an output */
+  void* output;  /* of all_gather and reduce_scatter */
+  size_t count;
+} tributary_call;
+void tributary_call_init(tributary_call* call);
+/* Starts it; with request NULL, also waits for it. The memory must stay valid until it is done. */
+tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,
+                                 tributary_request** request);
 
 /* Blocks until the op is done. May be called again; the request stays until it is freed. */
 tributary_status tributary_wait(tributary_request* request);

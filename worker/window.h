@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/seq.h"
@@ -42,10 +43,12 @@ struct ChunkState {
   std::uint8_t shard = 0;
   std::uint8_t backoff = 0;  // the timer it is in is doubled this many times
   std::uint8_t pendings = 0;
-  bool sent = false;       // at least once
-  bool counted = false;    // as a contribution
-  bool resend = false;     // the switch may have seen it: flag what is sent
-  bool ambiguous = false;  // probed or resent: no round-trip sample (Karn's rule)
+  bool sent = false;            // at least once
+  bool counted = false;         // as a contribution
+  bool resend = false;          // the switch may have seen it: flag what is sent
+  bool only_received = false;   // another rank sends it
+  bool only_sent_here = false;  // no other rank does
+  bool ambiguous = false;       // probed or resent: no round-trip sample (Karn's rule)
 };
 
 // FIFO of chunks, linked through ChunkState::next and previous.
@@ -76,7 +79,10 @@ struct ShardWindow {
   std::uint32_t next = 0;  // the next seq to send
   Op* op = nullptr;        // whose chunk is next here; nullptr: nothing to send
   std::uint32_t chunk = 0;
-  bool ack_due = false;  // results are held that no packet has acknowledged
+  bool ack_due = false;        // results are held that no packet has acknowledged
+  std::uint32_t received = 0;  // of chunks that this rank does not send, since the last ACK
+  // A result came before this rank had asked for it; seqs before this one may be there already.
+  std::optional<std::uint32_t> missed_before;
   Instant last_activity;
 
   ChunkList flight;     // waiting, in the order of ChunkState::news

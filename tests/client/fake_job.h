@@ -1,5 +1,5 @@
-// A job whose ranks are threads of this process and whose switch is a function: sums in rank
-// order. Faults can be asked for.
+// A job whose ranks are threads of this process and whose switch is a function, which the last rank
+// to call runs over all ranks' memory. Faults can be asked for.
 #pragma once
 
 #include <condition_variable>
@@ -8,15 +8,16 @@
 #include <mutex>
 #include <vector>
 
+#include "aggregator/reduce.h"
 #include "worker/communicator.h"
 
 namespace tributary::client {
 
 class FakeJob {
  public:
-  explicit FakeJob(std::uint32_t size) : size_(size) {}
+  explicit FakeJob(std::uint32_t size) : size_(size), calls_(size) {}
 
-  // The results of this op (0: the first, barriers not counted) differ at element 0 on this rank.
+  // Bytes of the results of this op (0: the first, barriers not counted) differ on this rank.
   void corrupt(std::uint32_t rank, int op) {
     corrupt_rank_ = rank;
     corrupt_op_ = op;
@@ -44,12 +45,9 @@ class FakeJob {
   class Rank final : public Communicator {
    public:
     Rank(FakeJob& job, const CommunicatorOptions& options) : job_(job), options_(options) {}
-    Request allreduce(void* data, std::size_t count, wire::DType dtype, wire::ReduceOp) override {
-      job_.reduce(options_.rank, data, count, dtype, ops_++);
-      return {};
-    }
-    Request barrier_async() override {
-      job_.reduce(options_.rank, nullptr, 0, wire::DType::int32, -1);
+    Request start(const CollectiveCall& call) override {
+      const bool barrier = call.collective == wire::Collective::barrier;
+      job_.run(options_.rank, call, barrier ? -1 : ops_++);
       return {};
     }
     [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
@@ -63,13 +61,13 @@ class FakeJob {
     int ops_ = 0;
   };
 
-  void reduce(std::uint32_t rank, void* data, std::size_t count, wire::DType dtype, int op) {
+  void run(std::uint32_t rank, const CollectiveCall& call, int op) {
     std::unique_lock lock(mutex_);
     const std::uint64_t mine = round_;
-    add(data, count, dtype);
+    calls_[rank] = call;
     if (++arrived_ == size_) {
-      result_.swap(sum_);
-      sum_.clear();
+      if (op >= 0) compute();
+      if (op >= 0 && op == corrupt_op_) damage(calls_[corrupt_rank_]);
       arrived_ = 0;
       ++round_;
       changed_.notify_all();
@@ -77,34 +75,52 @@ class FakeJob {
     changed_.wait(lock, [&] { return broken_ || round_ != mine; });
     if (round_ == mine)
       throw CommunicatorError(wire::Reason::rank_left, {refused_rank_}, "a rank left");
-    for (std::size_t i = 0; i < count; ++i) {
-      const double value = result_[i] + (op == corrupt_op_ && rank == corrupt_rank_ && i == 0);
-      store(data, i, dtype, value);
-    }
-    // Nobody may start the next round's result before all have copied this one.
-    if (++copied_ == size_) {
-      copied_ = 0;
-      ++copies_;
-      changed_.notify_all();
-    }
-    changed_.wait(lock, [&] { return broken_ || copies_ > mine; });
   }
-  void add(const void* data, std::size_t count, wire::DType dtype) {
-    sum_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      std::int32_t whole = 0;
-      float real = 0;
-      const char* at = static_cast<const char*>(data) + 4 * i;
-      std::memcpy(&whole, at, 4);
-      std::memcpy(&real, at, 4);
-      sum_[i] += dtype == wire::DType::int32 ? whole : static_cast<double>(real);
+
+  static std::byte* bytes(void* memory) { return static_cast<std::byte*>(memory); }
+  static void damage(const CollectiveCall& call) {
+    std::byte* const result = bytes(call.output != nullptr ? call.output : call.data);
+    result[0] ^= std::byte{1};
+  }
+  void compute() const {
+    const CollectiveCall& call = calls_[0];
+    const std::size_t part = call.count * wire::size_of(call.dtype);
+    switch (call.collective) {
+      case wire::Collective::allreduce:
+        for (const auto sum = reduced(call.count); const auto& c : calls_)
+          std::memcpy(c.data, sum.data(), part);
+        return;
+      case wire::Collective::reduce:
+        std::memcpy(calls_[call.root].data, reduced(call.count).data(), part);
+        return;
+      case wire::Collective::reduce_scatter: {
+        const auto sum = reduced(call.count * size_);
+        for (std::size_t r = 0; r < size_; ++r)
+          std::memcpy(calls_[r].output, sum.data() + r * part, part);
+        return;
+      }
+      case wire::Collective::broadcast:
+        for (const auto& c : calls_)
+          if (c.data != calls_[call.root].data) std::memcpy(c.data, calls_[call.root].data, part);
+        return;
+      case wire::Collective::all_gather:
+        for (const auto& c : calls_)
+          for (std::size_t r = 0; r < size_; ++r)
+            std::memcpy(bytes(c.output) + r * part, calls_[r].data, part);
+        return;
+      case wire::Collective::barrier: return;
     }
   }
-  static void store(void* data, std::size_t i, wire::DType dtype, double value) {
-    const auto whole = static_cast<std::int32_t>(value);
-    const auto real = static_cast<float>(value);
-    const void* from = dtype == wire::DType::int32 ? static_cast<const void*>(&whole) : &real;
-    std::memcpy(static_cast<char*>(data) + 4 * i, from, 4);
+  [[nodiscard]] std::vector<std::byte> reduced(std::size_t count) const {
+    const CollectiveCall& call = calls_[0];
+    const auto* kernels =
+        aggregator::find_kernels(call.dtype, call.op, aggregator::Arithmetic::modular);
+    std::vector<std::byte> sum(count * kernels->acc_bytes);
+    kernels->open(sum.data(), call.data, count);
+    for (std::size_t r = 1; r < size_; ++r) kernels->fold(sum.data(), calls_[r].data, count);
+    std::vector<std::byte> result(count * kernels->wire_bytes);
+    kernels->finish(result.data(), sum.data(), count, size_);
+    return result;
   }
 
   const std::uint32_t size_;
@@ -114,12 +130,9 @@ class FakeJob {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<CommunicatorOptions> joined_;
-  std::vector<double> sum_;
-  std::vector<double> result_;
+  std::vector<CollectiveCall> calls_;  // of the round under way
   std::uint32_t arrived_ = 0;
-  std::uint32_t copied_ = 0;
   std::uint64_t round_ = 0;
-  std::uint64_t copies_ = 0;
   bool broken_ = false;
 };
 

@@ -75,6 +75,12 @@ def test_errors_can_be_made_by_tests_of_applications():
     assert error.reason is None and list(error.missing_ranks) == []
 
 
+def test_overflow_is_pythons_and_ours():
+    error = tributary.OverflowError("text")
+    assert isinstance(error, tributary.Error) and isinstance(error, OverflowError)
+    assert error.reason is None
+
+
 def documented(thing):
     return {name for name in dir(thing) if not name.startswith("_")}
 
@@ -84,7 +90,7 @@ def test_everything_has_a_docstring():
     for name in documented(tributary):
         thing = getattr(tributary, name)
         assert inspect.getdoc(thing), name
-        if inspect.isclass(thing) and thing is not tributary.Error:
+        if inspect.isclass(thing) and not issubclass(thing, Exception):
             for member in documented(thing):
                 assert inspect.getdoc(getattr(thing, member)), f"{name}.{member}"
 

@@ -95,8 +95,8 @@ def refused(comm, _pipe):
     for array, kind, text in [
         ([1, 2], TypeError, "not list"),
         (None, TypeError, "not NoneType"),
-        (np.zeros(4), TypeError, "allreduce of float64 is not supported; float32 and int32"),
-        (np.zeros(4, np.uint32), TypeError, "uint32"),
+        (np.zeros(4, np.complex64), TypeError, "arrays of complex64 are not supported; int8 to"),
+        (np.zeros(4, np.uint16), TypeError, "uint16 with dtype='bfloat16'"),
         (swapped, TypeError, "native byte order"),
         (np.zeros((4, 4), np.float32)[:, 1], ValueError, "not C-contiguous"),
         (np.zeros((4, 4), np.float32).T, ValueError, "ascontiguousarray"),
@@ -104,8 +104,22 @@ def refused(comm, _pipe):
     ]:
         with pytest.raises(kind, match=text):
             comm.allreduce(array)
-    with pytest.raises(ValueError, match="op 'max' is not supported; 'sum' is"):
-        comm.allreduce(np.zeros(4, np.int32), op="max")
+    with pytest.raises(ValueError, match="op 'avg' is unknown; allowed are sum, mean, prod"):
+        comm.allreduce(np.zeros(4, np.int32), op="avg")
+    with pytest.raises(ValueError, match="mean of integers"):
+        comm.allreduce(np.zeros(4, np.int32), op="mean")
+    with pytest.raises(ValueError, match="root 4 of 4 ranks"):
+        comm.broadcast(np.zeros(4), root=4)
+    with pytest.raises(ValueError, match="'float8'; allowed are None"):
+        comm.allreduce(np.zeros(4, np.uint16), dtype="float8")
+    with pytest.raises(TypeError, match="needs an array of uint16, not float32"):
+        comm.allreduce(np.zeros(4, np.float32), dtype="bfloat16")
+    with pytest.raises(ValueError, match="block-scaled; allreduce of float32 with sum can"):
+        comm.allreduce(np.zeros(4), encoding="block-scaled")
+    with pytest.raises(ValueError, match="15 elements over 4 ranks; the parts must be equal"):
+        comm.reduce_scatter(np.zeros(15))
+    with pytest.raises(ValueError, match="has 4 elements of float32; 16 of float32"):
+        comm.all_gather(np.zeros(4, np.float32), np.zeros(4, np.float32))
     # None of these counted: ranks still agree on what comes next.
     comm.barrier()
 

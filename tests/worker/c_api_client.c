@@ -13,6 +13,7 @@ static const char* use(tributary_communicator* comm) {
   int32_t more[2] = {6, 7};
   tributary_request* request = NULL;
   tributary_stats stats;
+  tributary_call call;
 
   CHECK(tributary_rank(comm) == 0 && tributary_size(comm) == 1);
   CHECK(tributary_allreduce(comm, values, 5, TRIBUTARY_FLOAT32, TRIBUTARY_SUM) == TRIBUTARY_OK);
@@ -39,9 +40,26 @@ static const char* use(tributary_communicator* comm) {
   CHECK(tributary_allreduce(comm, NULL, 2, TRIBUTARY_INT32, TRIBUTARY_SUM) ==
         TRIBUTARY_INVALID_ARGUMENT);
   CHECK(strstr(tributary_last_error(), "null") != NULL);
-  CHECK(tributary_allreduce(comm, more, 2, (tributary_dtype)11, TRIBUTARY_SUM) ==
+  CHECK(tributary_allreduce(comm, more, 2, TRIBUTARY_FLOAT64, TRIBUTARY_BXOR) ==
         TRIBUTARY_INVALID_ARGUMENT);
   CHECK(strstr(tributary_last_error(), "float64") != NULL);
+
+  CHECK(tributary_start(comm, NULL, NULL) == TRIBUTARY_INVALID_ARGUMENT);
+  memset(&call, 0, sizeof call);
+  CHECK(tributary_start(comm, &call, NULL) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "tributary_call_init") != NULL);
+  tributary_call_init(&call);
+  call.dtype = TRIBUTARY_INT32;
+  call.data = more;
+  call.count = 2;
+  CHECK(tributary_start(comm, &call, NULL) == TRIBUTARY_OK);
+  call.encoding = TRIBUTARY_BLOCK_SCALED;
+  CHECK(tributary_start(comm, &call, &request) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(request == NULL);
+  call.collective = TRIBUTARY_BARRIER;
+  CHECK(tributary_start(comm, &call, &request) == TRIBUTARY_OK);
+  CHECK(tributary_wait(request) == TRIBUTARY_OK);
+  tributary_request_free(request);
   return NULL;
 }
 

@@ -2,21 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "aggregator/reduce.h"
+#include <array>
+#include <vector>
 
 namespace tributary::worker {
 namespace {
-
-// What the library accepts is what the switch has kernels for.
-TEST(Op, SupportedPairsAreThoseOfTheSwitch) {
-  for (std::uint8_t d = 0; d <= wire::kDTypeMax; ++d)
-    for (std::uint8_t o = 1; o <= wire::kReduceOpMax; ++o) {
-      const auto dtype = static_cast<wire::DType>(d);
-      const auto op = static_cast<wire::ReduceOp>(o);
-      EXPECT_EQ(is_supported(dtype, op), aggregator::find_reduce(dtype, op) != nullptr)
-          << wire::name_of(dtype) << " " << wire::name_of(op);
-    }
-}
 
 TEST(Op, ChunksCoverTheArrayOnce) {
   std::array<std::int32_t, 10> data;
@@ -24,11 +14,58 @@ TEST(Op, ChunksCoverTheArrayOnce) {
   op.data = reinterpret_cast<std::byte*>(data.data());
   op.count = 10;
   op.dtype = wire::DType::int32;
-  op.elements_per_chunk = 4;
-  EXPECT_EQ(op.bytes_of(0).data(), op.data);
-  EXPECT_EQ(op.bytes_of(1).size(), 16u);
+  wire::StartInfo start;
+  start.chunk_bytes = 16;
+  op.cut(0, 3, start);
+  EXPECT_EQ(op.chunks, 3u);
+  EXPECT_EQ(op.input_of(0).data(), op.data);
+  EXPECT_EQ(op.output_of(1).size(), 16u);
   EXPECT_EQ(op.elements_of(2), 2u);
-  EXPECT_EQ(op.bytes_of(2).data() + op.bytes_of(2).size(), op.data + sizeof data);
+  EXPECT_EQ(op.output_of(2).data() + op.output_of(2).size(), op.data + sizeof data);
+}
+
+// Every element of every collective is sent by whom it should, and lands in one place.
+TEST(Op, EveryCollectiveCoversItsArraysOnce) {
+  using wire::Collective;
+  constexpr std::uint32_t kRanks = 3;
+  wire::StartInfo start;
+  start.chunk_bytes = 16;
+  for (const auto kind : {Collective::allreduce, Collective::reduce, Collective::broadcast,
+                          Collective::all_gather, Collective::reduce_scatter})
+    for (std::size_t count = 0; count < 20; ++count)
+      for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+        SCOPED_TRACE(std::string(wire::name_of(kind)) + " of " + std::to_string(count) + ", rank " +
+                     std::to_string(rank));
+        std::vector<std::uint16_t> data(count * kRanks);
+        std::vector<std::uint16_t> output(count * kRanks);
+        Op op;
+        op.data = reinterpret_cast<std::byte*>(data.data());
+        op.output = reinterpret_cast<std::byte*>(output.data());
+        op.count = count;
+        op.dtype = wire::DType::int16;
+        op.collective = kind;
+        op.root = 1;
+        op.cut(rank, kRanks, start);
+        const std::byte* sent_to = op.data;
+        const std::byte* written_to = op.has_owners() ? op.output : op.data;
+        for (std::uint32_t chunk = 0; chunk < op.chunks; ++chunk) {
+          if (op.contributes(chunk)) {
+            EXPECT_EQ(op.input_of(chunk).data(), count == 0 ? nullptr : sent_to);
+            sent_to += op.input_of(chunk).size();
+          }
+          if (op.receives(chunk)) {
+            EXPECT_EQ(op.output_of(chunk).data(), count == 0 ? nullptr : written_to);
+            written_to += op.output_of(chunk).size();
+          }
+        }
+        const bool sends = kind != Collective::broadcast || rank == 1;
+        const bool gets = kind != Collective::reduce || rank == 1;
+        const std::size_t in = kind == Collective::reduce_scatter ? count * kRanks : count;
+        const std::size_t out = kind == Collective::all_gather ? count * kRanks : count;
+        EXPECT_EQ(static_cast<std::size_t>(sent_to - op.data), sends ? in * 2 : 0);
+        EXPECT_EQ(static_cast<std::size_t>(written_to - (op.has_owners() ? op.output : op.data)),
+                  gets ? out * 2 : 0);
+      }
 }
 
 TEST(OpQueue, RemovesFromAnyPlace) {

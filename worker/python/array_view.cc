@@ -1,5 +1,7 @@
 #include "worker/python/array_view.h"
 
+#include <utility>
+
 namespace py = pybind11;
 
 namespace tributary::python {
@@ -9,37 +11,76 @@ std::string text_of(py::handle object) {
   return py::str(object);
 }
 
-wire::DType dtype_of(const py::array& array) {
+// NumPy's kind and size of what the wire format knows.
+struct Known {
+  char kind;
+  py::ssize_t bytes;
+  wire::DType dtype;
+};
+constexpr Known kKnown[] = {
+    {'i', 1, wire::DType::int8},    {'i', 2, wire::DType::int16},   {'i', 4, wire::DType::int32},
+    {'i', 8, wire::DType::int64},   {'u', 1, wire::DType::uint8},   {'u', 4, wire::DType::uint32},
+    {'u', 8, wire::DType::uint64},  {'f', 2, wire::DType::float16}, {'f', 4, wire::DType::float32},
+    {'f', 8, wire::DType::float64}, {'b', 1, wire::DType::boolean},
+};
+
+wire::DType dtype_of(const py::array& array, const py::object& named) {
   const py::dtype dtype = array.dtype();
-  if (dtype.equal(py::dtype::of<float>())) return wire::DType::float32;
-  if (dtype.equal(py::dtype::of<std::int32_t>())) return wire::DType::int32;
-  throw py::type_error("allreduce of " + text_of(dtype) +
-                       " is not supported; float32 and int32 in native byte order are");
+  const bool native = dtype.attr("isnative").cast<bool>();
+  if (!named.is_none()) {
+    if (text_of(named) != wire::name_of(wire::DType::bfloat16))
+      throw py::value_error("dtype is " + text_of(py::repr(named)) +
+                            "; allowed are None (the array's own) and 'bfloat16'");
+    if (!native || dtype.kind() != 'u' || dtype.itemsize() != 2)
+      throw py::type_error("dtype='bfloat16' needs an array of uint16, not " + text_of(dtype));
+    return wire::DType::bfloat16;
+  }
+  for (const Known& known : kKnown)
+    if (native && dtype.kind() == known.kind && dtype.itemsize() == known.bytes) return known.dtype;
+  throw py::type_error("arrays of " + text_of(dtype) +
+                       " are not supported; int8 to int64, uint8, uint32, uint64, float16 to "
+                       "float64 and bool in native byte order are, and uint16 with "
+                       "dtype='bfloat16'");
 }
 
 }  // namespace
 
-ArrayView view_of(const py::object& object) {
+ArrayView view_of(const py::object& object, const py::object& dtype, Access access) {
   if (!py::isinstance<py::array>(object))
-    throw py::type_error("allreduce needs a numpy.ndarray, not " +
+    throw py::type_error("a numpy.ndarray is needed, not " +
                          text_of(py::type::of(object).attr("__name__")));
   ArrayView view;
   view.array = py::reinterpret_borrow<py::array>(object);
-  view.dtype = dtype_of(view.array);
+  view.dtype = dtype_of(view.array, dtype);
   if ((view.array.flags() & py::array::c_style) == 0)
     throw py::value_error(
-        "the array is not C-contiguous and cannot be summed in place; "
+        "the array is not C-contiguous and cannot be sent or summed in place; "
         "numpy.ascontiguousarray() makes a copy that can");
-  if (!view.array.writeable())
-    throw py::value_error("the array is read-only and cannot be summed in place; copy() it");
+  if (access == Access::write && !view.array.writeable())
+    throw py::value_error("the array is read-only and cannot take the result; copy() it");
+  // Where the array is read only, nobody writes through this pointer.
+  view.data = const_cast<void*>(view.array.data());
+  view.count = static_cast<std::size_t>(view.array.size());
+  return view;
+}
+
+ArrayView array_like(const ArrayView& like, std::vector<py::ssize_t> shape) {
+  ArrayView view;
+  view.array = py::array(like.array.dtype(), std::move(shape));
+  view.dtype = like.dtype;
   view.data = view.array.mutable_data();
   view.count = static_cast<std::size_t>(view.array.size());
   return view;
 }
 
 wire::ReduceOp reduce_op_of(const std::string& name) {
-  if (name == wire::name_of(wire::ReduceOp::sum)) return wire::ReduceOp::sum;
-  throw py::value_error("op '" + name + "' is not supported; 'sum' is");
+  std::string known;
+  for (std::uint8_t op = 1; op <= wire::kReduceOpMax; ++op) {
+    const char* const text = wire::name_of(static_cast<wire::ReduceOp>(op));
+    if (name == text) return static_cast<wire::ReduceOp>(op);
+    known += std::string(op == 1 ? "" : ", ") + text;
+  }
+  throw py::value_error("op '" + name + "' is unknown; allowed are " + known);
 }
 
 }  // namespace tributary::python

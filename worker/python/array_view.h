@@ -1,4 +1,4 @@
-// What allreduce() accepts from Python: a NumPy array that the library may sum in place.
+// What collectives accept from Python: NumPy arrays that the library may send from and write to.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -18,11 +18,17 @@ struct ArrayView {
   wire::DType dtype = wire::DType::none;
 };
 
-// C-contiguous, writeable, float32 or int32 in native byte order, of any shape. Throws TypeError
-// for another kind of object or elements, ValueError for a layout; both say what would do.
-ArrayView view_of(const pybind11::object& object);
+enum class Access : bool { read, write };
 
-// Throws ValueError unless `name` is a supported operation.
+// C-contiguous and in native byte order, of any shape; writeable for Access::write. `dtype` is None
+// or "bfloat16", which NumPy does not have: the array is then one of uint16. Throws TypeError for
+// another kind of object or elements, ValueError for a layout; both say what would do.
+ArrayView view_of(const pybind11::object& object, const pybind11::object& dtype, Access access);
+
+// A new array of this shape, with the elements of `like`.
+ArrayView array_like(const ArrayView& like, std::vector<pybind11::ssize_t> shape);
+
+// Throws ValueError unless `name` is an operation.
 wire::ReduceOp reduce_op_of(const std::string& name);
 
 }  // namespace tributary::python

@@ -4,8 +4,6 @@
 #include <limits>
 #include <optional>
 
-#include "worker/python/array_view.h"
-
 namespace py = pybind11;
 
 namespace tributary::python {
@@ -46,6 +44,13 @@ Duration seconds_of(const char* name, double seconds) {
   return Duration::ns(std::llround(std::ceil(seconds * 1e9)));
 }
 
+void check_output(const ArrayView& output, wire::DType dtype, std::size_t count) {
+  if (output.dtype != dtype || output.count != count)
+    throw py::value_error("the output has " + std::to_string(output.count) + " elements of " +
+                          wire::name_of(output.dtype) + "; " + std::to_string(count) + " of " +
+                          wire::name_of(dtype) + " are needed");
+}
+
 }  // namespace
 
 py::array PyRequest::wait() {
@@ -76,18 +81,90 @@ PyCommunicator::~PyCommunicator() {
   close();
 }
 
-PyRequest PyCommunicator::allreduce(const py::object& object, const std::string& op_name) {
+PyRequest PyCommunicator::start(CollectiveCall call, const ArrayView& input,
+                                const ArrayView& result) {
   const auto communicator = open();
-  const wire::ReduceOp op = reduce_op_of(op_name);
-  const ArrayView view = view_of(object);
+  call.data = input.data;
+  call.dtype = input.dtype;
   forget_finished();
   Request request;
   {
     const py::gil_scoped_release released;
-    request = communicator->allreduce(view.data, view.count, view.dtype, op);
+    request = communicator->start(call);
   }
-  in_flight_.push_back({request, view.array});
-  return {std::move(request), view.array};
+  in_flight_.push_back({request, input.array, result.array});
+  return {std::move(request), result.array};
+}
+
+PyRequest PyCommunicator::allreduce(const py::object& array, const std::string& op,
+                                    const py::object& dtype, const std::string& encoding) {
+  CollectiveCall call;
+  call.op = reduce_op_of(op);
+  if (encoding == "block-scaled")
+    call.encoding = wire::Encoding::block_scaled;
+  else if (encoding != "plain")
+    throw py::value_error("encoding '" + encoding +
+                          "' is unknown; allowed are plain and block-scaled");
+  const ArrayView view = view_of(array, dtype, Access::write);
+  call.count = view.count;
+  return start(call, view, view);
+}
+
+PyRequest PyCommunicator::reduce(const py::object& array, std::uint32_t root, const std::string& op,
+                                 const py::object& dtype) {
+  CollectiveCall call;
+  call.collective = wire::Collective::reduce;
+  call.op = reduce_op_of(op);
+  call.root = root;
+  const ArrayView view = view_of(array, dtype, root == rank_ ? Access::write : Access::read);
+  call.count = view.count;
+  return start(call, view, view);
+}
+
+PyRequest PyCommunicator::broadcast(const py::object& array, std::uint32_t root,
+                                    const py::object& dtype) {
+  CollectiveCall call;
+  call.collective = wire::Collective::broadcast;
+  call.root = root;
+  const ArrayView view = view_of(array, dtype, root == rank_ ? Access::read : Access::write);
+  call.count = view.count;
+  return start(call, view, view);
+}
+
+PyRequest PyCommunicator::all_gather(const py::object& input, const py::object& output,
+                                     const py::object& dtype) {
+  CollectiveCall call;
+  call.collective = wire::Collective::all_gather;
+  const ArrayView in = view_of(input, dtype, Access::read);
+  std::vector<py::ssize_t> shape = {static_cast<py::ssize_t>(size_)};
+  shape.insert(shape.end(), in.array.shape(), in.array.shape() + in.array.ndim());
+  const ArrayView out =
+      output.is_none() ? array_like(in, shape) : view_of(output, dtype, Access::write);
+  call.count = in.count;
+  check_output(out, in.dtype, in.count * size_);
+  call.output = out.data;
+  return start(call, in, out);
+}
+
+PyRequest PyCommunicator::reduce_scatter(const py::object& input, const py::object& output,
+                                         const std::string& op, const py::object& dtype) {
+  CollectiveCall call;
+  call.collective = wire::Collective::reduce_scatter;
+  call.op = reduce_op_of(op);
+  const ArrayView in = view_of(input, dtype, Access::read);
+  if (in.count % size_ != 0)
+    throw py::value_error("reduce_scatter of " + std::to_string(in.count) + " elements over " +
+                          std::to_string(size_) + " ranks; the parts must be equal");
+  call.count = in.count / size_;
+  std::vector<py::ssize_t> shape = {static_cast<py::ssize_t>(call.count)};
+  // An array with a row for each rank gives a row.
+  if (in.array.ndim() > 0 && in.array.shape(0) == static_cast<py::ssize_t>(size_))
+    shape.assign(in.array.shape() + 1, in.array.shape() + in.array.ndim());
+  const ArrayView out =
+      output.is_none() ? array_like(in, shape) : view_of(output, dtype, Access::write);
+  check_output(out, in.dtype, call.count);
+  call.output = out.data;
+  return start(call, in, out);
 }
 
 void PyCommunicator::barrier() {

@@ -13,13 +13,14 @@
 #include <string>
 
 #include "worker/communicator.h"
+#include "worker/python/array_view.h"
 
 namespace tributary::python {
 
 class PyRequest {
  public:
-  PyRequest(Request request, pybind11::array array)
-      : request_(std::move(request)), array_(std::move(array)) {}
+  PyRequest(Request request, pybind11::array result)
+      : request_(std::move(request)), array_(std::move(result)) {}
 
   // Returns the array, which then holds the result.
   pybind11::array wait();
@@ -37,7 +38,16 @@ class PyCommunicator {
   PyCommunicator(const PyCommunicator&) = delete;
   PyCommunicator& operator=(const PyCommunicator&) = delete;
 
-  PyRequest allreduce(const pybind11::object& array, const std::string& op);
+  PyRequest allreduce(const pybind11::object& array, const std::string& op,
+                      const pybind11::object& dtype, const std::string& encoding);
+  PyRequest reduce(const pybind11::object& array, std::uint32_t root, const std::string& op,
+                   const pybind11::object& dtype);
+  PyRequest broadcast(const pybind11::object& array, std::uint32_t root,
+                      const pybind11::object& dtype);
+  PyRequest all_gather(const pybind11::object& input, const pybind11::object& output,
+                       const pybind11::object& dtype);
+  PyRequest reduce_scatter(const pybind11::object& input, const pybind11::object& output,
+                           const std::string& op, const pybind11::object& dtype);
   void barrier();
   // Leaves the job; open ops fail. Again: does nothing.
   void close();
@@ -50,11 +60,13 @@ class PyCommunicator {
  private:
   struct InFlight {
     Request request;
-    pybind11::array array;
+    pybind11::array input;
+    pybind11::array result;
   };
 
   // Throws if closed. Shared, so that another thread's close() waits for a call under way.
   [[nodiscard]] std::shared_ptr<Communicator> open() const;
+  PyRequest start(CollectiveCall call, const ArrayView& input, const ArrayView& result);
   void forget_finished();
 
   const std::uint32_t rank_;

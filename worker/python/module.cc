@@ -12,7 +12,7 @@ namespace tributary::python {
 namespace {
 
 constexpr const char* kModuleDoc =
-    R"(Sums NumPy arrays over all ranks of a job, in the network.
+    R"(Collectives on NumPy arrays over all ranks of a job, in the network.
 
     import numpy, tributary
     with tributary.init(job=1, rank=0, size=4, address="udp://10.77.0.254") as comm:
@@ -44,18 +44,47 @@ op_timeout: seconds from an operation's turn to its last result.
 Raises ValueError for bad arguments, tributary.Error if the job cannot be joined. Ctrl-C works.)";
 
 constexpr const char* kAllreduceDoc =
-    R"(Starts summing `array` over all ranks, in place; returns a Request.
+    R"(Starts reducing `array` over all ranks, in place; returns a Request.
 
-array: numpy.ndarray of float32 or int32, any shape, C-contiguous and writeable; the same number of
-    elements and the same dtype on every rank. Don't touch it before the request is done: then it
-    holds the sum. int32 wraps modulo 2**32. It is kept alive until then.
-op: "sum".
+array: numpy.ndarray, any shape, C-contiguous and writeable; the same number of elements and the
+    same dtype on every rank: int8, int16, int32, int64, uint8, uint32, uint64, float16, float32,
+    float64 or bool. Don't touch it before the request is done: then it holds the result. It is
+    kept alive until then.
+op: "sum", "mean", "prod", "min" or "max"; for integers and bool also "band", "bor", "bxor", "land",
+    "lor", "lxor". Integers have no "mean", bool has no "sum", "mean" and "prod".
+dtype: "bfloat16" for an array of uint16 that holds the bits of bfloat16.
+encoding: "block-scaled" sums float32 as integers under common exponents: every rank gets the same
+    bits in whatever order data arrives.
 
 Any number of operations may be in flight; they run in the order of the calls. Raises TypeError or
-ValueError for arrays and ops that are not supported, tributary.Error if the job has failed.)";
+ValueError for what is not supported, tributary.Error if the job has failed. A sum of integers that
+leaves their range makes wait() raise tributary.OverflowError, unless the job's arithmetic is
+modular.)";
+
+constexpr const char* kReduceDoc =
+    R"(As allreduce(), but only rank `root` gets the result; the others' arrays stay as they are.)";
+
+constexpr const char* kBroadcastDoc =
+    R"(Starts sending rank `root`'s array to all others, into theirs; returns a Request.
+
+All arrays have the same number of elements and the same dtype, as in allreduce().)";
+
+constexpr const char* kAllGatherDoc =
+    R"(Starts gathering every rank's `array` on all ranks; returns a Request for the output.
+
+output: array of size x array.size elements that gets them, rank by rank; None makes one of the
+    shape (size, *array.shape).)";
+
+constexpr const char* kReduceScatterDoc =
+    R"(Starts reducing `array` over all ranks, each of which gets one part of the result.
+
+array: size equal parts; the same number of elements on every rank.
+output: array of array.size / size elements for this rank's part; None makes one, of the shape
+    array.shape[1:] where array.shape[0] is the number of ranks, otherwise of one dimension.
+op, dtype: as in allreduce().)";
 
 constexpr const char* kWaitDoc =
-    R"(Blocks until the operation is done and returns its array, which holds the sum.
+    R"(Blocks until the operation is done and returns the array that holds the result.
 
 Raises tributary.Error if the operation failed; the array's contents are then undefined. May be
 called again. Ctrl-C interrupts the wait, not the operation.)";
@@ -75,17 +104,25 @@ unknown_replies: loss recovery. drops: packets refused. smoothed_rtt_ns: chunk r
 constexpr const char* kCloseDoc =
     R"(Leaves the job. Operations still open fail. Done by `with` and by deletion, too.)";
 
-// The type object; lives as long as the interpreter.
+constexpr const char* kOverflowDoc =
+    R"(The result of an operation left the range of its type; no part of it is of any use.
+
+Every rank gets this error for the same operation. The communicator and its later operations are
+unharmed.)";
+
+// The type objects; live as long as the interpreter.
 PyObject* error_type = nullptr;
+PyObject* overflow_type = nullptr;
 
 void raise(const std::string& text, wire::Reason reason, const std::vector<std::uint32_t>& ranks) {
-  const py::object type = py::reinterpret_borrow<py::object>(error_type);
+  PyObject* const kind = reason == wire::Reason::overflow ? overflow_type : error_type;
+  const py::object type = py::reinterpret_borrow<py::object>(kind);
   const py::object error = type(text);
   py::list missing;
   for (const std::uint32_t rank : ranks) missing.append(rank);
   if (reason != wire::Reason::none) error.attr("reason") = wire::name_of(reason);
   error.attr("missing_ranks") = missing;
-  PyErr_SetObject(error_type, error.ptr());
+  PyErr_SetObject(kind, error.ptr());
 }
 
 void translate(std::exception_ptr thrown) {
@@ -110,6 +147,12 @@ void define_error(py::module_& m) {
       PyErr_NewExceptionWithDoc("tributary.Error", kErrorDoc, PyExc_RuntimeError, defaults.ptr());
   if (error_type == nullptr) throw py::error_already_set();
   m.attr("Error") = py::reinterpret_borrow<py::object>(error_type);
+  const py::tuple bases =
+      py::make_tuple(m.attr("Error"), py::reinterpret_borrow<py::object>(PyExc_OverflowError));
+  overflow_type =
+      PyErr_NewExceptionWithDoc("tributary.OverflowError", kOverflowDoc, bases.ptr(), nullptr);
+  if (overflow_type == nullptr) throw py::error_already_set();
+  m.attr("OverflowError") = py::reinterpret_borrow<py::object>(overflow_type);
   py::register_exception_translator(&translate);
 }
 
@@ -128,7 +171,16 @@ PYBIND11_MODULE(tributary, m) {
 
   py::class_<PyCommunicator>(m, "Communicator", "One rank's membership in a job; see init().")
       .def("allreduce", &PyCommunicator::allreduce, py::arg("array"), py::arg("op") = "sum",
-           kAllreduceDoc)
+           py::arg("dtype") = py::none(), py::arg("encoding") = "plain", kAllreduceDoc)
+      .def("reduce", &PyCommunicator::reduce, py::arg("array"), py::arg("root"),
+           py::arg("op") = "sum", py::arg("dtype") = py::none(), kReduceDoc)
+      .def("broadcast", &PyCommunicator::broadcast, py::arg("array"), py::arg("root"),
+           py::arg("dtype") = py::none(), kBroadcastDoc)
+      .def("all_gather", &PyCommunicator::all_gather, py::arg("array"),
+           py::arg("output") = py::none(), py::arg("dtype") = py::none(), kAllGatherDoc)
+      .def("reduce_scatter", &PyCommunicator::reduce_scatter, py::arg("array"),
+           py::arg("output") = py::none(), py::arg("op") = "sum", py::arg("dtype") = py::none(),
+           kReduceScatterDoc)
       .def("barrier", &PyCommunicator::barrier, kBarrierDoc)
       .def("stats", &PyCommunicator::stats, kStatsDoc)
       .def("close", &PyCommunicator::close, kCloseDoc)

@@ -1,25 +1,47 @@
-"""Sums NumPy arrays over all ranks of a job, in the network. See help(tributary)."""
+"""Collectives on NumPy arrays over all ranks of a job, in the network. See help(tributary)."""
 
+import builtins
 from types import TracebackType
-from typing import Literal, Optional, Type, Union
+from typing import Any, Literal, Optional, Type
 
-import numpy
 import numpy.typing
 
 __version__: str
 
-Array = Union[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.int32]]
+Array = numpy.typing.NDArray[Any]
+Op = Literal["sum", "mean", "prod", "min", "max", "band", "bor", "bxor", "land", "lor", "lxor"]
+DType = Optional[Literal["bfloat16"]]
 
 class Error(RuntimeError):
     reason: Optional[str]
     missing_ranks: list[int]
+
+class OverflowError(Error, builtins.OverflowError): ...
 
 class Request:
     def wait(self) -> Array: ...
     def done(self) -> bool: ...
 
 class Communicator:
-    def allreduce(self, array: Array, op: Literal["sum"] = "sum") -> Request: ...
+    def allreduce(
+        self,
+        array: Array,
+        op: Op = "sum",
+        dtype: DType = None,
+        encoding: Literal["plain", "block-scaled"] = "plain",
+    ) -> Request: ...
+    def reduce(self, array: Array, root: int, op: Op = "sum", dtype: DType = None) -> Request: ...
+    def broadcast(self, array: Array, root: int, dtype: DType = None) -> Request: ...
+    def all_gather(
+        self, array: Array, output: Optional[Array] = None, dtype: DType = None
+    ) -> Request: ...
+    def reduce_scatter(
+        self,
+        array: Array,
+        output: Optional[Array] = None,
+        op: Op = "sum",
+        dtype: DType = None,
+    ) -> Request: ...
     def barrier(self) -> None: ...
     def stats(self) -> dict[str, int]: ...
     def close(self) -> None: ...

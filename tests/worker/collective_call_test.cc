@@ -1,0 +1,100 @@
+#include "worker/collective_call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace tributary::worker {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::Collective;
+using wire::DType;
+using wire::Encoding;
+using wire::ReduceOp;
+
+std::string refusal(const CollectiveCall& call) {
+  try {
+    check_call(call, 3);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+class CollectiveCalls : public ::testing::Test {
+ protected:
+  int memory = 0;
+  CollectiveCall call{Collective::allreduce, &memory, &memory, 1, DType::int32, ReduceOp::sum};
+};
+
+// The same rule everywhere: wire::why_invalid().
+TEST_F(CollectiveCalls, ReductionsTakeThePairsThatMakeSense) {
+  for (const auto kind : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
+    for (std::uint8_t d = 1; d <= wire::kDTypeMax; ++d)
+      for (std::uint8_t o = 1; o <= wire::kReduceOpMax; ++o) {
+        call.collective = kind;
+        call.dtype = static_cast<DType>(d);
+        call.op = static_cast<ReduceOp>(o);
+        EXPECT_EQ(refusal(call) == "accepted", wire::why_invalid(call.dtype, call.op) == nullptr)
+            << wire::name_of(call.dtype) << " " << wire::name_of(call.op);
+      }
+  call = {Collective::allreduce, &memory, nullptr, 1, DType::float32, ReduceOp::bit_and};
+  EXPECT_EQ(refusal(call),
+            "allreduce of float32 with band: bitwise and logical operations need integers or bool");
+}
+
+TEST_F(CollectiveCalls, MovesTakeEveryType) {
+  for (const auto kind : {Collective::broadcast, Collective::all_gather})
+    for (std::uint8_t d = 1; d <= wire::kDTypeMax; ++d) {
+      call.collective = kind;
+      call.dtype = static_cast<DType>(d);
+      EXPECT_EQ(refusal(call), "accepted");
+    }
+  call.dtype = DType::none;
+  EXPECT_THAT(refusal(call), HasSubstr("unknown data type"));
+}
+
+TEST_F(CollectiveCalls, RootsAndMemoryAreChecked) {
+  call.collective = Collective::reduce;
+  call.root = 3;
+  EXPECT_EQ(refusal(call), "reduce: root 3 of 3 ranks");
+  call.root = 2;
+  call.data = nullptr;
+  EXPECT_EQ(refusal(call), "reduce: data is null");
+  call.count = 0;
+  EXPECT_EQ(refusal(call), "accepted");
+  call = {Collective::all_gather, &memory, nullptr, 1, DType::int32};
+  EXPECT_EQ(refusal(call), "all_gather: output is null");
+  EXPECT_EQ(refusal({Collective::barrier}), "accepted");
+  call.collective = static_cast<Collective>(9);
+  EXPECT_EQ(refusal(call), "unknown collective");
+}
+
+TEST_F(CollectiveCalls, CountsAreBoundedByChunkNumbers) {
+  call.count = std::numeric_limits<std::uint32_t>::max();
+  EXPECT_EQ(refusal(call), "accepted");
+  ++call.count;
+  EXPECT_THAT(refusal(call), HasSubstr("at most 2^32 - 1"));
+  call.collective = Collective::reduce_scatter;
+  call.count = std::numeric_limits<std::uint32_t>::max() / 3 + 1;
+  EXPECT_THAT(refusal(call), HasSubstr("elements for each rank"));
+}
+
+TEST_F(CollectiveCalls, OnlyFloat32SumsCanBeBlockScaled) {
+  call.encoding = Encoding::block_scaled;
+  EXPECT_THAT(refusal(call), HasSubstr("allreduce of int32 with sum cannot be block-scaled"));
+  call.dtype = DType::float32;
+  EXPECT_EQ(refusal(call), "accepted");
+  call.op = ReduceOp::max;
+  EXPECT_THAT(refusal(call), HasSubstr("cannot be block-scaled"));
+  call.op = ReduceOp::sum;
+  call.collective = Collective::reduce;
+  EXPECT_THAT(refusal(call), HasSubstr("cannot be block-scaled"));
+  call.encoding = Encoding::compressed;
+  EXPECT_THAT(refusal(call), HasSubstr("unknown encoding"));
+}
+
+}  // namespace
+}  // namespace tributary::worker

@@ -1,0 +1,351 @@
+// Collectives other than allreduce, and types other than int32, as a session sends and takes them.
+#include <gmock/gmock.h>
+
+#include <list>
+
+#include "tests/worker/session_fixture.h"
+#include "worker/block_scaled.h"
+
+namespace tributary::worker {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using wire::Collective;
+using wire::DType;
+using wire::PacketType;
+using wire::ReduceOp;
+
+// This rank is 1 of 3.
+class Collectives : public SessionTest {
+ protected:
+  // An op over int32 arrays: `parts` × count in, `out_parts` × count out.
+  Call& call(Collective collective, std::size_t count, std::uint32_t root = 0) {
+    calls.push_back(std::make_unique<Call>());
+    Call& c = *calls.back();
+    const std::size_t parts = collective == Collective::reduce_scatter ? options.size : 1;
+    for (std::size_t i = 0; i < count * parts; ++i) c.data.push_back(static_cast<std::int32_t>(i));
+    c.op.data = reinterpret_cast<std::byte*>(c.data.data());
+    c.op.count = count;
+    c.op.dtype = DType::int32;
+    c.op.collective = collective;
+    c.op.root = root;
+    outputs.emplace_back(count * (collective == Collective::all_gather ? options.size : 1), -1);
+    c.op.output = reinterpret_cast<std::byte*>(outputs.back().data());
+    session->submit(c.op, now);
+    return c;
+  }
+  // RESULT of a chunk that this rank may not have sent.
+  static wire::Header result(Collective collective, std::uint32_t op, std::uint32_t chunk,
+                             std::uint16_t elements) {
+    wire::Header h = from_switch(PacketType::result);
+    h.collective = collective;
+    h.op = op;
+    h.chunk = chunk;
+    h.seq = chunk;
+    h.dtype = DType::int32;
+    h.element_count = elements;
+    h.covered = 3;
+    return h;
+  }
+  void receive_elements(const wire::Header& h, std::vector<std::int32_t> values) {
+    receive(h, nullptr, std::as_bytes(std::span(values)));
+  }
+  std::vector<Sent> contributions() { return of_type(drain(), PacketType::contribution); }
+
+  std::list<std::vector<std::int32_t>> outputs;
+};
+
+TEST_F(Collectives, ReduceNamesItsTargetAndOtherRanksGetNoData) {
+  start(start_info());
+  Call& c = call(Collective::reduce, 6, 2);
+  const auto sent = contributions();
+  ASSERT_EQ(sent.size(), 2u);
+  for (const Sent& s : sent) {
+    EXPECT_EQ(s.header.collective, Collective::reduce);
+    EXPECT_EQ(wire::find_target_rank(s.extensions), 2u);
+  }
+  // Not meant for this rank.
+  receive_elements(result(Collective::reduce, 0, 0, 4), {9, 9, 9, 9});
+  EXPECT_EQ(session->counters().drops.get(DropReason::op_mismatch), 1u);
+  receive(result(Collective::reduce, 0, 0, 0));
+  receive(result(Collective::reduce, 0, 1, 0));
+  EXPECT_EQ(session->take_finished(), &c.op);
+  EXPECT_FALSE(c.op.failure);
+  EXPECT_THAT(c.data, ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST_F(Collectives, TheTargetOfAReduceWaitsForTheData) {
+  start(start_info());
+  Call& c = call(Collective::reduce, 4, 1);
+  drain();
+  receive(result(Collective::reduce, 0, 0, 0));  // the notice for the others
+  EXPECT_EQ(session->take_finished(), nullptr);
+  EXPECT_EQ(session->counters().drops.total(), 0u);
+  receive_elements(result(Collective::reduce, 0, 0, 4), {10, 11, 12, 13});
+  EXPECT_EQ(session->take_finished(), &c.op);
+  EXPECT_THAT(c.data, ElementsAre(10, 11, 12, 13));
+}
+
+// Chunks never straddle two owners: each part is cut for itself.
+TEST_F(Collectives, ReduceScatterTakesItsOwnPart) {
+  start(start_info(8));
+  Call& c = call(Collective::reduce_scatter, 5);
+  const auto sent = contributions();
+  ASSERT_EQ(sent.size(), 6u);
+  for (std::uint32_t chunk = 0; chunk < 6; ++chunk) {
+    EXPECT_EQ(wire::find_target_rank(sent[chunk].extensions), chunk / 2);
+    EXPECT_EQ(sent[chunk].header.element_count, chunk % 2 == 0 ? 4 : 1);
+    const auto first = static_cast<std::int32_t>(chunk / 2 * 5 + chunk % 2 * 4);
+    EXPECT_EQ(std::memcmp(sent[chunk].payload.data(), &first, sizeof first), 0);
+  }
+  EXPECT_EQ(wire::find_task_information(sent[0].extensions), (wire::TaskInformation{15, 3, 0}));
+  for (std::uint32_t chunk = 0; chunk < 6; ++chunk) {
+    if (chunk / 2 != 1) receive(result(Collective::reduce_scatter, 0, chunk, 0));
+  }
+  receive_elements(result(Collective::reduce_scatter, 0, 2, 4), {50, 51, 52, 53});
+  receive_elements(result(Collective::reduce_scatter, 0, 3, 1), {54});
+  EXPECT_EQ(session->take_finished(), &c.op);
+  EXPECT_THAT(outputs.back(), ElementsAre(50, 51, 52, 53, 54));
+  EXPECT_EQ(c.data[5], 5) << "the input was written";
+}
+
+TEST_F(Collectives, AReceiverOfABroadcastSendsNothing) {
+  start(start_info());
+  Call& c = call(Collective::broadcast, 6, 0);
+  EXPECT_THAT(contributions(), IsEmpty());
+  wire::Header h = result(Collective::broadcast, 0, 0, 4);
+  h.covered = 1;  // the root alone
+  receive_elements(h, {7, 8, 9, 10});
+  receive_elements(result(Collective::broadcast, 0, 1, 2), {11, 12});
+  EXPECT_EQ(session->take_finished(), &c.op);
+  EXPECT_THAT(c.data, ElementsAre(7, 8, 9, 10, 11, 12));
+  EXPECT_EQ(session->counters().contributions.get(), 0u);
+  EXPECT_EQ(session->counters().smoothed_rtt_ns.get(), 0u);
+}
+
+TEST_F(Collectives, TheRootOfABroadcastSendsItsData) {
+  start(start_info());
+  Call& c = call(Collective::broadcast, 4, 1);
+  const auto sent = contributions();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(wire::find_target_rank(sent[0].extensions), std::nullopt);
+  EXPECT_EQ(sent[0].header.fan_in, 3);
+  receive_elements(result(Collective::broadcast, 0, 0, 4), {0, 1, 2, 3});
+  EXPECT_EQ(session->take_finished(), &c.op);
+}
+
+// A receiver asks like everybody else, and is told who is missing.
+TEST_F(Collectives, AWaitingReceiverProbesAndNamesTheMissingRoot) {
+  start(start_info());
+  Call& c = call(Collective::broadcast, 4, 2);
+  const Instant end = now + options.op_timeout;
+  while (session->next_wakeup() < end) {
+    now = session->next_wakeup();
+    for (const Sent& p : of_type(drain(), PacketType::probe)) {
+      EXPECT_EQ(p.header.op, 0u);
+      receive_missing(answer(p, PacketType::pending), {2});
+    }
+  }
+  EXPECT_LE(session->counters().probes.get(), 60u);
+  run_to(end);
+  ASSERT_TRUE(c.op.failure);
+  EXPECT_THAT(c.op.failure->text, HasSubstr("waiting for rank 2"));
+}
+
+// Nothing of it is ours to send again, whatever the switch says.
+TEST_F(Collectives, UnknownMakesNoReceiverSend) {
+  start(start_info());
+  call(Collective::broadcast, 4, 2);
+  const auto probes = of_type(run_for(Duration::ms(20)), PacketType::probe);
+  ASSERT_EQ(probes.size(), 1u);
+  receive(answer(probes[0], PacketType::unknown));
+  EXPECT_THAT(contributions(), IsEmpty());
+  EXPECT_EQ(of_type(run_for(Duration::ms(20)), PacketType::probe).size(), 1u);
+}
+
+// The switch refuses what would overwrite a result that somebody lacks: receivers tell it in time.
+TEST_F(Collectives, ReceiversAcknowledgeEveryQuarterOfTheWindow) {
+  start(start_info(16));
+  call(Collective::broadcast, 4 * 40, 0);
+  drain();
+  std::vector<std::uint32_t> acknowledged;
+  for (std::uint32_t chunk = 0; chunk < 16; ++chunk) {
+    receive_elements(result(Collective::broadcast, 0, chunk, 4), {1, 2, 3, 4});
+    for (const Sent& s : of_type(drain(), PacketType::ack)) acknowledged.push_back(s.header.seq);
+  }
+  EXPECT_THAT(acknowledged, ElementsAre(4u, 8u, 12u, 16u));
+}
+
+// The root may be ahead: what came too early is asked for at once, not after a timeout.
+TEST_F(Collectives, ResultsThatCameBeforeTheCallAreProbedAtOnce) {
+  start(start_info(8));
+  for (std::uint32_t chunk = 0; chunk < 3; ++chunk)
+    receive_elements(result(Collective::broadcast, 0, chunk, 4), {1, 2, 3, 4});
+  call(Collective::broadcast, 4 * 5, 0);
+  const auto probes = of_type(drain(), PacketType::probe);
+  ASSERT_EQ(probes.size(), 3u);
+  for (std::uint32_t chunk = 0; chunk < 3; ++chunk) EXPECT_EQ(probes[chunk].header.seq, chunk);
+  EXPECT_THAT(drain(), IsEmpty());
+}
+
+TEST_F(Collectives, AllGatherSendsOnePartAndTakesAll) {
+  start(start_info(8));
+  Call& c = call(Collective::all_gather, 5);
+  const auto sent = contributions();
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].header.chunk, 2u);
+  EXPECT_EQ(sent[1].header.chunk, 3u);
+  EXPECT_EQ(sent[1].header.seq, 3u);
+  EXPECT_EQ(sent[1].header.element_count, 1);
+  EXPECT_EQ(std::memcmp(sent[0].payload.data(), c.data.data(), 16), 0);
+  for (std::uint32_t chunk = 0; chunk < 6; ++chunk) {
+    const auto v = static_cast<std::int32_t>(chunk * 10);
+    const bool full = chunk % 2 == 0;
+    receive_elements(
+        result(Collective::all_gather, 0, chunk, full ? 4 : 1),
+        full ? std::vector<std::int32_t>{v, v + 1, v + 2, v + 3} : std::vector<std::int32_t>{v});
+  }
+  EXPECT_EQ(session->take_finished(), &c.op);
+  EXPECT_THAT(outputs.back(), ElementsAre(0, 1, 2, 3, 10, 20, 21, 22, 23, 30, 40, 41, 42, 43, 50));
+}
+
+// Only the switch can have had no room: no need to wait as for a slow rank.
+TEST_F(Collectives, ALoneSenderAsksSooner) {
+  start(start_info());
+  submit(4);
+  Sent sent = drain()[0];
+  now = now + Duration::us(100);
+  receive_result(sent);
+  session->take_finished();
+  call(Collective::broadcast, 4, 1);
+  drain();
+  EXPECT_EQ(of_type(run_for(Duration::ms(1)), PacketType::probe).size(), 1u);
+}
+
+TEST_F(Collectives, EmptyOpsOfEveryKindHaveOneChunk) {
+  start(start_info(16));
+  std::uint32_t op = 0;
+  for (const Collective kind : {Collective::reduce, Collective::reduce_scatter,
+                                Collective::broadcast, Collective::all_gather}) {
+    Call& c = call(kind, 0, 1);
+    drain();
+    wire::Header h = result(kind, op, 0, 0);
+    h.seq = op++;
+    receive(h);
+    EXPECT_EQ(session->take_finished(), &c.op) << wire::name_of(kind);
+    EXPECT_FALSE(c.op.failure);
+  }
+  EXPECT_TRUE(session->idle());
+}
+
+// Rule 12: a flagged sum is never delivered; the job goes on.
+TEST_F(Collectives, OverflowFailsTheOpAndNamesTheChunk) {
+  start(start_info(8));
+  Call& c = submit(8);
+  Call& next = submit(4);
+  const auto sent = drain();
+  wire::Header h = result_of(sent[1]);
+  h.flags |= wire::kFlagOverflow;
+  receive_elements(h, {99, 99, 99, 99});
+  receive_result(sent[0]);
+  ASSERT_EQ(session->take_finished(), &c.op);
+  ASSERT_TRUE(c.op.failure);
+  EXPECT_EQ(c.op.failure->reason, wire::Reason::overflow);
+  EXPECT_EQ(c.op.failure->text, "job 1 op 0 chunk 1: the sum of int32 left the range of the type");
+  EXPECT_EQ(c.data[4], 4);
+  EXPECT_EQ(session->state(), SessionState::running);
+  receive_result(sent[2]);
+  EXPECT_EQ(session->take_finished(), &next.op);
+  EXPECT_FALSE(next.op.failure);
+}
+
+TEST_F(Collectives, OverflowOfAReduceReachesEveryRank) {
+  start(start_info(8));
+  Call& mine = call(Collective::reduce, 4, 1);
+  drain();
+  wire::Header h = result(Collective::reduce, 0, 0, 0);
+  h.flags |= wire::kFlagOverflow;
+  receive(h);
+  ASSERT_EQ(session->take_finished(), &mine.op);
+  EXPECT_EQ(mine.op.failure->reason, wire::Reason::overflow);
+}
+
+// Rule 17: small types leave room for their accumulators, unless the job's partials are narrow.
+TEST_F(Collectives, SmallTypesTakeChunksOfWhatTheyAreSummedIn) {
+  const auto chunks = [this](std::uint8_t partials, DType dtype, ReduceOp op, Collective kind) {
+    create();
+    wire::StartInfo info = start_info(16, 16);
+    info.partials = partials;
+    start(info);
+    static std::array<std::byte, 64> data;
+    Op o;
+    o.data = o.output = data.data();
+    o.count = 16;
+    o.dtype = dtype;
+    o.reduce_op = op;
+    o.collective = kind;
+    session->submit(o, now);
+    const std::uint32_t n = o.chunks;
+    session->fail_locally("end");
+    return n;
+  };
+  EXPECT_EQ(chunks(0, DType::int8, ReduceOp::sum, Collective::allreduce), 4u);
+  EXPECT_EQ(chunks(1, DType::int8, ReduceOp::sum, Collective::allreduce), 1u);
+  EXPECT_EQ(chunks(0, DType::int8, ReduceOp::max, Collective::allreduce), 1u);
+  EXPECT_EQ(chunks(0, DType::float16, ReduceOp::mean, Collective::reduce), 4u);
+  EXPECT_EQ(chunks(0, DType::float16, ReduceOp::sum, Collective::broadcast), 2u);
+  EXPECT_EQ(chunks(0, DType::float64, ReduceOp::sum, Collective::reduce_scatter), 24u);
+}
+
+// The second op of a block-scaled sum is sent when the first has brought the exponents.
+TEST_F(Collectives, AnOpThatNeedsAnEarlierOneWaitsForIt) {
+  start(start_info(8));
+  std::vector<float> values = {1, 2, 3, 4, 100, 200};
+  BlockScaled scaled(values, 3, 4);
+  ASSERT_EQ(scaled.exponents().size(), 2u);
+  Op first;
+  first.data = reinterpret_cast<std::byte*>(scaled.exponents().data());
+  first.count = 2;
+  first.dtype = DType::int16;
+  first.reduce_op = ReduceOp::max;
+  Op second;
+  second.count = values.size();
+  second.dtype = DType::int32;
+  second.scaled = &scaled;
+  second.after = &first;
+  session->submit(first, now);
+  session->submit(second, now);
+  Call& third = submit(4);
+  auto sent = contributions();
+  ASSERT_EQ(sent.size(), 1u);
+  wire::Header h = result_of(sent[0]);
+  const std::array<std::int16_t, 2> common = {-20, -15};
+  receive(h, nullptr, std::as_bytes(std::span(common)));
+  EXPECT_EQ(session->take_finished(), &first);
+
+  sent = contributions();
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(sent[0].header.encoding, wire::Encoding::block_scaled);
+  EXPECT_EQ(sent[0].header.scale_exponent, -20);
+  EXPECT_EQ(sent[1].header.scale_exponent, -15);
+  std::int32_t mantissa = 0;
+  std::memcpy(&mantissa, sent[1].payload.data(), 4);
+  EXPECT_EQ(mantissa, 100 << 15);
+
+  h = result_of(sent[0]);
+  h.scale_exponent = -19;  // another rank's mistake
+  receive(h, nullptr, sent[0].payload);
+  EXPECT_EQ(session->counters().drops.get(DropReason::op_mismatch), 1u);
+  receive(result_of(sent[0]), nullptr, sent[0].payload);
+  receive(result_of(sent[1]), nullptr, sent[1].payload);
+  EXPECT_EQ(session->take_finished(), &second);
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 100, 200));
+  receive_result(sent[2]);
+  EXPECT_EQ(session->take_finished(), &third.op);
+}
+
+}  // namespace
+}  // namespace tributary::worker

@@ -1,0 +1,60 @@
+#include "worker/collective_call.h"
+
+#include <limits>
+#include <string>
+
+namespace tributary::worker {
+namespace {
+
+using wire::Collective;
+
+std::string name(const CollectiveCall& call) {
+  return wire::name_of(call.collective);
+}
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw std::invalid_argument(text);
+}
+
+void check_elements(const CollectiveCall& call) {
+  const bool reduces = call.collective == Collective::allreduce ||
+                       call.collective == Collective::reduce ||
+                       call.collective == Collective::reduce_scatter;
+  if (call.encoding == wire::Encoding::block_scaled) {
+    if (call.collective != Collective::allreduce || call.dtype != wire::DType::float32 ||
+        call.op != wire::ReduceOp::sum)
+      refuse(name(call) + " of " + wire::name_of(call.dtype) + " with " + wire::name_of(call.op) +
+             " cannot be block-scaled; allreduce of float32 with sum can");
+    return;
+  }
+  if (call.encoding != wire::Encoding::plain)
+    refuse(name(call) + ": unknown encoding; plain and block-scaled are known");
+  if (wire::size_of(call.dtype) == 0) refuse(name(call) + ": unknown data type");
+  if (!reduces) return;
+  if (const char* why = wire::why_invalid(call.dtype, call.op))
+    refuse(name(call) + " of " + wire::name_of(call.dtype) + " with " + wire::name_of(call.op) +
+           ": " + why);
+}
+
+}  // namespace
+
+void check_call(const CollectiveCall& call, std::uint32_t ranks) {
+  if (call.collective > Collective::barrier) refuse("unknown collective");
+  if (call.collective == Collective::barrier) return;
+  check_elements(call);
+  const bool parts =
+      call.collective == Collective::all_gather || call.collective == Collective::reduce_scatter;
+  if (call.root >= ranks)
+    refuse(name(call) + ": root " + std::to_string(call.root) + " of " + std::to_string(ranks) +
+           " ranks");
+  if (call.count == 0) return;
+  if (call.data == nullptr) refuse(name(call) + ": data is null");
+  if (parts && call.output == nullptr) refuse(name(call) + ": output is null");
+  // Chunk numbers have 32 bits.
+  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (call.count > kMost / (parts ? ranks : 1))
+    refuse(name(call) + " of " + std::to_string(call.count) + " elements" +
+           (parts ? " for each rank" : "") + ": at most 2^32 - 1 in one op");
+}
+
+}  // namespace tributary::worker

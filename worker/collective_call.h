@@ -1,0 +1,13 @@
+// Which calls of a communicator make sense; the others are refused before anything is sent.
+#pragma once
+
+#include <cstdint>
+
+#include "worker/communicator.h"
+
+namespace tributary::worker {
+
+// Throws std::invalid_argument: what is wrong, and what is allowed.
+void check_call(const CollectiveCall& call, std::uint32_t ranks);
+
+}  // namespace tributary::worker
