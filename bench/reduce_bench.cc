@@ -1,150 +1,262 @@
-// Suite `reduce`: the summing kernels beside memcpy into the same destination.
+// Suite `reduce`: the reduction kernels beside memcpy into the same destination, a fused pass
+// beside the streaming passes that it replaces, and Gloo's summation loops.
 //
 // As in the switch, inputs stream past and a few accumulators stay in the nearest cache. memcpy
 // copies the same inputs, in calls of the same size, into the same accumulators: what the
 // machine can do at all for these bytes. Two residencies of the input:
-//   dram  256 MiB, evicted from every cache level before each pass (the last-level cache of a
-//         server can be larger than any working set one would like to wait for)
+//   dram  evicted from every cache level before each pass (the last-level cache of a server can
+//         be larger than any working set one would like to wait for)
 //   l2    half the level-2 cache, swept before timing begins
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-#include "aggregator/reduce.h"
+#include "bench/gloo_sums.h"
 #include "bench/harness.h"
-#include "core/prng.h"
+#include "bench/reduce_data.h"
 #include "core/wire/frame.h"
 #include "core/wire/header.h"
 
 namespace tributary::bench {
 namespace {
 
-using aggregator::find_reduce;
-using aggregator::ReduceFunction;
+using aggregator::Arithmetic;
+using aggregator::Kernels;
 using wire::DType;
+using wire::ReduceOp;
 
 constexpr std::size_t kAccumulatorBytes = 32 << 10;
-constexpr std::size_t kDramBytes = std::size_t{256} << 20;
-constexpr std::size_t kElementBytes = 4;
+constexpr std::size_t kDramBytes = std::size_t{64} << 20;
+constexpr std::size_t kFanIn = 8;
 // Where payloads lie relative to a cache line: behind Ethernet, IPv4, UDP and the header.
 constexpr std::size_t kPayloadOffset = wire::kUdpPayloadOffset + wire::kHeaderBytes;
 // Half a page between inputs and accumulators, modulo the page: loads and stores whose addresses
 // agree in the low 12 bits stall each other, and glibc's memcpy then copies backwards.
 constexpr std::size_t kAliasingOffset = 2048;
-// Element values are small integers, so that float sums of a whole run are exact (< 2^24).
-constexpr std::uint32_t kValueBound = 512;
+// optcast (a CPU reduction server) publishes no rate per core; this follows from its figures.
+constexpr double kOptcastInputGbps = 19;
+
+// The first few stand for the others in a quick run.
+constexpr std::size_t kQuickCases = 4;
+const ReduceCase kFolds[] = {
+    {"int32 sum", DType::int32, ReduceOp::sum},
+    {"float32 sum", DType::float32, ReduceOp::sum},
+    {"float32 max", DType::float32, ReduceOp::max},
+    {"float16 sum", DType::float16, ReduceOp::sum},
+    {"int32 modular sum", DType::int32, ReduceOp::sum, Arithmetic::modular},
+    {"int64 sum", DType::int64, ReduceOp::sum},
+    {"int64 modular sum", DType::int64, ReduceOp::sum, Arithmetic::modular},
+    {"float64 sum", DType::float64, ReduceOp::sum},
+    {"bfloat16 sum", DType::bfloat16, ReduceOp::sum},
+    {"int32 min", DType::int32, ReduceOp::min},
+    {"int32 max", DType::int32, ReduceOp::max},
+    {"int64 min", DType::int64, ReduceOp::min},
+    {"int64 max", DType::int64, ReduceOp::max},
+    {"float32 min", DType::float32, ReduceOp::min},
+    {"float64 min", DType::float64, ReduceOp::min},
+    {"float64 max", DType::float64, ReduceOp::max},
+};
+const ReduceCase kFused[] = {kFolds[1], kFolds[0], kFolds[3], kFolds[2]};
 
 struct Residency {
   const char* name;
-  std::span<std::byte> input;
+  std::span<std::byte> memory;
   std::size_t passes;  // over the input, per round
   bool from_memory;
 };
 
-template <typename T>
-void fill(std::span<std::byte> bytes) {
-  Prng prng(1);
-  for (std::size_t i = 0; i < bytes.size(); i += kElementBytes) {
-    const T value = static_cast<T>(prng.below(kValueBound));
-    std::memcpy(bytes.data() + i, &value, sizeof value);
-  }
-}
+class Suite {
+ public:
+  Suite(const Options& options, std::span<std::byte> accumulators)
+      : options_(options), accumulators_(accumulators), report_(options) {}
 
-// What `passes` sums of the input into zeroed accumulators must leave. Payload after payload goes
-// to accumulator after accumulator, so element i of the input lands on i modulo their size.
-template <typename T>
-std::vector<T> expected_sums(const Residency& residency) {
-  std::vector<T> sums(kAccumulatorBytes / kElementBytes);
-  for (std::size_t i = 0; i < residency.input.size(); i += kElementBytes) {
-    T value;
-    std::memcpy(&value, residency.input.data() + i, sizeof value);
-    sums[i / kElementBytes % sums.size()] += value;
+  void run(const Residency& residency) {
+    residency_ = residency;
+    std::fprintf(stderr, "reduce: input %zu KiB from %s\n", residency.memory.size() >> 10,
+                 residency.name);
+    const auto cases = std::span(kFolds).first(options_.quick ? kQuickCases : std::size(kFolds));
+    for (const ReduceCase& c : cases) {
+      prepare(c, Values::small);
+      for (const std::size_t payload : payloads()) fold_beside_memcpy(c, payload);
+    }
+    for (const ReduceCase& c : std::span(kFused).first(options_.quick ? 1 : std::size(kFused))) {
+      prepare(c, Values::small);
+      for (const std::size_t payload : payloads()) fused_beside_streaming(c, payload);
+    }
+    for (const ReduceCase& c : {kFolds[1], kFolds[3]}) {
+      if (gloo_sum(c.dtype) == nullptr) continue;
+      prepare(c, Values::balanced);
+      fold_beside_gloo(c, payloads().back());
+    }
+    prepare(kFolds[1], Values::small);
+    fold_beside_optcast(kFolds[1], payloads().back());
   }
-  for (T& sum : sums) sum *= static_cast<T>(residency.passes);
-  return sums;
-}
+  [[nodiscard]] int exit_code() const { return report_.exit_code(); }
 
-// Calls op(accumulator, input) for every payload of every pass.
-template <typename Operation>
-std::size_t sweep(const Residency& residency, std::span<std::byte> accumulators,
-                  std::size_t payload, Operation op) {
-  for (std::size_t pass = 0; pass < residency.passes; ++pass) {
-    for (std::size_t at = 0; at < residency.input.size(); at += payload)
-      op(accumulators.data() + at % accumulators.size(), residency.input.data() + at);
+ private:
+  [[nodiscard]] std::vector<std::size_t> payloads() const {
+    if (options_.quick) return {1 << 10, 8 << 10};
+    return {1 << 10, 4 << 10, 8 << 10};
   }
-  return residency.passes * residency.input.size();
-}
 
-void settle(const Residency& residency, std::span<std::byte> accumulators) {
-  std::fill(accumulators.begin(), accumulators.end(), std::byte{0});
-  if (residency.from_memory) {
-    flush_from_caches(residency.input);
-    return;
+  void prepare(const ReduceCase& c, Values values) {
+    const Kernels& kernels = c.kernels();
+    inputs_ = {residency_.memory, kAccumulatorBytes / kernels.acc_bytes, values};
+    fill(c.dtype, inputs_);
+    expected_ = reduced(c, inputs_, residency_.passes);
+    // Of the inputs' accumulators, so many bytes hold what workers sent.
+    wire_bytes_ = inputs_.accumulators * kernels.wire_bytes;
   }
-  volatile std::byte sink{};
-  for (int twice = 0; twice < 2; ++twice)
-    for (std::size_t i = 0; i < residency.input.size(); i += 64) sink = residency.input[i];
-  static_cast<void>(sink);
-}
 
-template <typename T>
-void run_cases(const Options& options, DType dtype, const Residency& residency,
-               std::span<std::byte> accumulators, Report& report) {
-  fill<T>(residency.input);
-  const std::vector<T> sums = expected_sums<T>(residency);
-  const ReduceFunction kernel = find_reduce(dtype, wire::ReduceOp::sum);
-  for (const std::size_t payload :
-       {std::size_t{1} << 10, std::size_t{4} << 10, std::size_t{8} << 10}) {
-    const Side subject{
-        "kernel", [&] { settle(residency, accumulators); },
-        [&] {
-          return sweep(residency, accumulators, payload, [&](std::byte* acc, const std::byte* in) {
-            kernel(acc, in, payload / kElementBytes);
-          });
-        },
-        [&] { return std::memcmp(accumulators.data(), sums.data(), accumulators.size()) == 0; }};
+  void settle() {
+    std::fill(accumulators_.begin(), accumulators_.end(), std::byte{0});
+    if (residency_.from_memory) {
+      flush_from_caches(residency_.memory);
+      return;
+    }
+    volatile std::byte sink{};
+    for (int twice = 0; twice < 2; ++twice)
+      for (std::size_t i = 0; i < residency_.memory.size(); i += 64) sink = residency_.memory[i];
+    static_cast<void>(sink);
+  }
+
+  // Calls op(accumulator, input) for every `stride` of input bytes of every pass; each fills the
+  // next `filled` bytes of the accumulators, of which there are `limit` bytes.
+  template <typename Operation>
+  std::size_t sweep(std::size_t stride, std::size_t filled, Operation op,
+                    std::size_t limit = kAccumulatorBytes) {
+    std::byte* const acc = accumulators_.data();
+    for (std::size_t pass = 0; pass < residency_.passes; ++pass) {
+      std::size_t to = 0;
+      for (std::size_t at = 0; at < residency_.memory.size(); at += stride) {
+        op(acc + to, residency_.memory.data() + at);
+        to += filled;
+        if (to >= limit) to = 0;
+      }
+    }
+    return residency_.passes * residency_.memory.size();
+  }
+
+  Side folding(const ReduceCase& c, std::size_t payload) {
+    const Kernels& k = c.kernels();
+    const std::size_t n = payload / k.wire_bytes;
+    return {"kernel", [this] { settle(); },
+            [this, &k, n, payload] {
+              return sweep(payload, n * k.acc_bytes,
+                           [&k, n](std::byte* acc, const std::byte* in) { k.fold(acc, in, n); });
+            },
+            [this, &c] { return holds(c, accumulators_, expected_); }};
+  }
+
+  void add(const ReduceCase& c, std::size_t payload, const char* what, const Side& subject,
+           const Side* reference, double fixed_reference = 0) {
+    Row row;
+    row.suite = "reduce";
+    row.metric = "input rate";
+    row.case_name = std::string(c.name) + what + ", " + std::to_string(payload >> 10) + " KiB, " +
+                    residency_.name + ", " + name_of(best_isa());
+    measure(options_, subject, reference, row);
+    if (fixed_reference > 0) {
+      row.reference = "optcast, derived";
+      row.reference_value = fixed_reference;
+      row.ratio = row.value / fixed_reference;
+    }
+    report_.add(row);
+  }
+
+  void fold_beside_memcpy(const ReduceCase& c, std::size_t payload) {
+    const Kernels& k = c.kernels();
+    const std::size_t filled = payload / k.wire_bytes * k.acc_bytes;
     const Side reference{
-        "memcpy", [&] { settle(residency, accumulators); },
-        [&] {
-          return sweep(residency, accumulators, payload, [&](std::byte* acc, const std::byte* in) {
+        "memcpy", [this] { settle(); },
+        [this, payload, filled] {
+          return sweep(payload, filled, [payload](std::byte* acc, const std::byte* in) {
             std::memcpy(acc, in, payload);
             __asm__ volatile("" ::: "memory");  // every copy counts, not only the last
           });
         },
-        [&] {
-          const auto last = residency.input.last(accumulators.size());
-          return std::memcmp(accumulators.data(), last.data(), last.size()) == 0;
+        [this, payload, filled] {
+          // Each payload of the last round lies at the beginning of its accumulator.
+          const auto last = residency_.memory.last(wire_bytes_);
+          for (std::size_t i = 0; i * payload < last.size(); ++i)
+            if (std::memcmp(accumulators_.data() + i * filled, last.data() + i * payload, payload))
+              return false;
+          return true;
         }};
-    Row row;
-    row.suite = "reduce";
-    row.metric = "input rate";
-    row.case_name = std::string(wire::name_of(dtype)) + " sum, " + std::to_string(payload >> 10) +
-                    " KiB, " + residency.name + ", " + name_of(best_isa());
-    measure(options, subject, &reference, row);
-    report.add(row);
+    add(c, payload, "", folding(c, payload), &reference);
   }
-}
+
+  void fused_beside_streaming(const ReduceCase& c, std::size_t payload) {
+    const Kernels& k = c.kernels();
+    const std::size_t n = payload / k.wire_bytes;
+    const std::vector<double> results = fused(c, inputs_, payload, kFanIn);
+    const auto verify = [this, &c, &results] { return holds(c, accumulators_, results); };
+    const Side subject{"fused", [this] { settle(); },
+                       [this, &k, n, payload] {
+                         return sweep(kFanIn * payload, n * k.acc_bytes,
+                                      [&k, n, payload](std::byte* acc, const std::byte* in) {
+                                        const void* sources[kFanIn];
+                                        for (std::size_t s = 0; s < kFanIn; ++s)
+                                          sources[s] = in + s * payload;
+                                        k.fuse(acc, sources, kFanIn, n);
+                                      });
+                       },
+                       verify};
+    const Side reference{"open, 7 folds", [this] { settle(); },
+                         [this, &k, n, payload] {
+                           return sweep(kFanIn * payload, n * k.acc_bytes,
+                                        [&k, n, payload](std::byte* acc, const std::byte* in) {
+                                          k.open(acc, in, n);
+                                          for (std::size_t s = 1; s < kFanIn; ++s)
+                                            k.fold(acc, in + s * payload, n);
+                                        });
+                         },
+                         verify};
+    add(c, payload, " fused of 8", subject, &reference);
+  }
+
+  // Gloo sums float16 in float16, so its accumulators are half as large.
+  void fold_beside_gloo(const ReduceCase& c, std::size_t payload) {
+    const std::size_t n = payload / c.kernels().wire_bytes;
+    const GlooSum sum = gloo_sum(c.dtype);
+    const Side reference{"gloo::sum", [this] { settle(); },
+                         [this, sum, n, payload] {
+                           return sweep(
+                               payload, payload,
+                               [sum, n](std::byte* acc, const std::byte* in) { sum(acc, in, n); },
+                               wire_bytes_);
+                         },
+                         [this, &c] { return holds(c, accumulators_, expected_, true); }};
+    add(c, payload, " beside Gloo", folding(c, payload), &reference);
+  }
+
+  void fold_beside_optcast(const ReduceCase& c, std::size_t payload) {
+    add(c, payload, " beside optcast", folding(c, payload), nullptr, kOptcastInputGbps);
+  }
+
+  const Options& options_;
+  std::span<std::byte> accumulators_;
+  Report report_;
+  Residency residency_{};
+  Inputs inputs_;
+  std::vector<double> expected_;
+  std::size_t wire_bytes_ = 0;
+};
 
 int run(int argc, char** argv) {
   const Options options = parse_options(
-      argc, argv, "Summing kernels beside memcpy into the same destination (suite reduce).");
+      argc, argv, "Reduction kernels beside memcpy into the same destination (suite reduce).");
   const Buffer input_memory(kDramBytes + kPayloadOffset);
   const auto memory = input_memory.bytes().subspan(kPayloadOffset);
   const Buffer accumulator_memory(kAccumulatorBytes + kAliasingOffset);
   const auto accumulators = accumulator_memory.bytes().subspan(kAliasingOffset);
-  const std::size_t l2_input = l2_bytes() / 2 / kAccumulatorBytes * kAccumulatorBytes;
-  const Residency residencies[] = {
-      {"dram", memory, 1, true},
-      {"l2", memory.first(l2_input), 128, false},
-  };
-  Report report(options);
-  for (const Residency& residency : residencies) {
-    std::fprintf(stderr, "reduce: input %zu KiB from %s\n", residency.input.size() >> 10,
-                 residency.name);
-    run_cases<std::uint32_t>(options, DType::int32, residency, accumulators, report);
-    run_cases<float>(options, DType::float32, residency, accumulators, report);
-  }
-  return report.exit_code();
+  // A whole number of rounds of fused results over the accumulators.
+  constexpr std::size_t kRound = kFanIn * kAccumulatorBytes;
+  const std::size_t l2_input = std::max(kRound, l2_bytes() / 2 / kRound * kRound);
+  Suite suite(options, accumulators);
+  suite.run({"dram", memory, 1, true});
+  suite.run({"l2", memory.first(l2_input), 128, false});
+  return suite.exit_code();
 }
 
 }  // namespace

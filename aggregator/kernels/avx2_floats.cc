@@ -8,7 +8,7 @@
 namespace tributary::aggregator::kernels {
 
 const Kernels* avx2_floats(wire::DType dtype, wire::ReduceOp op) {
-  return find_floats<Avx2>(dtype, op);
+  return find_floats<avx2::Set>(dtype, op);
 }
 
 }  // namespace tributary::aggregator::kernels

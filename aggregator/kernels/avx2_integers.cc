@@ -8,7 +8,7 @@
 namespace tributary::aggregator::kernels {
 
 const Kernels* avx2_integers(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic) {
-  return find_integers<Avx2>(dtype, op, arithmetic);
+  return find_integers<avx2::Set>(dtype, op, arithmetic);
 }
 
 }  // namespace tributary::aggregator::kernels

@@ -8,7 +8,7 @@
 namespace tributary::aggregator::kernels {
 
 const Kernels* avx512_floats(wire::DType dtype, wire::ReduceOp op) {
-  return find_floats<Avx512>(dtype, op);
+  return find_floats<avx512::Set>(dtype, op);
 }
 
 }  // namespace tributary::aggregator::kernels

@@ -8,7 +8,7 @@
 namespace tributary::aggregator::kernels {
 
 const Kernels* avx512_integers(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic) {
-  return find_integers<Avx512>(dtype, op, arithmetic);
+  return find_integers<avx512::Set>(dtype, op, arithmetic);
 }
 
 }  // namespace tributary::aggregator::kernels

@@ -59,9 +59,9 @@ const Kernels* integer_kernels(wire::ReduceOp op, Arithmetic arithmetic) {
     case wire::ReduceOp::bit_and: return plain<Set, Same, Bits<T>, BitAnd>();
     case wire::ReduceOp::bit_or: return plain<Set, Same, Bits<T>, BitOr>();
     case wire::ReduceOp::bit_xor: return plain<Set, Same, Bits<T>, BitXor>();
-    case wire::ReduceOp::logical_and: return plain<Set, Truth, Bits<T>, LogicalAnd>();
-    case wire::ReduceOp::logical_or: return plain<Set, Truth, Bits<T>, LogicalOr>();
-    case wire::ReduceOp::logical_xor: return plain<Set, Truth, Bits<T>, LogicalXor>();
+    case wire::ReduceOp::logical_and: return plain<Set, Truth, Bits<T>, BitAnd>();
+    case wire::ReduceOp::logical_or: return plain<Set, Truth, Bits<T>, BitOr>();
+    case wire::ReduceOp::logical_xor: return plain<Set, Truth, Bits<T>, BitXor>();
     case wire::ReduceOp::mean: return nullptr;
   }
   return nullptr;
@@ -72,12 +72,12 @@ const Kernels* boolean_kernels(wire::ReduceOp op) {
   switch (op) {
     case wire::ReduceOp::min:
     case wire::ReduceOp::bit_and:
-    case wire::ReduceOp::logical_and: return plain<Set, Truth, std::uint8_t, LogicalAnd>();
+    case wire::ReduceOp::logical_and: return plain<Set, Truth, std::uint8_t, BitAnd>();
     case wire::ReduceOp::max:
     case wire::ReduceOp::bit_or:
-    case wire::ReduceOp::logical_or: return plain<Set, Truth, std::uint8_t, LogicalOr>();
+    case wire::ReduceOp::logical_or: return plain<Set, Truth, std::uint8_t, BitOr>();
     case wire::ReduceOp::bit_xor:
-    case wire::ReduceOp::logical_xor: return plain<Set, Truth, std::uint8_t, LogicalXor>();
+    case wire::ReduceOp::logical_xor: return plain<Set, Truth, std::uint8_t, BitXor>();
     default: return nullptr;
   }
 }

@@ -19,7 +19,7 @@ struct Same {
   TRIBUTARY_INLINE T narrow(T value, Bits<T>&) { return value; }
 };
 
-// 0 or 1.
+// 0 or 1, on which logical ops are bitwise ones.
 template <typename T>
 struct Truth {
   using Wire = T;

@@ -11,8 +11,9 @@
 
 namespace tributary::aggregator::kernels {
 
-// What stays in the nearest cache while a loop makes several passes over it.
+// Of the accumulator, what stays in the nearest cache while more than one group of sources passes.
 inline constexpr std::size_t kBlockBytes = 2048;
+inline constexpr std::size_t kCacheLine = 64;
 
 template <typename T>
 TRIBUTARY_INLINE T load(const std::byte* bytes, std::size_t i) {
@@ -40,65 +41,136 @@ TRIBUTARY_INLINE void open(std::byte* __restrict acc, const std::byte* __restric
   }
 }
 
-// Combines kCount sources, from left to right: into what acc holds or, opening, into nothing.
+template <typename Op>
+concept Undoes = requires(typename Op::U overflow) {
+  Op::quick({}, {}, overflow);
+};
+
+template <typename P>
+TRIBUTARY_INLINE typename P::Acc widened(const std::byte* src, std::size_t i) {
+  return P::Element::widen(load<typename P::Wire>(src, i));
+}
+
+template <typename P>
+TRIBUTARY_INLINE bool exact_fold(std::byte* __restrict acc, const std::byte* __restrict src,
+                                 std::size_t n) {
+  using Acc = typename P::Acc;
+  Bits<Acc> overflow = 0;
+  TRIBUTARY_UNROLL
+  for (std::size_t i = 0; i < n; ++i)
+    store(acc, i, P::Op::apply(load<Acc>(acc, i), widened<P>(src, i), overflow));
+  return saturated(overflow);
+}
+
+// One step as fast as can be: where overflow is marked the result is of no use yet.
+template <typename P>
+TRIBUTARY_INLINE typename P::Acc quick(typename P::Acc a, typename P::Acc b,
+                                       Bits<typename P::Acc>& overflow) {
+  if constexpr (Undoes<typename P::Op>)
+    return P::Op::quick(a, b, overflow);
+  else
+    return P::Op::apply(a, b, overflow);
+}
+
+template <typename P>
+TRIBUTARY_INLINE bool quick_fold(std::byte* __restrict acc, const std::byte* __restrict src,
+                                 std::size_t n) {
+  using Acc = typename P::Acc;
+  Bits<Acc> overflow = 0;
+  TRIBUTARY_UNROLL
+  for (std::size_t i = 0; i < n; ++i)
+    store(acc, i, quick<P>(load<Acc>(acc, i), widened<P>(src, i), overflow));
+  return saturated(overflow);
+}
+
+// What quick_fold() did, again and exactly. Overflow is rare enough to do the work twice.
+template <typename P>
+TRIBUTARY_INLINE bool redo(std::byte* __restrict acc, const std::byte* __restrict src,
+                           std::size_t n) {
+  using Acc = typename P::Acc;
+  if constexpr (Undoes<typename P::Op>) {
+    for (std::size_t i = 0; i < n; ++i)
+      store(acc, i, P::Op::undo(load<Acc>(acc, i), widened<P>(src, i)));
+    exact_fold<P>(acc, src, n);
+  }
+  return true;
+}
+
+template <typename P>
+TRIBUTARY_INLINE bool fold(std::byte* __restrict acc, const std::byte* __restrict src,
+                           std::size_t n) {
+  return quick_fold<P>(acc, src, n) && redo<P>(acc, src, n);
+}
+
+TRIBUTARY_INLINE void prefetch(const std::byte* from, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(from + i);
+}
+
+// Sources that one loop takes at once: no more streams than CPUs prefetch.
+inline constexpr std::size_t kGroup = 8;
+
+// Combines a whole group from left to right, into what acc holds or, opening, into nothing.
 template <typename P, bool kOpening, std::size_t... kIndex>
 TRIBUTARY_INLINE bool combine(std::byte* __restrict acc, const std::byte* const* srcs,
                               std::size_t n, std::index_sequence<kIndex...>) {
-  using Wire = typename P::Wire;
   using Acc = typename P::Acc;
   const std::byte* const src[] = {srcs[kIndex]...};
   Bits<Acc> overflow = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    Acc value = kOpening ? P::Element::widen(load<Wire>(src[0], i)) : load<Acc>(acc, i);
-    ((value = kOpening && kIndex == 0
-                  ? value
-                  : P::Op::apply(value, P::Element::widen(load<Wire>(src[kIndex], i)), overflow)),
+    Acc value = kOpening ? widened<P>(src[0], i) : load<Acc>(acc, i);
+    ((value =
+          kOpening && kIndex == 0 ? value : quick<P>(value, widened<P>(src[kIndex], i), overflow)),
      ...);
     store(acc, i, value);
   }
   return saturated(overflow);
 }
 
+// A loop of its own for a full group, and one fold a source for a part of one.
 template <typename P>
-TRIBUTARY_INLINE bool fold(std::byte* __restrict acc, const std::byte* __restrict src,
-                           std::size_t n) {
-  using Acc = typename P::Acc;
-  Bits<Acc> overflow = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    store(acc, i,
-          P::Op::apply(load<Acc>(acc, i), P::Element::widen(load<typename P::Wire>(src, i)),
-                       overflow));
-  return saturated(overflow);
-}
+struct PlainGroups {
+  TRIBUTARY_INLINE bool run(bool opening, std::byte* acc, const std::byte* const* srcs,
+                            std::size_t sources, std::size_t n) {
+    constexpr auto kAll = std::make_index_sequence<kGroup>();
+    if (sources == kGroup)
+      return opening ? combine<P, true>(acc, srcs, n, kAll) : combine<P, false>(acc, srcs, n, kAll);
+    if (opening) open<P>(acc, srcs[0], n);
+    bool overflow = false;
+    for (std::size_t s = opening ? 1 : 0; s < sources; ++s)
+      overflow |= quick_fold<P>(acc, srcs[s], n);
+    return overflow;
+  }
+};
 
-// Takes eight sources a pass, then what is left one by one, over blocks of the accumulator: no
-// more streams at a time than CPUs prefetch.
-template <typename P>
+// All at once if it is one group; otherwise block by block of the accumulator, group after group.
+// A block that overflowed is done again, exactly.
+template <typename P, typename Groups = PlainGroups<P>>
 TRIBUTARY_INLINE bool fuse(std::byte* acc, const void* const* srcs, std::size_t sources,
                            std::size_t n) {
-  constexpr std::size_t kGroup = 8;
-  constexpr std::size_t kBlock = kBlockBytes / sizeof(typename P::Acc);
-  constexpr auto kAll = std::make_index_sequence<kGroup>();
-  bool overflow = false;
-  for (std::size_t begin = 0; begin < n; begin += kBlock) {
-    const std::size_t count = n - begin < kBlock ? n - begin : kBlock;
+  const std::size_t step = sources <= kGroup ? n : kBlockBytes / sizeof(typename P::Acc);
+  bool saturated_once = false;
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    const std::size_t count = n - begin < step ? n - begin : step;
+    const auto source = [&](std::size_t s) {
+      return static_cast<const std::byte*>(srcs[s]) + begin * sizeof(typename P::Wire);
+    };
     std::byte* block = acc + begin * sizeof(typename P::Acc);
     const std::byte* group[kGroup];
-    for (std::size_t s = 0; s < sources;) {
-      const std::size_t taken = sources - s >= kGroup ? kGroup : 1;
-      for (std::size_t k = 0; k < taken; ++k)
-        group[k] = static_cast<const std::byte*>(srcs[s + k]) + begin * sizeof(typename P::Wire);
-      if (taken == kGroup)
-        overflow |= s == 0 ? combine<P, true>(block, group, count, kAll)
-                           : combine<P, false>(block, group, count, kAll);
-      else if (s == 0)
-        open<P>(block, group[0], count);
-      else
-        overflow |= fold<P>(block, group[0], count);
-      s += taken;
+    bool overflow = false;
+    for (std::size_t first = 0; first < sources; first += kGroup) {
+      const std::size_t taken = sources - first < kGroup ? sources - first : kGroup;
+      for (std::size_t k = 0; k < taken; ++k) group[k] = source(first + k);
+      overflow |= Groups::run(first == 0, block, group, taken, count);
     }
+    if constexpr (Undoes<typename P::Op>) {
+      if (overflow) {
+        open<P>(block, source(0), count);
+        for (std::size_t s = 1; s < sources; ++s) exact_fold<P>(block, source(s), count);
+      }
+    }
+    saturated_once |= overflow;
   }
-  return overflow;
+  return saturated_once;
 }
 
 // Block by block through a copy, so that `out` may be `acc`: what a block writes was read before.

@@ -13,6 +13,12 @@
 
 // Vector code comes from inlining into functions that are compiled for an instruction set.
 #define TRIBUTARY_INLINE [[gnu::always_inline]] static inline
+// For loops with few loads each turn; clang does it by itself.
+#if defined(__clang__)
+#define TRIBUTARY_UNROLL
+#else
+#define TRIBUTARY_UNROLL _Pragma("GCC unroll 4")
+#endif
 
 namespace tributary::aggregator::kernels {
 
@@ -53,24 +59,31 @@ struct WrappingProduct {
   TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return static_cast<T>(1u * a * b); }
 };
 
+// quick() marks overflow as apply() does but leaves the wrapped sum, which is faster, and undo()
+// gives back what it was before.
 template <typename T>
 struct SaturatingSum {
-  TRIBUTARY_INLINE T apply(T a, T b, Bits<T>& overflow) {
-    using U = Bits<T>;
+  using U = Bits<T>;
+  TRIBUTARY_INLINE T apply(T a, T b, U& overflow) {
+    constexpr auto kMax = static_cast<U>(std::numeric_limits<T>::max());
+    U wrong = 0;
+    const T sum = quick(a, b, wrong);
+    overflow = static_cast<U>(overflow | wrong);
+    const U limit =
+        std::is_unsigned_v<T> ? kMax : static_cast<U>((static_cast<U>(a) >> kTopBit<T>)+kMax);
+    return static_cast<T>(wrong >> kTopBit<T> != 0 ? limit : static_cast<U>(sum));
+  }
+  TRIBUTARY_INLINE T quick(T a, T b, U& overflow) {
     const auto x = static_cast<U>(a);
-    const auto sum = static_cast<U>(x + static_cast<U>(b));
-    if constexpr (std::is_unsigned_v<T>) {
-      const U carry = mark<T>(sum < x);
-      overflow = static_cast<U>(overflow | carry);
-      return static_cast<T>(sum | carry);
-    } else {
-      // Both operands' signs differ from the sum's.
-      const auto wrong = static_cast<U>((x ^ sum) & (static_cast<U>(b) ^ sum));
-      overflow = static_cast<U>(overflow | wrong);
-      constexpr auto kMax = static_cast<U>(std::numeric_limits<T>::max());
-      const auto limit = static_cast<U>((x >> kTopBit<T>)+kMax);
-      return static_cast<T>(static_cast<T>(wrong) < 0 ? limit : sum);
-    }
+    const auto y = static_cast<U>(b);
+    const auto sum = static_cast<U>(x + y);
+    // The carry out of the top bit, or that both operands' signs differ from the sum's.
+    overflow = static_cast<U>(
+        overflow | (std::is_unsigned_v<T> ? (x & y) | ((x | y) & ~sum) : (x ^ sum) & (y ^ sum)));
+    return static_cast<T>(sum);
+  }
+  TRIBUTARY_INLINE T undo(T sum, T b) {
+    return static_cast<T>(static_cast<U>(static_cast<U>(sum) - static_cast<U>(b)));
   }
 };
 
@@ -119,20 +132,6 @@ struct BitXor {
   TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return static_cast<T>(a ^ b); }
 };
 
-// Both sides may be any number: the accumulator can be another node's.
-template <typename T>
-struct LogicalAnd {
-  TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return ((a != 0) & (b != 0)) ? T{1} : T{0}; }
-};
-template <typename T>
-struct LogicalOr {
-  TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return (a | b) != 0 ? T{1} : T{0}; }
-};
-template <typename T>
-struct LogicalXor {
-  TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return (a != 0) != (b != 0) ? T{1} : T{0}; }
-};
-
 // x86 gives NaNs that it makes a sign that others don't, and which operand's payload survives
 // depends on the order that the compiler chose.
 template <typename T>
@@ -166,22 +165,26 @@ struct FloatMaximum {
   }
 };
 
-// 16-bit floats are ordered by their bits as sign and magnitude. Format names the bits of
-// infinity and of the quiet NaN.
+// 16-bit floats are ordered by their bits as sign and magnitude, or by a key in two's complement.
+// The keys of NaNs lie at both ends: rotated, they all become the least, or the greatest, as
+// unsigned numbers. Format names the bits of infinity and of the quiet NaN.
 template <typename Format, bool kMinimum>
 struct SmallFloatExtreme {
-  TRIBUTARY_INLINE std::int16_t key(std::uint16_t bits) {
-    const auto value = static_cast<std::int16_t>(bits);
-    return static_cast<std::int16_t>(value ^ ((value >> 15) & 0x7FFF));
+  using U = std::uint16_t;
+  static constexpr U kRotation = kMinimum ? 0xFFFF - Format::kInfinity : Format::kInfinity + 1;
+  static constexpr U kNans = 2 * (0x7FFF - Format::kInfinity);
+
+  // Its own inverse.
+  TRIBUTARY_INLINE U key(U bits) {
+    return static_cast<U>(bits ^ (static_cast<U>(static_cast<std::int16_t>(bits) >> 15) & 0x7FFF));
   }
-  TRIBUTARY_INLINE std::uint16_t apply(std::uint16_t a, std::uint16_t b, std::uint16_t&) {
-    const std::int16_t x = key(a);
-    const std::int16_t y = key(b);
-    const std::int16_t extreme = kMinimum ? (y < x ? y : x) : (x < y ? y : x);
-    const auto largest =
-        static_cast<std::int16_t>((a & 0x7FFF) > (b & 0x7FFF) ? a & 0x7FFF : b & 0x7FFF);
-    const auto ordered = static_cast<std::uint16_t>(key(static_cast<std::uint16_t>(extreme)));
-    return largest > Format::kInfinity ? Format::kQuietNan : ordered;
+  TRIBUTARY_INLINE U apply(U a, U b, U&) {
+    const auto x = static_cast<U>(key(a) + kRotation);
+    const auto y = static_cast<U>(key(b) + kRotation);
+    const U extreme = kMinimum ? (y < x ? y : x) : (x < y ? y : x);
+    const U ordered = key(static_cast<U>(extreme - kRotation));
+    const bool nan = kMinimum ? extreme < kNans : extreme > 0xFFFF - kNans;
+    return nan ? Format::kQuietNan : ordered;
   }
 };
 

@@ -6,7 +6,7 @@
 namespace tributary::aggregator::kernels {
 
 const Kernels* portable_floats(wire::DType dtype, wire::ReduceOp op) {
-  return find_floats<Portable>(dtype, op);
+  return find_floats<portable::Set>(dtype, op);
 }
 
 }  // namespace tributary::aggregator::kernels

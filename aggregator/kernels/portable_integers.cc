@@ -6,7 +6,7 @@
 namespace tributary::aggregator::kernels {
 
 const Kernels* portable_integers(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic) {
-  return find_integers<Portable>(dtype, op, arithmetic);
+  return find_integers<portable::Set>(dtype, op, arithmetic);
 }
 
 }  // namespace tributary::aggregator::kernels
