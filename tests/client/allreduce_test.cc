@@ -65,10 +65,55 @@ TEST(Allreduce, ChecksGeneratedData) {
     options.dtype = dtype;
     FakeJob job(3);
     const AllreduceReport report = run(options, job);
-    EXPECT_EQ(report.sum.count(), 1000u);
+    EXPECT_EQ(report.result.count(), 1000u);
     EXPECT_EQ(report.wrong, 0u);
     EXPECT_TRUE(report.identical);
   }
+}
+
+TEST(Allreduce, EveryCollectiveIsChecked) {
+  using wire::Collective;
+  for (const auto collective : {Collective::allreduce, Collective::reduce, Collective::broadcast,
+                                Collective::all_gather, Collective::reduce_scatter})
+    for (const auto dtype :
+         {wire::DType::int8, wire::DType::bfloat16, wire::DType::float64, wire::DType::boolean}) {
+      SCOPED_TRACE(std::string(wire::name_of(collective)) + " " + wire::name_of(dtype));
+      AllreduceOptions options = options_of(3);
+      options.collective = collective;
+      options.dtype = dtype;
+      options.op = wire::ReduceOp::max;
+      options.root = 1;
+      FakeJob job(3);
+      const AllreduceReport right = run(options, job);
+      EXPECT_EQ(right.wrong, 0u);
+      EXPECT_EQ(right.checked, collective == Collective::all_gather ? 9000u : 3000u);
+      EXPECT_TRUE(right.identical);
+      FakeJob other(3);
+      other.corrupt(1, 0);
+      EXPECT_EQ(run(options, other).wrong, 1u);
+    }
+}
+
+TEST(Allreduce, PartsGetTheShapesThatNumPyUsersExpect) {
+  const Scratch dir;
+  AllreduceOptions options = options_of(2);
+  options.inputs = {dir.file("a.npy"), dir.file("b.npy")};
+  options.output = dir.file("out.npy");
+  write_npy(dir.file("a.npy"), array_of({2, 2}, {1, 2, 3, 4}));
+  write_npy(dir.file("b.npy"), array_of({2, 2}, {10, 20, 30, 40}));
+  options.collective = wire::Collective::reduce_scatter;
+  FakeJob first(2);
+  run(options, first);
+  EXPECT_EQ(read_npy(dir.file("out.npy")).shape, (std::vector<std::size_t>{2}));
+  EXPECT_EQ(read_npy(dir.file("out.npy")).data, array_of({2}, {11, 22}).data);
+  options.collective = wire::Collective::all_gather;
+  FakeJob second(2);
+  run(options, second);
+  EXPECT_EQ(read_npy(dir.file("out.npy")).shape, (std::vector<std::size_t>{2, 2, 2}));
+  write_npy(dir.file("a.npy"), array_of({3}, {1, 2, 3}));
+  write_npy(dir.file("b.npy"), array_of({3}, {1, 2, 3}));
+  options.collective = wire::Collective::reduce_scatter;
+  EXPECT_THAT(failure(options), HasSubstr("3 elements over 2 ranks; the parts must be equal"));
 }
 
 TEST(Allreduce, NoticesAWrongElementAndDifferingRanks) {

@@ -32,10 +32,28 @@ TEST(JobOptions, RankIsBelowSize) {
   EXPECT_THROW(check_job_options(options), CLI::ValidationError);
 }
 
-TEST(JobOptions, DtypesAreThoseOfTheSwitch) {
-  EXPECT_EQ(dtype_option("float32"), wire::DType::float32);
-  EXPECT_EQ(dtype_option("int32"), wire::DType::int32);
-  EXPECT_THROW((void)dtype_option("float64"), CLI::ValidationError);
+TEST(JobOptions, TypesAndOperationsByTheirNames) {
+  wire::DType dtype = wire::DType::float32;
+  wire::ReduceOp op = wire::ReduceOp::sum;
+  CLI::App app;
+  add_dtype_option(app, dtype);
+  add_op_option(app, op);
+  wire::Collective collective = wire::Collective::allreduce;
+  add_collective_option(app, collective);
+  app.parse("--collective reduce_scatter");
+  EXPECT_EQ(collective, wire::Collective::reduce_scatter);
+  EXPECT_THROW(app.parse("--collective barrier"), CLI::ValidationError);
+  for (std::uint8_t d = 1; d <= wire::kDTypeMax; ++d) {
+    app.parse(std::string("--dtype ") + wire::name_of(static_cast<wire::DType>(d)));
+    EXPECT_EQ(dtype, static_cast<wire::DType>(d));
+  }
+  for (std::uint8_t o = 1; o <= wire::kReduceOpMax; ++o) {
+    app.parse(std::string("--op ") + wire::name_of(static_cast<wire::ReduceOp>(o)));
+    EXPECT_EQ(op, static_cast<wire::ReduceOp>(o));
+  }
+  EXPECT_THROW(app.parse("--dtype none"), CLI::ValidationError);
+  EXPECT_THROW(app.parse("--dtype complex64"), CLI::ValidationError);
+  EXPECT_THROW(app.parse("--op avg"), CLI::ValidationError);
 }
 
 }  // namespace

@@ -20,7 +20,10 @@ using Clock = std::chrono::steady_clock;
 class Rounds {
  public:
   Rounds(Communicator& communicator, const BenchOptions& options, std::uint64_t bytes)
-      : communicator_(communicator), options_(options), data_(bytes) {}
+      : communicator_(communicator),
+        options_(options),
+        pattern_(options.dtype, options.op, communicator.size()),
+        data_(bytes) {}
 
   void run() {
     for (std::uint32_t i = 0; i < options_.warmup; ++i) (void)run_one();
@@ -38,17 +41,18 @@ class Rounds {
 
  private:
   double run_one() {
-    fill_pattern(data_, options_.dtype, communicator_.rank(), round_);
+    pattern_.fill(data_, communicator_.rank(), round_);
     communicator_.barrier();
     const auto begin = Clock::now();
-    communicator_.allreduce(data_.data(), count(), options_.dtype, wire::ReduceOp::sum).wait();
+    communicator_.allreduce(data_.data(), count(), options_.dtype, options_.op).wait();
     const std::chrono::duration<double, std::micro> elapsed = Clock::now() - begin;
-    wrong_ += count_wrong(data_, options_.dtype, communicator_.size(), round_++);
+    wrong_ += pattern_.count_wrong(data_, round_++);
     return elapsed.count();
   }
 
   Communicator& communicator_;
   const BenchOptions& options_;
+  const Pattern pattern_;
   std::vector<std::byte> data_;
   std::vector<double> times_us_;
   std::uint64_t wrong_ = 0;

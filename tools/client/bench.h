@@ -20,6 +20,7 @@ struct BenchOptions {
   std::uint64_t max_bytes = 16 << 20;
   std::uint64_t factor = 4;
   wire::DType dtype = wire::DType::float32;
+  wire::ReduceOp op = wire::ReduceOp::sum;
   std::uint32_t iterations = 20;
   std::uint32_t warmup = 5;
 };

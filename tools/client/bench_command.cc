@@ -6,6 +6,7 @@
 #include "tools/client/bench.h"
 #include "tools/client/commands.h"
 #include "tools/client/job_options.h"
+#include "tools/client/pattern.h"
 #include "tools/client/table.h"
 
 namespace tributary::client {
@@ -13,8 +14,6 @@ namespace {
 
 struct Arguments {
   BenchOptions options;
-  std::string dtype = "float32";
-  std::string op = "sum";
   std::string min = "1K";
   std::string max = "16M";
   bool local = false;
@@ -43,8 +42,8 @@ void print_heading(const BenchOptions& options) {
 void print_row(const BenchOptions& options, const BenchRow& row) {
   std::printf("%12llu %12llu %8s %6s %11.2f %8.3f %8.3f %6llu\n",
               static_cast<unsigned long long>(row.bytes),
-              static_cast<unsigned long long>(row.count), wire::name_of(options.dtype), "sum",
-              row.mean_us, row.algbw_gbps, row.busbw_gbps,
+              static_cast<unsigned long long>(row.count), wire::name_of(options.dtype),
+              wire::name_of(options.op), row.mean_us, row.algbw_gbps, row.busbw_gbps,
               static_cast<unsigned long long>(row.wrong));
   std::fflush(stdout);
 }
@@ -55,7 +54,7 @@ void print_json(const BenchOptions& options, const std::vector<BenchRow>& rows) 
     list.push_back({{"size", row.bytes},
                     {"count", row.count},
                     {"type", wire::name_of(options.dtype)},
-                    {"redop", "sum"},
+                    {"redop", wire::name_of(options.op)},
                     {"ranks", options.job.size},
                     {"iterations", options.iterations},
                     {"time_us", row.mean_us},
@@ -71,7 +70,7 @@ void print_json(const BenchOptions& options, const std::vector<BenchRow>& rows) 
 int run(Arguments& arguments) {
   BenchOptions& options = arguments.options;
   check_job_options(options.job);
-  options.dtype = dtype_option(arguments.dtype);
+  (void)Pattern(options.dtype, options.op, options.job.size);  // refuses a bad pair
   options.min_bytes = size_option("--min", arguments.min);
   options.max_bytes = size_option("--max", arguments.max);
   (void)sweep(options);  // refuses a bad range before anything joins
@@ -104,10 +103,8 @@ void add_sweep_options(CLI::App& command, Arguments& arguments) {
       ->check(CLI::Range(2, 1024))
       ->capture_default_str()
       ->type_name("K");
-  command.add_option("--dtype", arguments.dtype, "Type of the elements")
-      ->check(CLI::IsMember({"float32", "int32"}))
-      ->capture_default_str()
-      ->type_name("TYPE");
+  add_dtype_option(command, arguments.options.dtype);
+  add_op_option(command, arguments.options.op);
   command.add_option("--iters", arguments.options.iterations, "Measured iterations of each size")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
@@ -136,17 +133,13 @@ void add_bench(CLI::App& app, int& exit_status) {
                                   "Run all ranks in this process, a thread each");
   rank->excludes(local);
   add_sweep_options(*command, *arguments);
-  command->add_option("--op", arguments->op, "Reduction")
-      ->check(CLI::IsMember({"sum"}))
-      ->capture_default_str()
-      ->type_name("OP");
   command->add_flag("--json", arguments->json, "Print a JSON list of rows instead of a table");
   command->footer(
       "Examples:\n"
       "  tributary bench allreduce --job 1 --size 4 --local --address udp://10.77.0.254\n"
       "  tributary bench allreduce --job 1 --size 4 --rank 2 --address udp://10.77.0.254 \\\n"
       "      --min 64K --max 64M --factor 2\n"
-      "All ranks must be given the same range, type and iterations.\n"
+      "All ranks must be given the same range, type, operation and iterations.\n"
       "Exit status: 0 if every result was right; 1 if not; 2 bad command line.");
   command->callback([arguments, rank, &exit_status] {
     if (!arguments->local && rank->count() == 0)

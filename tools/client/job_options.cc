@@ -1,12 +1,37 @@
 // Options of a job, checked before anything is sent.
 #include "tools/client/job_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
+#include <vector>
 
 #include "config/switch_config.h"
 
 namespace tributary::client {
+namespace {
+
+// An option that takes the names of an enumeration's values `first` to `last`.
+template <typename Enum>
+CLI::Option* add_named(CLI::App& command, const std::string& option, const std::string& text,
+                       Enum& target, std::uint8_t first, std::uint8_t last) {
+  std::vector<std::string> names;
+  for (std::uint8_t i = first; i <= last; ++i)
+    names.emplace_back(wire::name_of(static_cast<Enum>(i)));
+  return command
+      .add_option_function<std::string>(
+          option,
+          [&target, first, names](const std::string& name) {
+            const auto at = std::find(names.begin(), names.end(), name) - names.begin();
+            target = static_cast<Enum>(first + at);
+          },
+          text)
+      ->check(CLI::IsMember(names))
+      ->default_str(wire::name_of(target))
+      ->type_name("NAME");
+}
+
+}  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& options) {
   command.add_option("--job", options.job, "Id of the job, as the switch's configuration has it")
@@ -48,10 +73,17 @@ void check_job_options(const JobOptions& options) {
                                    std::to_string(options.size) + ")");
 }
 
-wire::DType dtype_option(const std::string& name) {
-  for (const wire::DType dtype : {wire::DType::float32, wire::DType::int32})
-    if (name == wire::name_of(dtype)) return dtype;
-  throw CLI::ValidationError("--dtype " + name, "allowed: float32, int32");
+CLI::Option* add_dtype_option(CLI::App& command, wire::DType& dtype) {
+  return add_named(command, "--dtype", "Type of generated elements", dtype, 1, wire::kDTypeMax);
+}
+
+CLI::Option* add_op_option(CLI::App& command, wire::ReduceOp& op) {
+  return add_named(command, "--op", "Reduction", op, 1, wire::kReduceOpMax);
+}
+
+CLI::Option* add_collective_option(CLI::App& command, wire::Collective& collective) {
+  return add_named(command, "--collective", "What to do", collective, 0,
+                   static_cast<std::uint8_t>(wire::Collective::reduce_scatter));
 }
 
 std::optional<std::uint64_t> parse_size(const std::string& text) {

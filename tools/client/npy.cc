@@ -18,6 +18,20 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeaderBytes = 64 << 10;
 constexpr std::size_t kMaxDimensions = 32;  // NumPy's own limit
 
+// NumPy has no bfloat16, and there is no uint16 on the wire.
+constexpr std::pair<std::string_view, wire::DType> kDescriptions[] = {
+    {"<f4", wire::DType::float32}, {"<i4", wire::DType::int32},   {"<f2", wire::DType::float16},
+    {"<f8", wire::DType::float64}, {"|i1", wire::DType::int8},    {"<i2", wire::DType::int16},
+    {"<i8", wire::DType::int64},   {"|u1", wire::DType::uint8},   {"<u4", wire::DType::uint32},
+    {"<u8", wire::DType::uint64},  {"|b1", wire::DType::boolean},
+};
+// Bits of bfloat16 are written as uint16.
+std::string_view description_of(wire::DType dtype) {
+  for (const auto& [name, known] : kDescriptions)
+    if (dtype == known) return name;
+  return "<u2";
+}
+
 // Reads the dictionary literal that NumPy writes; Python is not evaluated.
 class HeaderReader {
  public:
@@ -80,15 +94,17 @@ class HeaderReader {
   wire::DType dtype() {
     skip_space();
     if (at_ < text_.size() && text_[at_] == '[')
-      throw NpyError("has a structured dtype; allowed: float32 and int32");
+      throw NpyError("has a structured dtype; allowed: plain numbers and bool");
     const std::string_view descr = string();
-    if (descr == "<f4") return wire::DType::float32;
-    if (descr == "<i4") return wire::DType::int32;
+    for (const auto& [name, dtype] : kDescriptions)
+      if (descr == name) return dtype;
     std::string shown(descr.substr(0, 16));
     std::replace_if(
         shown.begin(), shown.end(), [](char c) { return c < 0x20 || c > 0x7E; }, '?');
-    throw NpyError("has dtype '" + shown +
-                   "'; allowed: little-endian float32 ('<f4') and int32 ('<i4')");
+    std::string known;
+    for (const auto& [name, dtype] : kDescriptions)
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    throw NpyError("has dtype '" + shown + "'; allowed, little-endian: " + known);
   }
   void order() {
     skip_space();
@@ -182,7 +198,7 @@ std::string npy_header(const NpyArray& array) {
   constexpr std::size_t kAlignment = 64;
   constexpr std::size_t kPrefixBytes = kMagic.size() + 4;
   std::string dictionary = "{'descr': '";
-  dictionary += array.dtype == wire::DType::int32 ? "<i4" : "<f4";
+  dictionary += description_of(array.dtype);
   dictionary += "', 'fortran_order': False, 'shape': " + shape_text(array.shape) + ", }";
   const std::size_t unpadded = kPrefixBytes + dictionary.size() + 1;
   dictionary.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');

@@ -1,4 +1,4 @@
-// NumPy's .npy files (format versions 1 and 2), for arrays of float32 and int32 in C order.
+// NumPy's .npy files (format versions 1 and 2), for arrays of numbers and bool in C order.
 //
 //   "\x93NUMPY" major minor | header length u16 (v1) or u32 (v2), little-endian | header | data
 //
