@@ -41,6 +41,7 @@ const char* unreachable(DropReason reason) {
     case DropReason::frame_multi_segment: return "simulated frames are in one piece";
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
     case DropReason::no_slot: return "slots are partitioned among jobs at start";
+    case DropReason::overlap: return "no switch hosts a completion engine yet";
     default: return nullptr;
   }
 }
