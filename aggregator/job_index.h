@@ -11,8 +11,9 @@ namespace tributary::aggregator {
 template <typename T>
 class JobIndex {
  public:
+  // Two entries at least: the hash may not be shifted by its whole width.
   explicit JobIndex(std::size_t jobs)
-      : entries_(std::bit_ceil(jobs * 2 + 1)), shift_(64 - std::countr_zero(entries_.size())) {}
+      : entries_(std::bit_ceil(jobs * 2 + 2)), shift_(64 - std::countr_zero(entries_.size())) {}
 
   // False when the id is there already.
   bool insert(std::uint32_t id, T* job) {
