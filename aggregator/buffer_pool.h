@@ -2,7 +2,8 @@
 // is the likeliest to be in cache.
 //
 // take() never fails: who may take how many is reserved when the shard is built, and an assertion
-// guards that arithmetic.
+// guards that arithmetic. A buffer that a message still refers to is put back later: settle(), at
+// the beginning of the next call, returns those.
 #pragma once
 
 #include <cassert>
@@ -17,10 +18,13 @@ class BufferPool {
  public:
   // `memory` holds `count` buffers of `buffer_bytes`.
   BufferPool(std::span<std::byte> memory, std::size_t buffer_bytes, std::uint32_t count)
-      : memory_(memory.data()), buffer_bytes_(buffer_bytes), free_(count) {
+      : memory_(memory.data()),
+        buffer_bytes_(buffer_bytes),
+        free_(count),
+        free_count_(count),
+        later_(count) {
     assert(memory.size() >= buffer_bytes * count);
     for (std::uint32_t i = 0; i < count; ++i) free_[i] = count - 1 - i;
-    free_count_ = count;
   }
 
   std::uint32_t take() {
@@ -28,8 +32,18 @@ class BufferPool {
     return free_[--free_count_];
   }
   void put(std::uint32_t buffer) {
-    assert(free_count_ < free_.size());
+    assert(free_count_ < later_);
     free_[free_count_++] = buffer;
+  }
+  void put_later(std::uint32_t buffer) {
+    assert(free_count_ < later_);
+    free_[--later_] = buffer;
+  }
+  void settle() {
+    while (later_ < free_.size()) {
+      const std::uint32_t buffer = free_[later_++];
+      put(buffer);
+    }
   }
   [[nodiscard]] std::byte* at(std::uint32_t buffer) const {
     return memory_ + std::size_t{buffer} * buffer_bytes_;
@@ -37,12 +51,15 @@ class BufferPool {
   [[nodiscard]] std::size_t buffer_bytes() const { return buffer_bytes_; }
   [[nodiscard]] std::uint32_t free() const { return free_count_; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(free_.size()); }
+  [[nodiscard]] std::size_t table_bytes() const { return free_.size() * sizeof(std::uint32_t); }
 
  private:
   std::byte* memory_;
   std::size_t buffer_bytes_;
+  // Free ones from the front, those to put back later from the back: together never more than all.
   std::vector<std::uint32_t> free_;
-  std::uint32_t free_count_ = 0;
+  std::uint32_t free_count_;
+  std::uint32_t later_;
 };
 
 }  // namespace tributary::aggregator

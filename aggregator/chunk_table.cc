@@ -7,36 +7,39 @@
 
 namespace tributary::aggregator {
 
-ChunkTable::ChunkTable(std::span<Tombstone> entries, std::uint32_t workers, std::uint32_t window)
+ChunkTable::ChunkTable(std::span<Tombstone> entries, std::uint32_t children, std::uint32_t window)
     : entries_(entries),
-      workers_(workers),
+      children_(children),
       window_(window),
-      bitmap_words_((workers + 63) / 64),
+      bitmap_words_((children + 63) / 64),
       wide_bitmaps_(bitmap_words_ > 1 ? entries.size() * bitmap_words_ : 0),
-      held_(workers),
-      gone_(workers) {
+      held_(children),
+      gone_(children) {
   assert((window & (window - 1)) == 0);
   assert(entries.size() == std::size_t{2} * window);
   reset(0);
 }
 
 void ChunkTable::reset(std::uint32_t first_seq) {
-  for (Tombstone& e : entries_) e.state = ChunkState::unseen;
+  for (Tombstone& e : entries_) {
+    e.state = ChunkState::unseen;
+    e.holds_slot = false;
+  }
   std::fill(held_.begin(), held_.end(), first_seq);
   std::fill(gone_.begin(), gone_.end(), false);
   low_ = floor_ = released_ = first_seq;
-  at_floor_ = present_ = workers_;
+  at_floor_ = present_ = children_;
   open_ = retained_ = 0;
 }
 
 ChunkTable::Place ChunkTable::find(std::uint32_t seq, Tombstone*& entry) {
   const std::int32_t distance = seq_diff(seq, low_);
   if (distance >= static_cast<std::int32_t>(window_)) return Place::beyond_window;
-  if (distance < -static_cast<std::int32_t>(window_)) return Place::stale;
   Tombstone& e = at(seq);
   entry = &e;
   const bool seen = e.state != ChunkState::unseen && e.seq == seq;
   if (!seen && distance < 0) return Place::stale;
+  if (!seen && e.state == ChunkState::complete) return Place::beyond_window;
   return seen ? Place::seen : Place::unseen;
 }
 
@@ -46,6 +49,8 @@ void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
   e.state = ChunkState::open;
   e.first_child = c.child;
   e.arrived = 1;
+  e.combined = 0;
+  e.overflow = e.verified = e.holds_slot = e.narrowed = false;
   e.description = c.description;
   e.opened_at = now;
   std::uint64_t* const arrived = bits(e);
@@ -55,8 +60,7 @@ void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
 }
 
 void ChunkTable::complete(Tombstone& e) {
-  e.state = ChunkState::complete;
-  --open_;
+  leave_open(e, ChunkState::complete);
   ++retained_;
   while (at(low_).state == ChunkState::complete && at(low_).seq == low_) ++low_;
 }
@@ -91,10 +95,10 @@ void ChunkTable::forget_child(std::uint16_t child) {
 // Called when the last child at the old floor has moved on.
 void ChunkTable::raise_floor() {
   floor_ = low_;
-  for (std::uint32_t child = 0; child < workers_; ++child)
+  for (std::uint32_t child = 0; child < children_; ++child)
     if (!gone_[child] && seq_before(held_[child], floor_)) floor_ = held_[child];
   at_floor_ = 0;
-  for (std::uint32_t child = 0; child < workers_; ++child)
+  for (std::uint32_t child = 0; child < children_; ++child)
     if (!gone_[child] && held_[child] == floor_) ++at_floor_;
 }
 
@@ -110,7 +114,7 @@ Tombstone* ChunkTable::pop_acknowledged() {
 
 std::size_t ChunkTable::missing(const Tombstone& e, std::span<std::uint32_t> out) const {
   std::size_t written = 0;
-  for (std::uint32_t child = 0; child < workers_ && written < out.size(); ++child)
+  for (std::uint32_t child = 0; child < children_ && written < out.size(); ++child)
     if (!has_contributed(e, static_cast<std::uint16_t>(child))) out[written++] = child;
   return written;
 }
@@ -123,7 +127,7 @@ const Tombstone* ChunkTable::open_without(std::uint16_t child) const {
 
 std::size_t ChunkTable::table_bytes() const {
   return entries_.size_bytes() + wide_bitmaps_.size() * sizeof(std::uint64_t) +
-         held_.size() * sizeof(std::uint32_t);
+         held_.size() * sizeof(std::uint32_t) + gone_.size();
 }
 
 }  // namespace tributary::aggregator

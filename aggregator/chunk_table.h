@@ -1,14 +1,13 @@
 // The chunks of one (job, shard): which seqs may be sent, which results may be asked for. A ring
 // of 2W tombstones; payload is the Shard's business.
 //
-//   unseen ──first contribution──▶ open ──last──▶ complete ──all acknowledged──▶ released
-//      ▲                                                                            │
-//      └──────────────────── seq + 2W takes the place ──────────────────────────────┘
+// chunk_state.h draws the life of a chunk; seq + 2W takes a tombstone over.
 //
 // Let `low` be the lowest seq that is not complete. A rank sends s only when it holds all
 // results ≤ s−W, so open chunks lie in [low, low+W), and results that somebody may still lack in
 // [low−W, low+W): 2W entries never run out and never forget what may be asked for. (Protocol
-// rules 2, 3, 4, 7.)
+// rules 2, 3, 4, 7.) Where one rank's data is passed on, the others send nothing that would say
+// what they hold: then a seq is refused while its entry's last result is not acknowledged.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "aggregator/tombstone.h"
+#include "core/seq.h"
 
 namespace tributary::aggregator {
 
@@ -25,7 +25,7 @@ class ChunkTable {
   enum class Place : std::uint8_t { seen, unseen, stale, beyond_window };
 
   // `entries`: 2 × window of them; window is a power of two.
-  ChunkTable(std::span<Tombstone> entries, std::uint32_t workers, std::uint32_t window);
+  ChunkTable(std::span<Tombstone> entries, std::uint32_t children, std::uint32_t window);
 
   // Forgets everything; the next chunk is `first_seq`. Deadlines are the caller's to cancel.
   void reset(std::uint32_t first_seq);
@@ -37,8 +37,12 @@ class ChunkTable {
   // A further child's; true when it was the last one.
   bool add(Tombstone& e, std::uint16_t child) {
     bits(e)[child / 64] |= 1ULL << (child % 64);
-    return ++e.arrived == workers_;
+    return ++e.arrived == children_;
   }
+  // All have arrived, and the result is made elsewhere.
+  void send(Tombstone& e) { leave_open(e, ChunkState::sent); }
+  // The completion host finishes it.
+  void escalate(Tombstone& e) { leave_open(e, ChunkState::escalated); }
   void complete(Tombstone& e);
 
   // `child` holds every result before `seq`. False when that can't be true.
@@ -50,6 +54,10 @@ class ChunkTable {
   // The next result that every present child holds, released by this call; nullptr: no further.
   Tombstone* pop_acknowledged();
 
+  // Where a seq is remembered, if it is.
+  [[nodiscard]] const Tombstone& entry_for(std::uint32_t seq) const {
+    return entries_[seq & (2 * window_ - 1)];
+  }
   // What is known of a seq; unseen also when it is none of this table's.
   [[nodiscard]] ChunkState state_of(std::uint32_t seq) const;
   [[nodiscard]] bool has_contributed(const Tombstone& e, std::uint16_t child) const {
@@ -58,12 +66,19 @@ class ChunkTable {
   // Children that have not contributed, at most out.size() of them; returns how many were written.
   std::size_t missing(const Tombstone& e, std::span<std::uint32_t> out) const;
   [[nodiscard]] std::uint32_t slot_of(const Tombstone& e) const { return e.seq & (window_ - 1); }
+  // Every one of them as words of 64 bits.
+  [[nodiscard]] std::span<const std::uint64_t> arrived(const Tombstone& e) const {
+    return {bits(e), bitmap_words_};
+  }
+  // Every chunk before `seq` is complete.
+  [[nodiscard]] bool all_complete_before(std::uint32_t seq) const {
+    return seq_at_or_after(low_, seq);
+  }
   // Some open chunk that lacks this child, or nullptr.
   [[nodiscard]] const Tombstone* open_without(std::uint16_t child) const;
 
   [[nodiscard]] std::span<Tombstone> entries() { return entries_; }
   [[nodiscard]] std::span<const Tombstone> entries() const { return entries_; }
-  [[nodiscard]] std::uint32_t workers() const { return workers_; }
   [[nodiscard]] std::uint32_t present() const { return present_; }
   [[nodiscard]] std::uint32_t open() const { return open_; }
   [[nodiscard]] std::uint32_t retained() const { return retained_; }
@@ -79,11 +94,15 @@ class ChunkTable {
   [[nodiscard]] const std::uint64_t* bits(const Tombstone& e) const {
     return const_cast<ChunkTable*>(this)->bits(const_cast<Tombstone&>(e));
   }
+  void leave_open(Tombstone& e, ChunkState state) {
+    if (e.state == ChunkState::open) --open_;
+    e.state = state;
+  }
   void raise_held(std::uint16_t child, std::uint32_t seq);
   void raise_floor();
 
   std::span<Tombstone> entries_;
-  std::uint32_t workers_;
+  std::uint32_t children_;
   std::uint32_t window_;
   std::uint32_t low_ = 0;       // lowest seq that is not complete
   std::uint32_t floor_ = 0;     // every present child holds all results before it
@@ -95,7 +114,7 @@ class ChunkTable {
   std::size_t bitmap_words_;
   std::vector<std::uint64_t> wide_bitmaps_;  // of more than 64 children
   std::vector<std::uint32_t> held_;
-  std::vector<bool> gone_;
+  std::vector<std::uint8_t> gone_;
 };
 
 }  // namespace tributary::aggregator

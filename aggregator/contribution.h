@@ -50,8 +50,18 @@ struct Contribution {
   std::uint16_t child = 0;
   std::uint8_t shard = 0;
   bool resend = false;
+  bool at_ps = false;                  // asks for the completion engine (O2, O6)
   std::span<const std::byte> payload;  // element_count × size of dtype bytes, checked
 };
+
+// One rank alone gets the payload of such a result.
+constexpr bool has_target(wire::Collective c) {
+  return c == wire::Collective::reduce || c == wire::Collective::reduce_scatter;
+}
+// One rank's data is passed on to all; nothing is combined.
+constexpr bool is_passed_on(wire::Collective c) {
+  return c == wire::Collective::broadcast || c == wire::Collective::all_gather;
+}
 
 inline ChunkDescription describe(const wire::Packet& packet) {
   const wire::Header& h = packet.header;
@@ -62,17 +72,28 @@ inline ChunkDescription describe(const wire::Packet& packet) {
   d.dtype = h.dtype;
   d.reduce_op = h.reduce_op;
   d.collective = h.collective;
+  d.encoding = h.encoding;
+  if (h.encoding == wire::Encoding::block_scaled) d.scale_exponent = h.scale_exponent;
   d.last = (h.flags & wire::kFlagLast) != 0;
-  if (!packet.extensions.empty()) {
-    if (const auto info = wire::find_task_information(packet.extensions))
-      d.total_elements = info->total_elements;
+  if (packet.extensions.empty()) return d;
+  if (const auto info = wire::find_task_information(packet.extensions))
+    d.total_elements = info->total_elements;
+  if (has_target(h.collective)) {
+    const auto target = wire::find_target_rank(packet.extensions);
+    if (target && *target < ChunkDescription::kNoTarget)
+      d.target = static_cast<std::uint16_t>(*target);
   }
   return d;
 }
 
 inline Contribution contribution_of(const wire::Packet& packet) {
   const wire::Header& h = packet.header;
-  return {describe(packet), h.seq, h.child, h.shard, (h.flags & wire::kFlagResend) != 0,
+  return {describe(packet),
+          h.seq,
+          h.child,
+          h.shard,
+          (h.flags & wire::kFlagResend) != 0,
+          (h.flags & wire::kFlagAtPs) != 0,
           packet.payload};
 }
 

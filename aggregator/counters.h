@@ -3,27 +3,66 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 
 #include "core/counter.h"
+#include "core/time.h"
+#include "core/wire/types.h"
 
 namespace tributary::aggregator {
 
+// Reasons for an escalation are the first of wire::Reason.
+inline constexpr std::size_t kEscalationReasons =
+    static_cast<std::size_t>(wire::Reason::verify) + 1;
+
+// How long slots were held (T22): bucket b counts times below 2^(kFirstBit + b) ns that are in no
+// earlier one; the last bucket counts all longer ones.
+struct HoldTimes {
+  static constexpr int kFirstBit = 10;  // 1 us
+  static constexpr std::size_t kBuckets = 29;
+  std::array<Counter, kBuckets> buckets;
+  Counter total_ns;
+
+  void add(Duration held) {
+    const auto ns = static_cast<std::uint64_t>(held.to_ns());
+    const auto bits = static_cast<std::size_t>(std::bit_width(ns >> kFirstBit));
+    buckets[bits < kBuckets ? bits : kBuckets - 1].add();
+    total_ns.add(ns);
+  }
+};
+
 // Of one job in one shard.
 struct ShardCounters {
-  Counter contributions;       // counted into a sum
+  Counter contributions;       // taken into a sum
   Counter contribution_bytes;  // payload of those
-  Counter completions;
-  Counter result_bytes;  // payload multicast, once per completion
+  Counter completions;         // chunks finished here
+  Counter result_bytes;        // payload multicast, once per chunk
   Counter duplicates;
+  Counter stale;  // of a chunk finished long ago
   Counter probes;
   Counter resends;         // contributions with the resend flag
   Counter results_resent;  // answers from retained results
   Counter pending_replies;
   Counter unknown_replies;
+  Counter saturated;     // results marked as overflowed
+  Counter collisions;    // dynamic slot held by another chunk
+  Counter preemptions;   // slots taken from this job
+  Counter forwarded;     // contributions sent on to the completion host
+  Counter sent_up;       // sums sent to a parent, or to be verified
+  Counter host_results;  // results that came back
+  Counter cache_hits;
+  Counter cache_misses;
+  Counter cache_evictions;
+  Counter bytes_in;                                     // payload of all contributions
+  Counter bytes_out;                                    // payload of all messages, once each
+  std::array<Counter, kEscalationReasons> escalations;  // chunks, by reason
+  HoldTimes slot_hold;
+
   Counter slots_open;        // gauge
   Counter slots_high_water;  // gauge; a job's is the sum of its shards'
   Counter results_retained;  // gauge
-  Counter slot_hold_ns_max;  // longest time from first contribution to completion or abort
+  Counter slot_hold_ns_max;  // longest time that a slot was held
 
   // Adds another shard's figures to these.
   void include(const ShardCounters& other);
@@ -44,15 +83,26 @@ struct JobCounters : ShardCounters {
 };
 
 inline void ShardCounters::include(const ShardCounters& other) {
-  static constexpr std::array kSums = {
-      &ShardCounters::contributions,   &ShardCounters::contribution_bytes,
-      &ShardCounters::completions,     &ShardCounters::result_bytes,
-      &ShardCounters::duplicates,      &ShardCounters::probes,
-      &ShardCounters::resends,         &ShardCounters::results_resent,
-      &ShardCounters::pending_replies, &ShardCounters::unknown_replies,
-      &ShardCounters::slots_open,      &ShardCounters::slots_high_water,
-      &ShardCounters::results_retained};
+  using S = ShardCounters;
+  static constexpr std::array kSums = {&S::contributions,   &S::contribution_bytes,
+                                       &S::completions,     &S::result_bytes,
+                                       &S::duplicates,      &S::stale,
+                                       &S::probes,          &S::resends,
+                                       &S::results_resent,  &S::pending_replies,
+                                       &S::unknown_replies, &S::saturated,
+                                       &S::collisions,      &S::preemptions,
+                                       &S::forwarded,       &S::sent_up,
+                                       &S::host_results,    &S::cache_hits,
+                                       &S::cache_misses,    &S::cache_evictions,
+                                       &S::bytes_in,        &S::bytes_out,
+                                       &S::slots_open,      &S::slots_high_water,
+                                       &S::results_retained};
   for (const auto counter : kSums) (this->*counter).add((other.*counter).get());
+  for (std::size_t r = 0; r < escalations.size(); ++r)
+    escalations[r].add(other.escalations[r].get());
+  for (std::size_t b = 0; b < HoldTimes::kBuckets; ++b)
+    slot_hold.buckets[b].add(other.slot_hold.buckets[b].get());
+  slot_hold.total_ns.add(other.slot_hold.total_ns.get());
   slot_hold_ns_max.raise_to(other.slot_hold_ns_max.get());
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "aggregator/engine_impl.h"
-#include "config/memory_plan.h"
+#include "config/aggregation_memory.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -19,10 +19,19 @@ std::uint16_t port_index(const config::SwitchConfig& config, const std::string& 
   throw std::invalid_argument("no port is named '" + name + "'");
 }
 
-std::size_t shard_count(const config::SwitchConfig& config) {
-  std::uint8_t most = 1;
-  for (const auto& job : config.jobs) most = std::max(most, job.shards);
-  return most;
+// The loader refuses such files with their place; this is for configurations made by hand.
+void check_slots(const config::SwitchConfig& config) {
+  std::uint64_t partitions = 0;
+  std::uint32_t largest = 0;
+  for (const config::JobConfig& job : config.jobs) {
+    if (job.slots == config::SlotMode::partition)
+      partitions += job.window;
+    else
+      largest = std::max(largest, job.window);
+  }
+  if (partitions + largest > config.slots)
+    throw std::invalid_argument("the jobs need " + std::to_string(partitions + largest) +
+                                " slots; there are " + std::to_string(config.slots));
 }
 
 bool is_data(wire::PacketType type) {
@@ -37,12 +46,16 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
       first_seq(start.seq),
       udp_base_port(config.udp_base_port),
       job_index(config.jobs.size()) {
+  check_slots(config);
   for (const config::JobConfig& job : config.jobs) build_job(config, job);
-  for (std::size_t s = 0; s < shard_count(config); ++s)
-    payload_bytes += Shard::payload_bytes(config, static_cast<std::uint8_t>(s));
-  own_memory.resize(payload_bytes);  // zeroed here, so no page fault is left for the packet path
-  std::span<std::byte> left = own_memory;
-  for (std::size_t s = 0; s < shard_count(config); ++s) {
+  payload_bytes = Engine::payload_bytes(config);
+  std::span<std::byte> left = start.memory;
+  if (left.empty()) {
+    own_memory.reset(new (kBufferAlignment) std::byte[payload_bytes]);
+    left = {own_memory.get(), payload_bytes};
+  }
+  std::fill(left.begin(), left.end(), std::byte{0});  // no page fault is left for the packet path
+  for (std::size_t s = 0; s < config::shard_count(config); ++s) {
     const auto index = static_cast<std::uint8_t>(s);
     const std::size_t bytes = Shard::payload_bytes(config, index);
     shards.push_back(std::make_unique<Shard>(config, index, left.first(bytes)));
@@ -51,12 +64,6 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
 }
 
 void Engine::Impl::build_job(const config::SwitchConfig& config, const config::JobConfig& jc) {
-  if (next_slot + jc.window > config.slots)
-    throw std::invalid_argument("job " + std::to_string(jc.id) + " needs " +
-                                std::to_string(jc.window) + " slots; " +
-                                std::to_string(config.slots - next_slot) + " of " +
-                                std::to_string(config.slots) + " are left");
-  next_slot += jc.window;
   std::vector<std::uint16_t> pinned(jc.workers, Membership::kAnyPort);
   for (const config::MemberConfig& m : jc.members) pinned.at(m.rank) = port_index(config, m.port);
   const auto place = static_cast<std::uint32_t>(jobs.size());
@@ -190,7 +197,13 @@ void Engine::Impl::clear_shards(const Job& job) {
 }
 
 Engine::Engine(const config::SwitchConfig& config, EngineStart start)
-    : impl_(std::make_unique<Impl>(config, start)) {}
+    : impl_(std::make_unique<Impl>(config, start)) {
+  // What people were told and what was taken are worked out apart; they must not drift.
+  if (memory_bytes() != config::aggregation_memory(config).total())
+    throw std::logic_error("aggregation memory: " + std::to_string(memory_bytes()) +
+                           " bytes taken, " +
+                           std::to_string(config::aggregation_memory(config).total()) + " planned");
+}
 Engine::~Engine() = default;
 
 Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
@@ -200,9 +213,16 @@ Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant
   return impl_->on_control(packet, from, now, out);
 }
 
+void Engine::prefetch_entry(const wire::Header& h) const {
+  if (h.shard < impl_->shards.size()) impl_->shards[h.shard]->prefetch_entry(h);
+}
+void Engine::prefetch_sum(const wire::Header& h) const {
+  if (h.shard < impl_->shards.size()) impl_->shards[h.shard]->prefetch_sum(h);
+}
+
 void Engine::expire(Instant now, Outbox& out) {
   for (const auto& shard : impl_->shards)
-    while (shard->expire(now)) impl_->abort_for(*shard, out);
+    while (shard->expire(now, out)) impl_->abort_for(*shard, out);
   for (const auto& job : impl_->jobs) impl_->expire_leases(*job, now, out);
 }
 
@@ -259,6 +279,13 @@ const ShardCounters* Engine::shard_counters(std::size_t i, std::uint8_t shard) c
   if (shard >= impl_->shards.size()) return nullptr;
   const ShardJob* const part = impl_->shards[shard]->find_job(static_cast<std::uint32_t>(i));
   return part == nullptr ? nullptr : &part->counters;
+}
+
+std::size_t Engine::payload_bytes(const config::SwitchConfig& config) {
+  std::size_t bytes = 0;
+  for (std::size_t s = 0; s < config::shard_count(config); ++s)
+    bytes += Shard::payload_bytes(config, static_cast<std::uint8_t>(s));
+  return bytes;
 }
 
 std::uint64_t Engine::memory_bytes() const {

@@ -33,6 +33,9 @@ struct EngineStart {
   std::uint16_t epoch = 1;
   // First seq of every shard; START carries it. Tests begin near the wrap.
   std::uint32_t seq = 0;
+  // For payloads, of at least Engine::payload_bytes(), on a cache line; outlives the engine. Empty:
+  // the engine takes its own.
+  std::span<std::byte> memory = {};
 };
 
 class Shard;
@@ -48,6 +51,14 @@ class Engine {
 
   // `packet` is parsed and its integrity is verified. Messages to send are appended to `out`.
   Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+
+  // What the completion host or the parent says, which the caller has made sure of: RESULT is kept
+  // and multicast, PENDING and UNKNOWN go to the rank in `origin`, ABORT ends the epoch. False: it
+  // was of no use, because it is late or nobody waits for it.
+  bool on_host_packet(const wire::Packet& packet, Instant now, Outbox& out);
+  // What on_packet() of this header will touch; see Shard.
+  void prefetch_entry(const wire::Header& header) const;
+  void prefetch_sum(const wire::Header& header) const;
 
   // Ends what is overdue: open chunks past their deadline, silent members. Cheap when nothing is.
   void expire(Instant now, Outbox& out);
@@ -66,6 +77,7 @@ class Engine {
   [[nodiscard]] JobCounters counters(std::size_t index) const;
   // Of one shard; nullptr when the job does not have it. Any thread.
   [[nodiscard]] const ShardCounters* shard_counters(std::size_t index, std::uint8_t shard) const;
+  static std::size_t payload_bytes(const config::SwitchConfig& config);
   [[nodiscard]] std::uint64_t memory_bytes() const;  // payload buffers and tables, all reserved
 
   [[nodiscard]] std::vector<JobStatus> job_status(Instant now) const;

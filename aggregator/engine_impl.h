@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "aggregator/engine.h"
@@ -24,6 +25,8 @@ struct Engine::Impl {
   void abort_epoch(Job& job, wire::Reason reason, Outbox& out);
   // Does what the shard asked for.
   void abort_for(const Shard& shard, Outbox& out);
+  bool abort_by_host(Job& job, const wire::Packet& packet, Outbox& out);
+  bool relay(const Job& job, const wire::Packet& packet, Outbox& out);
   void clear_shards(const Job& job);
   Decision refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
                   DropReason counted, Job* job, Outbox& out);
@@ -54,12 +57,15 @@ struct Engine::Impl {
   std::uint16_t next_epoch;
   std::uint32_t first_seq;
   std::uint16_t udp_base_port;
-  std::vector<std::byte> own_memory;  // empty when the caller gave some
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, kBufferAlignment); }
+  };
+  static constexpr std::align_val_t kBufferAlignment{64};
+  std::unique_ptr<std::byte[], Free> own_memory;  // nullptr when the caller gave some
   std::uint64_t payload_bytes = 0;
   std::vector<std::unique_ptr<Job>> jobs;
   JobIndex<Job> job_index;
   std::vector<std::unique_ptr<Shard>> shards;
-  std::uint32_t next_slot = 0;
 };
 
 }  // namespace tributary::aggregator

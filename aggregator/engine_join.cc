@@ -125,6 +125,9 @@ void Engine::Impl::send_start(Job& job, std::uint32_t rank, Outbox& out) {
   info.shards = job.config.shards;
   info.integrity = static_cast<std::uint8_t>(job.config.integrity);
   info.udp_base_port = udp_base_port;
+  info.partials = static_cast<std::uint8_t>(job.config.partials);
+  info.order = static_cast<std::uint8_t>(job.config.order);
+  info.arithmetic = static_cast<std::uint8_t>(job.config.arithmetic);
   ext.add(info);
   o->extension_bytes = ext.bytes().size();
 }

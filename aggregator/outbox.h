@@ -32,9 +32,12 @@ struct GroupCopy {
 };
 
 struct Outgoing {
-  // completion_host: the engine that finishes what this switch cannot; inside this switch or
-  // another node. Its payload stays valid until the outbox is cleared.
-  enum class To : std::uint8_t { peer, job_group, completion_host };
+  enum class To : std::uint8_t {
+    peer,
+    job_group,
+    completion_host,  // of the job: inside this switch or another node
+    parent,           // of this switch, in the job's tree
+  };
 
   To to = To::peer;
   Peer peer;  // To::peer: the destination
@@ -68,6 +71,8 @@ class Outbox {
   void clear() { used_ = 0; }
 
   [[nodiscard]] std::span<const Outgoing> items() const { return std::span(items_).first(used_); }
+  [[nodiscard]] Outgoing& last() { return items_[used_ - 1]; }
+  [[nodiscard]] std::size_t room() const { return items_.size() - used_; }
   [[nodiscard]] std::uint64_t overflows() const { return overflows_; }
 
  private:

@@ -1,10 +1,7 @@
 #include "aggregator/shard.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-
-#include "config/memory_plan.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -16,49 +13,76 @@ std::size_t tombstone_count(const config::SwitchConfig& config, std::uint8_t ind
   return count;
 }
 
+std::vector<std::uint32_t> pool_quotas(const config::SwitchConfig& config, std::uint8_t index) {
+  std::vector<std::uint32_t> quotas;
+  for (const auto& job : config.jobs) {
+    const bool takes_part = job.slots == config::SlotMode::dynamic && index < job.shards;
+    const std::uint32_t most = job.quota == 0 ? job.window : job.quota;
+    quotas.push_back(takes_part ? most : 0);
+  }
+  return quotas;
+}
+
 }  // namespace
 
 std::size_t Shard::payload_bytes(const config::SwitchConfig& config, std::uint8_t index) {
   std::size_t bytes = 0;
-  for (const auto& job : config.jobs)
-    if (index < job.shards) bytes += config::job_shard_payload_bytes(job);
+  for (const auto& c : config::buffer_classes(config, index))
+    bytes += c.bytes * (c.reserved + c.cached);
   return bytes;
 }
 
 Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<std::byte> memory)
     : index_(index),
+      switch_id_(config.id),
+      preempt_idle_(config.preempt_idle),
       memory_(memory),
       tombstones_(tombstone_count(config, index)),
-      by_id_(config.jobs.size()) {
+      kernels_{KernelTable(wire::Arithmetic::saturating), KernelTable(wire::Arithmetic::modular)},
+      by_id_(config.jobs.size()),
+      pool_(config::pool_slots(config), pool_quotas(config, index)) {
+  for (const auto& c : config::buffer_classes(config, index)) {
+    const std::uint32_t count = c.reserved + c.cached;
+    classes_.push_back(std::make_unique<BufferClass>(BufferClass{
+        BufferPool(memory_.first(count * c.bytes), c.bytes, count), ResultCache(c.cached)}));
+    memory_ = memory_.subspan(count * c.bytes);
+  }
   std::span<Tombstone> left(tombstones_);
   std::uint32_t slot = 0;
   for (std::uint32_t place = 0; place < config.jobs.size(); ++place) {
     const config::JobConfig& job = config.jobs[place];
-    const std::uint32_t first_slot = slot;
-    slot += job.window;
     jobs_.emplace_back();
-    if (index >= job.shards) continue;
-    const std::size_t entries = std::size_t{2} * job.window;
-    jobs_.back() = std::make_unique<ShardJob>(job, place, first_slot, left.first(entries),
-                                              pool_for(config, config::slot_buffer_bytes(job)),
-                                              queue_for(job.deadline));
-    left = left.subspan(entries);
-    by_id_.insert(job.id, jobs_.back().get());
+    if (index < job.shards) {
+      const std::size_t entries = std::size_t{2} * job.window;
+      add_job(config, place, slot, left.first(entries));
+      left = left.subspan(entries);
+    }
+    if (job.slots == config::SlotMode::partition) slot += job.window;
   }
+  const std::size_t largest = config::bracket_value_bytes(config, index);
+  if (largest == 0) return;
+  BufferPool& values = class_for(largest)->buffers;
+  for (int depth = 0; depth < config::kMaxBracketDepth; ++depth)
+    bracket_values_.push_back(values.at(values.take()));
 }
 
-// Jobs with buffers of the same size share one pool, which holds the sum of what each may take.
-BufferPool& Shard::pool_for(const config::SwitchConfig& config, std::size_t buffer_bytes) {
-  for (const auto& pool : pools_)
-    if (pool->buffer_bytes() == buffer_bytes) return *pool;
-  std::size_t count = 0;
-  for (const auto& job : config.jobs)
-    if (index_ < job.shards && config::slot_buffer_bytes(job) == buffer_bytes)
-      count += std::size_t{2} * job.window;
-  pools_.push_back(std::make_unique<BufferPool>(memory_.first(count * buffer_bytes), buffer_bytes,
-                                                static_cast<std::uint32_t>(count)));
-  memory_ = memory_.subspan(count * buffer_bytes);
-  return *pools_.back();
+void Shard::add_job(const config::SwitchConfig& config, std::uint32_t place,
+                    std::uint32_t first_slot, std::span<Tombstone> entries) {
+  const config::JobConfig& job = config.jobs[place];
+  jobs_[place] = std::make_unique<ShardJob>(
+      job, place, first_slot, entries, *class_for(config::slot_buffer_bytes(job)),
+      config::holds_data(job) ? class_for(config::hold_buffer_bytes(job)) : nullptr,
+      queue_for(job.deadline), kernels_[static_cast<std::size_t>(job.arithmetic)]);
+  ShardJob& added = *jobs_[place];
+  by_id_.insert(job.id, &added);
+  if (added.waits_for_order) sources_.resize(std::max<std::size_t>(sources_.size(), added.fan_in));
+}
+
+BufferClass* Shard::class_for(std::size_t buffer_bytes) {
+  for (const auto& c : classes_)
+    if (c->buffers.buffer_bytes() == buffer_bytes) return c.get();
+  assert(false);
+  return nullptr;
 }
 
 ChunkDeadlines& Shard::queue_for(Duration timeout) {
@@ -75,7 +99,9 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   ShardJob& job = *jobs_[place];
   job.epoch = epoch;
   job.running = true;
+  job.seed = job.next_seed = 0;
   job.table.reset(first_seq);
+  pool_.start(place);
   for (std::size_t rank = 0; rank < peers.size(); ++rank)
     job.children[rank] = {peers[rank], true, false, now};
 }
@@ -89,11 +115,13 @@ void Shard::clear(std::uint32_t place) {
   ShardJob& job = *jobs_[place];
   for (Tombstone& e : job.table.entries()) {
     job.deadlines.cancel(e);
-    if (e.buffer != kNone) job.buffers.put(e.buffer);
-    e.buffer = kNone;
+    let_go_of_data(job, e);
   }
+  job.cache.drop(place, [&](std::uint32_t buffer) { job.buffers.put(buffer); });
   job.table.reset(0);
+  job.sent_held = 0;
   job.running = false;
+  pool_.stop(place);
   for (Child& child : job.children) child.present = false;
   job.refresh_gauges();
 }
@@ -112,17 +140,36 @@ std::optional<Instant> Shard::last_heard(std::uint32_t place, std::uint32_t rank
   return jobs_[place]->children[rank].last_heard;
 }
 
+void Shard::prefetch_entry(const wire::Header& h) const {
+  const ShardJob* const job = by_id_.find(h.job);
+  if (job == nullptr || h.child >= job->fan_in) return;
+  __builtin_prefetch(&job->table.entry_for(h.seq), 1);
+  __builtin_prefetch(&job->children[h.child], 1);
+}
+
+void Shard::prefetch_sum(const wire::Header& h) const {
+  constexpr std::size_t kLine = 64;
+  constexpr std::size_t kAhead = 512;  // the CPU's own prefetcher has found the rest by then
+  const ShardJob* const job = by_id_.find(h.job);
+  if (job == nullptr) return;
+  const Tombstone& e = job->table.entry_for(h.seq);
+  if (e.state != ChunkState::open || e.seq != h.seq || e.buffer == kNone) return;
+  const std::byte* const sum = job->buffers.at(e.buffer);
+  const std::size_t bytes = std::min(kAhead, e.description.payload_bytes());
+  for (std::size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(sum + at, 1);
+}
+
 Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr) return {Verdict::refused, DropReason::bad_shard};
-  if (!job->running || h.epoch != job->epoch || h.origin >= job->config.workers ||
-      h.child != h.origin)
+  if (!job->running || h.epoch != job->epoch || h.origin >= job->fan_in || h.child != h.origin)
     return {Verdict::refused, DropReason::not_joined};
   Child& child = job->children[h.child];
   if (!child.present || child.peer != from) return {Verdict::refused, DropReason::sender_mismatch};
   child.last_heard = now;
   child.heard = true;
+  settle_buffers();
   if (h.plane != 0 || h.stream != 0) return {Verdict::dropped, DropReason::bad_shard};
   if (h.type == wire::PacketType::contribution)
     return on_contribution(*job, packet, from, now, out);
@@ -130,40 +177,36 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   return on_ack(*job, packet);
 }
 
-bool Shard::expire(Instant now) {
+ShardJob& Shard::job_of(const Tombstone& e) const {
+  const auto holds = [&](const auto& job) {
+    return job != nullptr && &e >= job->table.entries().data() &&
+           &e <= &job->table.entries().back();
+  };
+  return **std::find_if(jobs_.begin(), jobs_.end(), holds);
+}
+
+bool Shard::expire(Instant now, Outbox& out) {
+  settle_buffers();
   for (const auto& queue : queues_) {
-    Tombstone* const e = queue->due(now);
-    if (e == nullptr) continue;
-    const auto holds = [&](const auto& job) {
-      return job != nullptr && e >= job->table.entries().data() &&
-             e <= &job->table.entries().back();
-    };
-    ShardJob& job = **std::find_if(jobs_.begin(), jobs_.end(), holds);
-    job.counters.slot_hold_ns_max.raise_to(
-        static_cast<std::uint64_t>((now - e->opened_at).to_ns()));
-    request_deadline_abort(job, *e);
-    return true;
+    while (Tombstone* const e = queue->due(now)) {
+      ShardJob& job = job_of(*e);
+      if (e->state == ChunkState::open && job.config.on_deadline == config::OnDeadline::abort) {
+        job.counters.slot_hold_ns_max.raise_to(
+            static_cast<std::uint64_t>((now - e->opened_at).to_ns()));
+        request_deadline_abort(job, *e);
+        return true;
+      }
+      if (out.room() < job.fan_in + std::size_t{2}) return false;  // the next call goes on
+      if (e->state == ChunkState::open) {
+        flush(job, *e, wire::Reason::deadline, now, out);
+      } else {  // sent, and nothing came back
+        free_slot(job, *e, now);
+        let_go_of_data(job, *e);
+      }
+      job.refresh_gauges();
+    }
   }
   return false;
-}
-
-void Shard::begin_abort(const ShardJob& job, wire::Reason reason) {
-  abort_job_ = job.place;
-  abort_cause_.reason = reason;
-  abort_cause_.epoch = job.epoch;
-  abort_cause_.chunk = {};
-  abort_cause_.missing.clear();
-  abort_cause_.has_error = false;
-}
-
-void Shard::request_deadline_abort(ShardJob& job, const Tombstone& e) {
-  begin_abort(job, wire::Reason::deadline);
-  abort_cause_.chunk.op = e.description.op;
-  abort_cause_.chunk.chunk = e.description.chunk;
-  abort_cause_.chunk.seq = e.seq;
-  abort_cause_.chunk.shard = index_;
-  const std::size_t n = job.table.missing(e, scratch_ids_);
-  abort_cause_.missing.assign(scratch_ids_.begin(), scratch_ids_.begin() + static_cast<long>(n));
 }
 
 void Shard::add_slots(Instant now, std::size_t most, std::vector<SlotStatus>& out) const {
@@ -172,21 +215,25 @@ void Shard::add_slots(Instant now, std::size_t most, std::vector<SlotStatus>& ou
     if (job == nullptr) continue;
     const ChunkTable& table = job->table;
     for (const Tombstone& e : table.entries()) {
-      if (e.state != ChunkState::open) continue;
+      if (e.state != ChunkState::open && !e.holds_slot) continue;
       if (out.size() == most) return;
       std::vector<std::uint32_t> missing(kMostMissing);
       missing.resize(table.missing(e, missing));
-      out.push_back({job->config.id, index_, job->first_slot + table.slot_of(e), e.description.op,
-                     e.description.chunk, e.seq, e.arrived, job->config.workers, now - e.opened_at,
-                     std::move(missing)});
+      const std::uint32_t slot =
+          job->dynamic() ? pool_slot(*job, e.seq) : job->first_slot + table.slot_of(e);
+      out.push_back({job->config.id, index_, slot, e.description.op, e.description.chunk, e.seq,
+                     e.arrived, job->fan_in, now - e.opened_at, std::move(missing)});
     }
   }
 }
 
 std::size_t Shard::table_bytes() const {
-  std::size_t total = 0;
+  std::size_t total = pool_.slots() * sizeof(SlotPool::Owner);
+  for (const auto& c : classes_) total += c->buffers.table_bytes() + c->cache.table_bytes();
   for (const auto& job : jobs_)
-    if (job != nullptr) total += job->table.table_bytes();
+    if (job != nullptr)
+      total += job->table.table_bytes() + job->children.size() * sizeof(Child) +
+               job->held.size() * sizeof(std::uint32_t);
   return total;
 }
 

@@ -3,15 +3,22 @@
 // whole Shard can be handed to another owner at any time between two calls.
 //
 //   Engine ── start_epoch, clear, forget_child, expire ─▶ Shard ─▶ RESULT, PENDING, UNKNOWN
-//             (control: who takes part)                     ▲  │
-//   packet ── contribution, probe, ack ─────────────────────┘  └▶ abort request ─▶ Engine
+//             (control: who takes part)                     ▲  ├─▶ ESCALATION, CONTRIBUTION, PROBE
+//   packet ── contribution, probe, ack ─────────────────────┤  │   to the completion host
+//   result of the completion host or parent ────────────────┘  └─▶ abort request ─▶ Engine
 //
 // What a shard cannot decide alone it leaves to the engine: a sender that is no member (verdict
 // `refused`), and the end of an epoch (verdict `epoch_aborted`, with abort_request()).
 //
+// Sources: shard.cc life of jobs and epochs, dispatch, clock; shard_data.cc decides on
+// contributions; shard_sum.cc moves their bytes; shard_slots.cc dynamic slots; shard_escalate.cc
+// what goes to the completion host and comes back; shard_reply.cc results and answers to probes.
+//
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
+// Payload spans of what is appended to an Outbox are valid until the next call.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,11 +26,10 @@
 #include <vector>
 
 #include "aggregator/abort_cause.h"
-#include "aggregator/buffer_pool.h"
-#include "aggregator/chunk_deadlines.h"
 #include "aggregator/job_index.h"
 #include "aggregator/outbox.h"
 #include "aggregator/shard_job.h"
+#include "aggregator/slot_pool.h"
 #include "aggregator/status.h"
 #include "aggregator/verdict.h"
 
@@ -54,11 +60,17 @@ class Shard {
 
   // ---- packets and time
 
+  // What the coming on_packet() of this header will touch: first the tombstone and the sender,
+  // and, some packets later, the sum. Calling them is never necessary.
+  void prefetch_entry(const wire::Header& h) const;
+  void prefetch_sum(const wire::Header& h) const;
   // A contribution, probe or ack. `refused`: the sender is no member of the running epoch, or the
   // job has no such shard; nothing was changed or said.
   Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  // RESULT of the completion host or of the parent. False: it was of no use.
+  bool on_result(const wire::Packet& packet, Instant now, Outbox& out);
   // Ends what is overdue. True: an epoch must be aborted, see abort_request(); then call again.
-  bool expire(Instant now);
+  bool expire(Instant now, Outbox& out);
 
   // After epoch_aborted or a true expire(): whose epoch must end, and why. For the reason
   // rank-left the engine knows which ranks.
@@ -73,37 +85,87 @@ class Shard {
   [[nodiscard]] std::size_t table_bytes() const;
 
  private:
-  void add_job(const config::JobConfig& config, std::uint32_t job, std::uint32_t first_slot,
+  void add_job(const config::SwitchConfig& config, std::uint32_t place, std::uint32_t first_slot,
                std::span<Tombstone> entries);
-  BufferPool& pool_for(const config::SwitchConfig& config, std::size_t buffer_bytes);
+  BufferClass* class_for(std::size_t buffer_bytes);
   ChunkDeadlines& queue_for(Duration timeout);
+  [[nodiscard]] ShardJob& job_of(const Tombstone& e) const;
 
   // shard_data.cc
   Decision on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
                            Outbox& out);
-  Decision open(ShardJob& job, Tombstone& e, const Contribution& c, Instant now, Outbox& out);
-  Decision repeated(ShardJob& job, const Tombstone& e, const Contribution& c, const Peer& from,
-                    Outbox& out);
-  Decision complete(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
-  void release_acknowledged(ShardJob& job);
-
-  // shard_reply.cc
-  Decision on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out);
-  Decision on_ack(ShardJob& job, const wire::Packet& packet);
-  void send_result(ShardJob& job, const Tombstone& e, const Peer* to, Outbox& out);
-
+  Decision on_first(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
+                    const wire::Packet& packet, Instant now, Outbox& out);
+  Decision on_further(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
+                      const wire::Packet& packet, Instant now, Outbox& out);
+  Decision on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, const Peer& from,
+                       const wire::Packet& packet, Outbox& out);
+  Decision on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
+                       Outbox& out);
   Decision request_mismatch_abort(ShardJob& job, const Tombstone& e, const Contribution& got);
   void request_deadline_abort(ShardJob& job, const Tombstone& e);
   void begin_abort(const ShardJob& job, wire::Reason reason);
 
+  // shard_sum.cc
+  void take_in(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
+  void fold_prefix(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
+  void collect(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
+  void hold(ShardJob& job, Tombstone& e, const Contribution& c);
+  void fold_one(ShardJob& job, Tombstone& e, const std::byte* data, const Kernels& kernels);
+  void pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payload);
+  // Buffers go back at the beginning of the next call: messages may refer to them.
+  void let_go(BufferPool& pool, std::uint32_t& buffer);
+  void settle_buffers();
+  void let_go_of_data(ShardJob& job, Tombstone& e);
+  void release_acknowledged(ShardJob& job);
+  void keep_or_free(ShardJob& job, Tombstone& e);
+
+  // shard_slots.cc
+  // The reason why the chunk gets no slot; none: it has one now.
+  wire::Reason take_slot(ShardJob& job, std::uint32_t seq, Instant now, Outbox& out);
+  bool preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out);
+  void free_slot(ShardJob& job, Tombstone& e, Instant now);
+  void change_seed(ShardJob& job, std::uint32_t seq);
+  [[nodiscard]] std::uint32_t pool_slot(const ShardJob& job, std::uint32_t seq) const;
+
+  // shard_escalate.cc
+  Decision escalate_first(ShardJob& job, Tombstone& e, const Contribution& c, wire::Reason reason,
+                          const wire::Packet& packet, Instant now, Outbox& out);
+  void flush(ShardJob& job, Tombstone& e, wire::Reason reason, Instant now, Outbox& out);
+  void forward(ShardJob& job, const wire::Packet& packet, std::uint32_t flags, Outbox& out);
+  void announce(ShardJob& job, const Tombstone& e, wire::Reason reason, Outbox& out);
+  void send_sum(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out);
+  void narrow(ShardJob& job, Tombstone& e, const Kernels& kernels);
+  void send_held(ShardJob& job, Tombstone& e, Outbox& out);
+  void send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
+  void resend_up(ShardJob& job, Tombstone& e, Outbox& out);
+  Outgoing* begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out);
+
+  // shard_reply.cc
+  Decision on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out);
+  Decision on_ack(ShardJob& job, const wire::Packet& packet);
+  Decision answer_from_cache(ShardJob& job, const wire::Packet& packet, const Peer& from,
+                             Outbox& out);
+  void multicast_result(ShardJob& job, const Tombstone& e, Outbox& out);
+  void send_result(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out);
+  void finish_result(ShardJob& job, const Tombstone& e, Outgoing& o, bool whole);
+  static std::uint32_t result_flags(const Tombstone& e);
+
   std::uint8_t index_;
+  std::uint32_t switch_id_;
+  Duration preempt_idle_;
   std::span<std::byte> memory_;
   std::vector<Tombstone> tombstones_;
-  std::vector<std::unique_ptr<BufferPool>> pools_;       // one for each size of buffer
+  std::vector<std::unique_ptr<BufferClass>> classes_;
   std::vector<std::unique_ptr<ChunkDeadlines>> queues_;  // one for each timeout
+  std::array<KernelTable, 2> kernels_;                   // by wire::Arithmetic
   std::vector<std::unique_ptr<ShardJob>> jobs_;  // by place in the configuration; may be nullptr
   JobIndex<ShardJob> by_id_;
+  SlotPool pool_;
 
+  bool unsettled_ = false;                  // some pool has buffers to take back
+  std::vector<std::byte*> bracket_values_;  // accumulators of inner brackets
+  std::vector<const void*> sources_;
   std::uint32_t abort_job_ = 0;
   AbortCause abort_cause_;
   std::array<std::uint32_t, kMaxListedIds> scratch_ids_;

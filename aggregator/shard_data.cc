@@ -1,110 +1,165 @@
-// Contributions: what a shard takes into its sums (rules 2, 3, 5 and 7).
-#include <cstring>
-
-#include "aggregator/reduce.h"
+// Contributions: every decision about one, in one place (rules 2, 3, 5 and 7). Bytes are moved in
+// shard_sum.cc.
 #include "aggregator/shard.h"
 
 namespace tributary::aggregator {
 namespace {
 
-// What this version reduces; the wire format knows more.
-DropReason check_supported(const wire::Packet& packet, const config::JobConfig& job,
-                           ReduceFunction reduce) {
-  const wire::Header& h = packet.header;
-  if ((h.flags & wire::kFlagAtPs) != 0) return DropReason::at_parameter_server;
-  if (h.attempt != 0) return DropReason::stale_epoch;
-  if (h.fan_in != job.workers) return DropReason::bad_child;
-  if (h.encoding != wire::Encoding::plain) return DropReason::bad_encoding;
-  if (packet.payload.size() > job.chunk_bytes) return DropReason::payload_too_large;
-  if (h.collective == wire::Collective::barrier)
-    return h.dtype == wire::DType::none ? DropReason::count_ : DropReason::bad_dtype;
-  if (h.collective != wire::Collective::allreduce) return DropReason::bad_collective;
-  if (reduce == nullptr)
-    return h.reduce_op == wire::ReduceOp::sum ? DropReason::bad_dtype : DropReason::bad_reduce_op;
+wire::OpDescription for_error(const ChunkDescription& d, std::uint32_t rank) {
+  return {d.total_elements, rank, d.element_count, d.dtype, d.reduce_op, d.collective, d.last};
+}
+
+DropReason check_reduction(const ShardJob& job, const ChunkDescription& d,
+                           const Kernels*& kernels) {
+  if (!job.admitted.contains(d.dtype, d.reduce_op))
+    return job.admitted.any(d.dtype) ? DropReason::bad_reduce_op : DropReason::bad_dtype;
+  kernels = job.kernels.find(d.dtype, d.reduce_op);
+  if (std::size_t{d.element_count} * kernels->acc_bytes > job.buffers.buffer_bytes())
+    return DropReason::payload_too_large;
   return DropReason::count_;
 }
 
-wire::OpDescription for_error(const ChunkDescription& d, std::uint32_t rank) {
-  return {d.total_elements, rank, d.element_count, d.dtype, d.reduce_op, d.collective, d.last};
+// What a contribution asks for, whatever the state of its chunk. `kernels` stays nullptr where
+// nothing is combined.
+DropReason check(const ShardJob& job, const wire::Header& h, const Contribution& c,
+                 const Kernels*& kernels) {
+  const ChunkDescription& d = c.description;
+  if (h.attempt != 0) return DropReason::stale_epoch;
+  if (h.fan_in != job.fan_in) return DropReason::bad_child;
+  if (c.payload.size() > job.config.chunk_bytes) return DropReason::payload_too_large;
+  if (d.encoding == wire::Encoding::compressed) return DropReason::bad_encoding;
+  if (d.encoding == wire::Encoding::block_scaled) {
+    if (d.dtype != wire::DType::int32) return DropReason::bad_dtype;
+    if (c.payload.size() != d.payload_bytes()) return DropReason::bad_payload_length;
+  }
+  if (d.collective == wire::Collective::barrier)
+    return d.dtype == wire::DType::none ? DropReason::count_ : DropReason::bad_dtype;
+  if (is_passed_on(d.collective))
+    return d.dtype == wire::DType::none ? DropReason::bad_dtype : DropReason::count_;
+  if (has_target(d.collective) && d.target >= job.config.workers) return DropReason::bad_target;
+  return check_reduction(job, d, kernels);
 }
 
 }  // namespace
 
 Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from,
                                 Instant now, Outbox& out) {
-  const wire::Header& h = packet.header;
-  const ReduceFunction reduce = find_reduce(h.dtype, h.reduce_op);
-  if (const DropReason bad = check_supported(packet, job.config, reduce); bad != DropReason::count_)
+  const Contribution c = contribution_of(packet);
+  const Kernels* kernels = nullptr;
+  if (const DropReason bad = check(job, packet.header, c, kernels); bad != DropReason::count_)
     return {Verdict::dropped, bad};
 
-  const Contribution c = contribution_of(packet);
+  job.counters.bytes_in.add(c.payload.size());
+  if (c.resend) job.counters.resends.add();
   Tombstone* e = nullptr;
   const ChunkTable::Place place = job.table.find(c.seq, e);
-  if (c.resend) job.counters.resends.add();
-  if (place == ChunkTable::Place::stale) return {Verdict::dropped, DropReason::stale_seq};
   if (place == ChunkTable::Place::beyond_window)
     return {Verdict::dropped, DropReason::beyond_window};
+  if (place == ChunkTable::Place::stale) {
+    job.counters.stale.add();
+    return {Verdict::dropped, DropReason::stale_seq};
+  }
   job.table.note_sent(c.child, c.seq);
   release_acknowledged(job);
-  if (place == ChunkTable::Place::unseen) return open(job, *e, c, now, out);
-  if (job.table.has_contributed(*e, c.child)) return repeated(job, *e, c, from, out);
-  if (!e->description.agrees_with(c.description)) return request_mismatch_abort(job, *e, c);
-
-  job.counters.contributions.add();
-  job.counters.contribution_bytes.add(c.payload.size());
-  if (reduce != nullptr)
-    reduce(job.buffers.at(e->buffer), c.payload.data(), c.description.element_count);
-  if (!job.table.add(*e, c.child)) return {Verdict::folded};
-  return complete(job, *e, now, out);
+  if (place == ChunkTable::Place::unseen) return on_first(job, *e, c, kernels, packet, now, out);
+  if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);
+  return on_further(job, *e, c, kernels, packet, now, out);
 }
 
-Decision Shard::open(ShardJob& job, Tombstone& e, const Contribution& c, Instant now, Outbox& out) {
+Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
+                         const wire::Packet& packet, Instant now, Outbox& out) {
+  if (is_passed_on(c.description.collective)) {
+    job.table.open(e, c, now);
+    pass_on(job, e, c.payload);
+    return on_complete(job, e, nullptr, now, out);
+  }
+  if (c.at_ps) return escalate_first(job, e, c, wire::Reason::resend, packet, now, out);
+  if (job.dynamic()) {
+    const wire::Reason why_not = take_slot(job, c.seq, now, out);
+    if (why_not != wire::Reason::none) return escalate_first(job, e, c, why_not, packet, now, out);
+  }
+  job.table.open(e, c, now);
+  e.holds_slot = true;
+  if (kernels != nullptr) take_in(job, e, c, *kernels);
   job.counters.contributions.add();
   job.counters.contribution_bytes.add(c.payload.size());
-  job.table.open(e, c, now);
-  if (!c.payload.empty()) {
-    e.buffer = job.buffers.take();
-    std::memcpy(job.buffers.at(e.buffer), c.payload.data(), c.payload.size());
-  }
   job.deadlines.arm(e);
   job.refresh_gauges();
-  if (job.config.workers == 1) return complete(job, e, now, out);
+  if (job.fan_in == 1) return on_complete(job, e, kernels, now, out);
   // A rank that left can contribute to nothing any more.
-  if (job.table.present() < job.config.workers) {
+  if (job.table.present() < job.fan_in) {
     begin_abort(job, wire::Reason::rank_left);
     return {Verdict::epoch_aborted};
   }
   return {Verdict::opened};
 }
 
-Decision Shard::complete(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
+                           const Kernels* kernels, const wire::Packet& packet, Instant now,
+                           Outbox& out) {
+  // Two ranks that both pass on their data for one chunk disagree, too.
+  if (!e.description.agrees_with(c.description) || is_passed_on(c.description.collective))
+    return request_mismatch_abort(job, e, c);
+  if (e.state == ChunkState::open && c.at_ps) flush(job, e, wire::Reason::resend, now, out);
+  if (e.state == ChunkState::escalated) {
+    job.table.add(e, c.child);
+    forward(job, packet, wire::kFlagCollision, out);
+    return {Verdict::forwarded};
+  }
+  // The completion host has its data already, whichever way it came.
+  if (e.state != ChunkState::open) {
+    job.counters.duplicates.add();
+    return {Verdict::dropped, DropReason::duplicate};
+  }
+  job.counters.contributions.add();
+  job.counters.contribution_bytes.add(c.payload.size());
+  if (kernels != nullptr) take_in(job, e, c, *kernels);
+  if (job.dynamic()) pool_.touch(pool_slot(job, e.seq), now);
+  if (!job.table.add(e, c.child)) return {Verdict::folded};
+  return on_complete(job, e, kernels, now, out);
+}
+
+// All that can be here is here.
+Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
+                            Outbox& out) {
+  if (job.config.parent || (job.config.verify && !is_passed_on(e.description.collective))) {
+    send_up(job, e, now, out);
+    return {Verdict::completed};
+  }
+  if (kernels != nullptr && !kernels->finish_is_identity && e.buffer != kNone) {
+    std::byte* const sum = job.buffers.at(e.buffer);
+    if (kernels->finish(sum, sum, e.description.element_count, job.config.workers))
+      e.overflow = true;
+  }
   job.deadlines.cancel(e);
+  free_slot(job, e, now);
   job.table.complete(e);
   job.counters.completions.add();
-  job.counters.result_bytes.add(job.payload(e).size());
-  job.counters.slot_hold_ns_max.raise_to(static_cast<std::uint64_t>((now - e.opened_at).to_ns()));
   job.refresh_gauges();
-  send_result(job, e, nullptr, out);
+  multicast_result(job, e, out);
   return {Verdict::completed};
 }
 
-Decision Shard::repeated(ShardJob& job, const Tombstone& e, const Contribution& c, const Peer& from,
-                         Outbox& out) {
+Decision Shard::on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, const Peer& from,
+                            const wire::Packet& packet, Outbox& out) {
   job.counters.duplicates.add();
-  if (e.state != ChunkState::complete || !c.resend)
-    return {Verdict::dropped, DropReason::duplicate};
-  send_result(job, e, &from, out);
-  return {Verdict::answered};
-}
-
-void Shard::release_acknowledged(ShardJob& job) {
-  bool any = false;
-  while (Tombstone* const e = job.table.pop_acknowledged()) {
-    if (e->buffer != kNone) job.buffers.put(e->buffer);
-    e->buffer = kNone;
-    any = true;
+  if (!c.resend) return {Verdict::dropped, DropReason::duplicate};
+  switch (e.state) {
+    case ChunkState::complete: send_result(job, e, from, out); return {Verdict::answered};
+    case ChunkState::sent:
+      if (e.holds_slot) {
+        resend_up(job, e, out);
+        return {Verdict::answered};
+      }
+      // What went up is lost, or takes its time: the completion host finds out.
+      job.table.escalate(e);
+      announce(job, e, wire::Reason::resend, out);
+      [[fallthrough]];
+    case ChunkState::escalated:
+      forward(job, packet, wire::kFlagResend, out);
+      return {Verdict::forwarded};
+    default: return {Verdict::dropped, DropReason::duplicate};
   }
-  if (any) job.refresh_gauges();
 }
 
 Decision Shard::request_mismatch_abort(ShardJob& job, const Tombstone& e, const Contribution& got) {
@@ -117,6 +172,25 @@ Decision Shard::request_mismatch_abort(ShardJob& job, const Tombstone& e, const 
   abort_cause_.chunk.seq = e.seq;
   abort_cause_.chunk.shard = index_;
   return {Verdict::epoch_aborted, DropReason::op_mismatch};
+}
+
+void Shard::request_deadline_abort(ShardJob& job, const Tombstone& e) {
+  begin_abort(job, wire::Reason::deadline);
+  abort_cause_.chunk.op = e.description.op;
+  abort_cause_.chunk.chunk = e.description.chunk;
+  abort_cause_.chunk.seq = e.seq;
+  abort_cause_.chunk.shard = index_;
+  const std::size_t n = job.table.missing(e, scratch_ids_);
+  abort_cause_.missing.assign(scratch_ids_.begin(), scratch_ids_.begin() + static_cast<long>(n));
+}
+
+void Shard::begin_abort(const ShardJob& job, wire::Reason reason) {
+  abort_job_ = job.place;
+  abort_cause_.reason = reason;
+  abort_cause_.epoch = job.epoch;
+  abort_cause_.chunk = {};
+  abort_cause_.missing.clear();
+  abort_cause_.has_error = false;
 }
 
 }  // namespace tributary::aggregator

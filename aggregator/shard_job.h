@@ -1,15 +1,19 @@
-// One job in one shard: who may send, its chunks, and where its payload goes. Internal to Shard,
-// which alone changes it; others read counters and table.
+// One job in one shard: who may send, its chunks, how its sums are made and where its bytes go.
+// Internal to Shard, which alone changes it; others read counters and table.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "aggregator/bracketing.h"
 #include "aggregator/buffer_pool.h"
 #include "aggregator/chunk_deadlines.h"
 #include "aggregator/chunk_table.h"
 #include "aggregator/counters.h"
+#include "aggregator/kernel_table.h"
 #include "aggregator/outbox.h"
+#include "aggregator/result_cache.h"
+#include "config/aggregation_memory.h"
 #include "config/switch_config.h"
 
 namespace tributary::aggregator {
@@ -21,35 +25,74 @@ struct alignas(64) Child {
   bool heard = false;  // since the epoch began
   Instant last_heard;
 };
+static_assert(sizeof(Child) == config::kChildBytes);
+static_assert(sizeof(Tombstone) == config::kTombstoneBytes);
+static_assert(sizeof(ResultCache::Entry) == config::kCacheEntryBytes);
+
+// Buffers of one size, and the acknowledged results in the spare ones.
+struct BufferClass {
+  BufferPool buffers;
+  ResultCache cache;
+};
 
 struct ShardJob {
   ShardJob(const config::JobConfig& job_config, std::uint32_t job_place, std::uint32_t slot,
-           std::span<Tombstone> entries, BufferPool& pool, ChunkDeadlines& queue)
+           std::span<Tombstone> entries, BufferClass& sums, BufferClass* holds,
+           ChunkDeadlines& queue, const KernelTable& table_of_kernels)
       : config(job_config),
         place(job_place),
         first_slot(slot),
-        children(config.workers),
-        table(entries, config.workers, config.window),
-        buffers(pool),
+        fan_in(config::job_fan_in(job_config)),
+        waits_for_order(config::holds_data(config)),
+        kernels(table_of_kernels),
+        admitted(config),
+        order(config.children.empty() ? config.bracketing : std::nullopt, fan_in),
+        children(fan_in),
+        table(entries, fan_in, config.window),
+        buffers(sums.buffers),
+        cache(sums.cache),
+        hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
+        held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
         deadlines(queue) {}
 
   const config::JobConfig config;
   const std::uint32_t place;       // in the configuration
   const std::uint32_t first_slot;  // of the job's static partition (O7)
+  const std::uint32_t fan_in;
+  const bool waits_for_order;  // contributions are combined in declared order
+  const KernelTable& kernels;
+  const AdmittedReductions admitted;
+  const Bracketing order;
+
   std::uint16_t epoch = 0;
   bool running = false;
+  std::uint8_t seed = 0;       // of the slot hash, for seqs before seed_from
+  std::uint8_t next_seed = 0;  // from seed_from on
+  std::uint32_t seed_from = 0;
+  std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
   std::vector<Child> children;
   ChunkTable table;
   BufferPool& buffers;
+  ResultCache& cache;
+  BufferPool* hold_buffers;         // nullptr: nothing is ever held
+  std::vector<std::uint32_t> held;  // buffer by slot of the window and position in the order
   ChunkDeadlines& deadlines;
   ShardCounters counters;
 
+  [[nodiscard]] bool dynamic() const { return config.slots == config::SlotMode::dynamic; }
+  // A bracket can only be combined as a whole; and collecting is what some jobs ask for.
+  [[nodiscard]] bool folds_prefix() const {
+    return order.flat() && config.trigger == config::Trigger::streaming;
+  }
+  [[nodiscard]] std::uint32_t& held_at(const Tombstone& e, std::uint16_t position) {
+    return held[std::size_t{table.slot_of(e)} * fan_in + position];
+  }
   [[nodiscard]] wire::Header header(wire::PacketType type) const {
     wire::Header h;
     h.type = type;
     h.job = config.id;
     h.epoch = epoch;
-    h.fan_in = static_cast<std::uint16_t>(config.workers);
+    h.fan_in = static_cast<std::uint16_t>(fan_in);
     return h;
   }
   [[nodiscard]] std::span<const std::byte> payload(const Tombstone& e) const {
@@ -57,8 +100,8 @@ struct ShardJob {
     return {buffers.at(e.buffer), e.description.payload_bytes()};
   }
   void refresh_gauges() {
-    counters.slots_open.set(table.open());
-    counters.slots_high_water.raise_to(table.open());
+    counters.slots_open.set(table.open() + sent_held);
+    counters.slots_high_water.raise_to(table.open() + sent_held);
     counters.results_retained.set(table.retained());
   }
 };

@@ -1,28 +1,61 @@
-// Probes, acknowledgements and results (rules 4 and 6).
+// Probes, acknowledgements and results (rules 4 and 6, C4).
 #include "aggregator/shard.h"
 
 namespace tributary::aggregator {
+namespace {
+
+// A reduce's result is one rank's: the others get its header, which says that it is done.
+void fill_result(Outgoing& o, const ShardJob& job, const ChunkDescription& d, std::uint32_t flags,
+                 std::span<const std::byte> payload, bool whole) {
+  wire::Header& h = o.header;
+  h = job.header(wire::PacketType::result);
+  h.flags = flags;
+  h.op = d.op;
+  h.chunk = d.chunk;
+  h.covered = is_passed_on(d.collective) ? 1 : job.config.workers;
+  h.dtype = d.dtype;
+  h.reduce_op = d.reduce_op;
+  h.collective = d.collective;
+  h.encoding = d.encoding;
+  h.scale_exponent = d.scale_exponent;
+  if (has_target(d.collective)) {
+    wire::ExtensionWriter ext(o.extensions);
+    ext.add_target_rank(d.target);
+    o.extension_bytes = ext.bytes().size();
+  }
+  if (!whole) return;
+  h.element_count = d.element_count;
+  o.payload = payload;
+}
+
+}  // namespace
 
 Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out) {
   const wire::Header& h = packet.header;
   Tombstone* e = nullptr;
   const ChunkTable::Place place = job.table.find(h.seq, e);
   job.counters.probes.add();
-  if (place == ChunkTable::Place::beyond_window)
-    return {Verdict::dropped, DropReason::beyond_window};
   const bool seen = place == ChunkTable::Place::seen;
   if (place == ChunkTable::Place::stale || (seen && e->state == ChunkState::released))
-    return {Verdict::dropped, DropReason::stale_seq};
+    return answer_from_cache(job, packet, from, out);
   if (seen && e->state == ChunkState::complete) {
     if (e->description.op != h.op || e->description.chunk != h.chunk)
       return {Verdict::dropped, DropReason::op_mismatch};
-    send_result(job, *e, &from, out);
+    send_result(job, *e, from, out);
     return {Verdict::answered};
+  }
+  // Where one rank passes its data on, the others only wait for it.
+  const bool only_waits = is_passed_on(h.collective) && h.covered == 0;
+  if (place == ChunkTable::Place::beyond_window && !is_passed_on(h.collective))
+    return {Verdict::dropped, DropReason::beyond_window};
+  const bool waiting = seen ? job.table.has_contributed(*e, h.child) : only_waits;
+  if (seen && waiting && e->state == ChunkState::escalated) {
+    forward(job, packet, 0, out);
+    return {Verdict::forwarded};
   }
 
   Outgoing* o = out.add();
   if (o == nullptr) return {Verdict::dropped, DropReason::no_mbuf};
-  const bool waiting = seen && job.table.has_contributed(*e, h.child);
   o->peer = from;
   o->header = job.header(waiting ? wire::PacketType::pending : wire::PacketType::unknown);
   o->header.op = h.op;
@@ -30,7 +63,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   o->header.seq = h.seq;
   o->header.shard = h.shard;
   if (waiting) {
-    const std::size_t n = job.table.missing(*e, scratch_ids_);
+    const std::size_t n = seen ? job.table.missing(*e, scratch_ids_) : 0;
     wire::ExtensionWriter ext(o->extensions);
     ext.add_missing_ids(std::span(scratch_ids_).first(n));
     o->extension_bytes = ext.bytes().size();
@@ -41,6 +74,28 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   return {Verdict::answered};
 }
 
+Decision Shard::answer_from_cache(ShardJob& job, const wire::Packet& packet, const Peer& from,
+                                  Outbox& out) {
+  const wire::Header& h = packet.header;
+  const ResultCache::Entry* const hit = job.cache.find(job.place, h.op, h.chunk);
+  if (hit == nullptr) {
+    job.counters.cache_misses.add();
+    job.counters.stale.add();
+    return {Verdict::dropped, DropReason::stale_seq};
+  }
+  Outgoing* const o = out.add();
+  if (o == nullptr) return {Verdict::dropped, DropReason::no_mbuf};
+  const ChunkDescription& d = hit->description;
+  job.counters.cache_hits.add();
+  o->peer = from;
+  fill_result(*o, job, d, hit->flags, {job.buffers.at(hit->buffer), d.payload_bytes()},
+              !has_target(d.collective) || d.target == h.origin);
+  o->header.seq = hit->seq;
+  o->header.shard = index_;
+  job.counters.bytes_out.add(o->payload.size());
+  return {Verdict::answered};
+}
+
 Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   if (!job.table.acknowledge(h.child, h.seq)) return {Verdict::dropped, DropReason::beyond_window};
@@ -48,28 +103,51 @@ Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet) {
   return {Verdict::noted};
 }
 
-void Shard::send_result(ShardJob& job, const Tombstone& e, const Peer* to, Outbox& out) {
-  Outgoing* o = out.add();
-  if (o == nullptr) return;  // retained: the probe of whoever misses it brings it
-  const ChunkDescription& d = e.description;
-  o->to = to == nullptr ? Outgoing::To::job_group : Outgoing::To::peer;
-  if (to != nullptr) {
-    o->peer = *to;
-    job.counters.results_resent.add();
+std::uint32_t Shard::result_flags(const Tombstone& e) {
+  return (e.description.last ? std::uint32_t{wire::kFlagLast} : 0u) |
+         (e.overflow ? std::uint32_t{wire::kFlagOverflow} : 0u) |
+         (e.verified ? std::uint32_t{wire::kFlagVerified} : 0u);
+}
+
+// To the group; or, where one rank alone needs it, the payload to that rank and the header to all.
+void Shard::multicast_result(ShardJob& job, const Tombstone& e, Outbox& out) {
+  if (e.overflow) job.counters.saturated.add();
+  const bool all = !has_target(e.description.collective);
+  job.counters.result_bytes.add(job.payload(e).size());
+  if (!all && job.children[e.description.target].present) {
+    if (Outgoing* const to_target = out.add()) {
+      to_target->peer = job.children[e.description.target].peer;
+      finish_result(job, e, *to_target, true);
+    }
   }
-  o->header = job.header(wire::PacketType::result);
-  o->header.flags = d.last ? std::uint32_t{wire::kFlagLast} : 0u;
-  o->header.op = d.op;
-  o->header.chunk = d.chunk;
-  o->header.seq = e.seq;
-  o->header.slot = job.first_slot + job.table.slot_of(e);
-  o->header.covered = job.config.workers;
-  o->header.dtype = d.dtype;
-  o->header.reduce_op = d.reduce_op;
-  o->header.element_count = d.element_count;
-  o->header.collective = d.collective;
-  o->header.shard = index_;
-  o->payload = job.payload(e);
+  Outgoing* const o = out.add();
+  if (o == nullptr) return;  // retained: the probe of whoever misses it brings it
+  o->to = Outgoing::To::job_group;
+  finish_result(job, e, *o, all);
+}
+
+void Shard::send_result(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out) {
+  Outgoing* const o = out.add();
+  if (o == nullptr) return;
+  o->peer = to;
+  job.counters.results_resent.add();
+  const std::uint16_t target = e.description.target;
+  const bool whole = !has_target(e.description.collective) || job.children[target].peer == to;
+  finish_result(job, e, *o, whole);
+}
+
+void Shard::finish_result(ShardJob& job, const Tombstone& e, Outgoing& o, bool whole) {
+  fill_result(o, job, e.description, result_flags(e), job.payload(e), whole);
+  o.header.seq = e.seq;
+  o.header.shard = index_;
+  o.header.slot = job.dynamic() ? pool_slot(job, e.seq) : job.first_slot + job.table.slot_of(e);
+  o.header.seed_generation = job.next_seed;
+  if (job.seed != job.next_seed) {
+    wire::ExtensionWriter ext(std::span(o.extensions).subspan(o.extension_bytes));
+    ext.add(wire::ResultInfo{job.config.window, job.seed_from, 0, job.next_seed});
+    o.extension_bytes += ext.bytes().size();
+  }
+  job.counters.bytes_out.add(o.payload.size());
 }
 
 }  // namespace tributary::aggregator

@@ -17,11 +17,15 @@ inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 struct alignas(64) Tombstone {
   std::uint32_t seq = 0;
   ChunkState state = ChunkState::unseen;
-  bool armed = false;             // linked into its job's ChunkDeadlines
+  bool armed : 1 = false;         // linked into its job's ChunkDeadlines
+  bool overflow : 1 = false;      // sticky (rule 12)
+  bool verified : 1 = false;      // of a result
+  bool holds_slot : 1 = false;    // while open, and while sent but not released
+  bool narrowed : 1 = false;      // the sum is in the element's type already
   std::uint16_t first_child = 0;  // whose description is the reference
   std::uint32_t buffer = kNone;   // in the job's BufferPool: sum or result
   std::uint16_t arrived = 0;      // children counted
-  std::uint16_t spare = 0;
+  std::uint16_t combined = 0;     // of a declared order: how much of it is in the sum
   std::uint64_t arrived_low = 0;  // bit per child, when 64 bits hold them all
   ChunkDescription description;
   std::uint32_t previous = kNone;  // in the ChunkDeadlines

@@ -17,6 +17,7 @@ enum class Verdict : std::uint8_t {
   epoch_aborted,  // this packet ended the epoch: ABORT went to every member
   refused,        // NACK or ABORT sent back
   dropped,
+  forwarded,  // went on to the completion host
 };
 struct Decision {
   Verdict verdict;

@@ -37,11 +37,6 @@ struct StageTimes {
 
 using Ticks = std::chrono::steady_clock;
 
-template <typename E>
-void prefetch(const E& engine, const wire::Header& h) {
-  if constexpr (requires { engine.prefetch(h); }) engine.prefetch(h);
-}
-
 // Runs the batch through the engine, burst by burst; adds the stages' shares, in any unit.
 void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> batch,
                StageTimes& shares) {
@@ -55,7 +50,9 @@ void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> 
     for (std::size_t i = 0; i < burst.size(); ++i) parsed[i] = wire::parse(burst[i].bytes);
     const auto ready = Ticks::now();
     for (std::size_t i = 0; i < burst.size(); ++i)
-      if (const auto* p = std::get_if<wire::Packet>(&parsed[i])) prefetch(engine, p->header);
+      if (const auto* p = std::get_if<wire::Packet>(&parsed[i])) engine.prefetch_entry(p->header);
+    for (std::size_t i = 0; i < burst.size(); ++i)
+      if (const auto* p = std::get_if<wire::Packet>(&parsed[i])) engine.prefetch_sum(p->header);
     const auto fetched = Ticks::now();
     for (std::size_t i = 0; i < burst.size(); ++i)
       if (const auto* p = std::get_if<wire::Packet>(&parsed[i]))

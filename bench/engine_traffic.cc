@@ -44,8 +44,9 @@ config::SwitchConfig switch_config(const EngineLoad& load) {
 
 EngineTraffic::EngineTraffic(const EngineLoad& load)
     : load_(load),
-      engine_(
-          std::make_unique<aggregator::Engine>(switch_config(load), aggregator::EngineStart{1, 0})),
+      engine_memory_(aggregator::Engine::payload_bytes(switch_config(load))),
+      engine_(std::make_unique<aggregator::Engine>(
+          switch_config(load), aggregator::EngineStart{1, 0, engine_memory_.bytes()})),
       outbox_(std::make_unique<aggregator::Outbox>(engine_->outbox_capacity() + kBatch)),
       epochs_(load.jobs),
       stride_((kHeadroom + wire::kHeaderBytes + load.payload + kBufferAlign - 1) / kBufferAlign *

@@ -86,6 +86,7 @@ class EngineTraffic {
   void write_header(std::byte* at, std::uint32_t job, std::uint8_t shard, std::uint32_t seq) const;
 
   EngineLoad load_;
+  Buffer engine_memory_;  // on huge pages, as the bare sides' slots are
   std::unique_ptr<aggregator::Engine> engine_;
   std::unique_ptr<aggregator::Outbox> outbox_;
   std::vector<std::uint16_t> epochs_;

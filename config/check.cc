@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/check_sums.h"
 #include "config/codec.h"
 #include "config/memory_plan.h"
 
@@ -144,20 +145,6 @@ void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
-void check_slots(const SwitchConfig& config, ReadContext& context) {
-  if (!context.usable("switch.slots")) return;
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
-    if (!context.usable(job_path(i, "window"))) return;
-    sum += config.jobs[i].window;
-  }
-  if (sum > config.slots)
-    context.report("switch.slots", std::to_string(config.slots) +
-                                       " slots cannot hold the windows of all jobs, " +
-                                       std::to_string(sum) + " together; allowed: at least " +
-                                       std::to_string(sum) + ", or smaller windows");
-}
-
 void check_udp_ports(const SwitchConfig& config, ReadContext& context) {
   constexpr std::uint32_t kRocePort = 4791;
   if (!context.usable("switch.udp_base_port")) return;
@@ -235,7 +222,7 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_unique_jobs(config, context);
   check_members(config, context);
   check_chunk_fits_mtu(config, context);
-  check_slots(config, context);
+  check_sums(config, context);
   check_udp_ports(config, context);
   check_static_macs(config, context);
   check_memory(config, context);

@@ -261,16 +261,8 @@ Codec<wire::MacAddress> unicast_mac() {
 }
 
 Codec<wire::Integrity> integrity() {
-  return {"choice", "udp-checksum, crc32c",
-          [](const Node& node, wire::Integrity& out) -> std::optional<std::string> {
-            if (node.text != "udp-checksum" && node.text != "crc32c") return "is unknown";
-            out = node.text == "crc32c" ? wire::Integrity::crc32c : wire::Integrity::udp_checksum;
-            return std::nullopt;
-          },
-          [](const wire::Integrity& value) {
-            return std::optional<std::string>(value == wire::Integrity::crc32c ? "crc32c"
-                                                                               : "udp-checksum");
-          }};
+  return one_of<wire::Integrity>(
+      {{"udp-checksum", wire::Integrity::udp_checksum}, {"crc32c", wire::Integrity::crc32c}});
 }
 
 }  // namespace tributary::config

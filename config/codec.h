@@ -83,6 +83,27 @@ Codec<T> power_of_two(std::int64_t least, std::int64_t most) {
   return codec;
 }
 
+// One of a few words.
+template <typename T>
+Codec<T> one_of(std::vector<std::pair<std::string, T>> words) {
+  std::string allowed;
+  for (const auto& word : words) allowed += (allowed.empty() ? "" : ", ") + word.first;
+  return {"choice", allowed,
+          [words](const Node& node, T& out) -> std::optional<std::string> {
+            for (const auto& [word, value] : words) {
+              if (node.text != word) continue;
+              out = value;
+              return std::nullopt;
+            }
+            return "is unknown";
+          },
+          [words](const T& value) -> std::optional<std::string> {
+            for (const auto& [word, meant] : words)
+              if (meant == value) return word;
+            return std::nullopt;
+          }};
+}
+
 Codec<bool> boolean();
 // `unit`: durations must be whole multiples of it, because something downstream counts in it.
 Codec<Duration> duration(Duration least, Duration most, Duration unit = Duration::ns(1));

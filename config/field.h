@@ -130,6 +130,52 @@ Field<Owner> scalar(const std::string& name, T Owner::*member, const Codec<T>& c
   return field;
 }
 
+template <typename Owner, typename T>
+Field<Owner> choice(const std::string& name, T Owner::*member,
+                    std::vector<std::pair<std::string, T>> words, std::string meaning) {
+  return scalar(name, member, one_of<T>(std::move(words)), std::move(meaning));
+}
+
+// A list of single values, written on one line.
+template <typename Owner, typename Item>
+Field<Owner> scalars(const std::string& name, std::vector<Item> Owner::*member,
+                     const Codec<Item>& codec, std::size_t least, std::size_t most,
+                     const std::string& meaning) {
+  const std::string allowed = "a list of " + std::to_string(least) + " to " + std::to_string(most) +
+                              ", each " + codec.allowed;
+  Field<Owner> field;
+  field.name = name;
+  field.presence = least > 0 ? Presence::required : Presence::optional;
+  field.container = true;
+  field.read = [=](ReadContext& context, const std::string& path, const Node& node, Owner& owner) {
+    if (node.kind != Node::Kind::sequence || node.items.size() < least || node.items.size() > most)
+      return context.fail(path, node.mark,
+                          std::string("is ") + name_of(node.kind) + "; allowed: " + allowed);
+    auto& items = owner.*member;
+    items.resize(node.items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const Node& item = node.items[i];
+      const auto problem =
+          item.kind == Node::Kind::scalar
+              ? codec.parse(item, items[i])
+              : std::optional<std::string>(std::string("is ") + name_of(item.kind));
+      if (problem)
+        context.fail(item_path(path, i), item.mark,
+                     config::quoted(item.text) + " " + *problem + "; allowed: " + codec.allowed);
+    }
+  };
+  field.write = [=](const Owner& owner, int indent) -> std::string {
+    std::string text;
+    for (const Item& item : owner.*member)
+      text.append(text.empty() ? "" : ", ").append(codec.format(item).value_or(""));
+    return text.empty() ? "" : indentation(indent) + name + ": [" + text + "]\n";
+  };
+  field.describe = [=](const std::string& path, std::vector<KeyInfo>& out) {
+    out.push_back({path, "list", least > 0 ? "required" : "none", allowed, meaning});
+  };
+  return field;
+}
+
 // A mapping whose keys fill another struct: `access(owner)` is that struct; may be the owner.
 template <typename Owner, typename Inner, typename Access>
 Field<Owner> mapping(const std::string& name, Access access, const Fields<Inner>& fields,

@@ -63,16 +63,4 @@ inline std::uint64_t least_completion_bytes(const SwitchConfig& config) {
 // could use.
 std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job);
 
-// One sum or result.
-constexpr std::size_t slot_buffer_bytes(const JobConfig& job) {
-  return (job.chunk_bytes + std::size_t{63}) / 64 * 64;
-}
-
-// Payloads that a job can pin in a shard: the fastest rank is at most a window ahead of the results
-// that the slowest one holds, which is another window behind (protocol rules 2 and 4). Ordinary
-// memory, on top of DPDK's.
-constexpr std::size_t job_shard_payload_bytes(const JobConfig& job) {
-  return std::size_t{2} * job.window * slot_buffer_bytes(job);
-}
-
 }  // namespace tributary::config

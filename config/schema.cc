@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "config/schema_sums.h"
+
 namespace tributary::config {
 namespace {
 
@@ -30,8 +32,8 @@ const Fields<MemberConfig>& member_fields() {
   return fields;
 }
 
-const Fields<JobConfig>& job_fields() {
-  static const Fields<JobConfig> fields = {
+Fields<JobConfig> membership_fields() {
+  return {
       scalar("id", &JobConfig::id, integer<std::uint32_t>(1, 0xFFFFFFFF),
              "The job number that workers join. Jobs of a switch must differ in the low 16 bits, "
              "which choose the multicast group of the results.",
@@ -41,8 +43,8 @@ const Fields<JobConfig>& job_fields() {
       scalar("workers", &JobConfig::workers, integer<std::uint32_t>(1, kMaxWorkers),
              "How many ranks, 0 to workers - 1, each sum is made of (the fan-in).", required),
       scalar("window", &JobConfig::window, power_of_two<std::uint32_t>(1, kMaxWindow),
-             "Chunks that a worker may have in flight in each shard. The windows of all jobs "
-             "together must fit `switch.slots`."),
+             "Chunks that a worker may have in flight in each shard. The windows of all static "
+             "jobs together must fit `switch.slots`, and every dynamic job's what they leave."),
       scalar("chunk_bytes", &JobConfig::chunk_bytes,
              multiple_of<std::uint32_t>(8, 8, kMaxChunkBytes),
              "Payload bytes of a chunk, a packet's worth. With 146 bytes of headers and extensions "
@@ -63,6 +65,14 @@ const Fields<JobConfig>& job_fields() {
       list("members", &JobConfig::members, member_fields(), 0, kMaxWorkers,
            "Ties ranks to ports. Ranks not listed may join through any port."),
   };
+}
+
+const Fields<JobConfig>& job_fields() {
+  static const Fields<JobConfig> fields = [] {
+    Fields<JobConfig> all = membership_fields();
+    for (auto& field : sum_fields()) all.push_back(std::move(field));
+    return all;
+  }();
   return fields;
 }
 
@@ -71,9 +81,11 @@ const Fields<MemoryConfig>& memory_fields() {
       scalar("hugepages", &MemoryConfig::hugepages, boolean(),
              "Take memory from hugepages, which must be reserved. Off: ordinary pages."),
       scalar("megabytes", &MemoryConfig::megabytes, integer<std::uint32_t>(32, 1 << 20),
-             "Memory that DPDK reserves at start for packet buffers, in MiB. The jobs' payload "
-             "buffers "
-             "come on top: 2 x window x shards x chunk_bytes each."),
+             "Memory that DPDK reserves at start for packet buffers, in MiB."),
+      scalar("aggregation_megabytes", &MemoryConfig::aggregation_megabytes,
+             integer<std::uint32_t>(1, 1 << 20),
+             "Most that sums, results and their tables may take, in MiB; reserved at start, on top "
+             "of `megabytes`. `--check` prints how much the jobs need."),
   };
   return fields;
 }
@@ -101,7 +113,12 @@ const Fields<SwitchConfig>& switch_fields() {
              "Shard s of a job uses UDP port udp_base_port + s; 4791 (RoCEv2) may not be among "
              "them."),
       scalar("slots", &SwitchConfig::slots, integer<std::uint32_t>(1, 1 << 20),
-             "Aggregation slots of each shard; each job reserves its window of them."),
+             "Aggregation slots of each shard: partitions of the static jobs, and the rest is "
+             "shared by the dynamic ones."),
+      scalar("preempt_idle", &SwitchConfig::preempt_idle,
+             duration(Duration::us(0), Duration::seconds(3600)),
+             "A slot of a dynamic job that got no contribution for this long may be taken by "
+             "another job. 0s: never for that reason."),
       scalar("lcore", &SwitchConfig::lcore, integer<int>(-1, 1023),
              "CPU that the packet loop is pinned to; -1: not pinned."),
       scalar("idle_sleep_max", &SwitchConfig::idle_sleep_max,
@@ -148,6 +165,15 @@ const Fields<SwitchConfig>& metrics_fields() {
   return fields;
 }
 
+const Fields<CacheConfig>& cache_fields() {
+  static const Fields<CacheConfig> fields = {
+      scalar("megabytes", &CacheConfig::megabytes, integer<std::uint32_t>(0, 1 << 20),
+             "Memory for results that all workers have acknowledged, in MiB, oldest out first. "
+             "Results that somebody may still lack are kept in any case."),
+  };
+  return fields;
+}
+
 const Fields<SwitchConfig>& control_fields() {
   static const Fields<SwitchConfig> fields = {
       scalar("socket", &SwitchConfig::control_socket, socket_path(),
@@ -172,6 +198,9 @@ const Fields<SwitchConfig>& schema() {
       mapping<SwitchConfig, ForwardingConfig>(
           "forwarding", [](auto& c) -> auto& { return c.forwarding; }, forwarding_fields(),
           "Switching of all traffic that is not aggregation."),
+      mapping<SwitchConfig, CacheConfig>(
+          "cache", [](auto& c) -> auto& { return c.cache; }, cache_fields(),
+          "Finished results that can be asked for by job, op and chunk."),
       mapping<SwitchConfig, SwitchConfig>("metrics", self, metrics_fields(),
                                           "The Prometheus endpoint."),
       mapping<SwitchConfig, SwitchConfig>("control", self, control_fields(),

@@ -11,6 +11,7 @@
 #include "core/time.h"
 #include "core/wire/frame.h"
 #include "core/wire/integrity.h"
+#include "core/wire/types.h"
 
 namespace tributary::config {
 
@@ -23,6 +24,8 @@ inline constexpr std::uint32_t kMaxWorkers = 1024;
 inline constexpr std::uint32_t kMaxWindow = 4096;
 inline constexpr std::uint32_t kMaxChunkBytes = 8192;
 inline constexpr std::uint8_t kMaxShards = 16;
+inline constexpr std::size_t kMaxReductions = 144;
+inline constexpr int kMaxBracketDepth = 8;
 
 struct PortConfig {
   std::string name;          // what show and metrics call it
@@ -54,6 +57,22 @@ struct ParentConfig {
   std::uint16_t fan_in = 0;  // children of the parent
 };
 
+// An order with brackets: a rank, or what is combined from left to right.
+struct Bracket {
+  std::vector<Bracket> items;  // empty: a rank
+  std::uint32_t rank = 0;
+};
+
+struct Reduction {
+  wire::DType dtype = wire::DType::none;
+  wire::ReduceOp op = wire::ReduceOp::sum;
+};
+
+enum class Trigger : std::uint8_t { streaming, collect };   // T4
+enum class SlotMode : std::uint8_t { partition, dynamic };  // O7
+enum class Release : std::uint8_t { sent, returned };       // O9
+enum class OnDeadline : std::uint8_t { abort, escalate };   // T3
+
 struct JobConfig {
   std::uint32_t id = 0;
   std::string name;
@@ -65,6 +84,21 @@ struct JobConfig {
   Duration lease = Duration::seconds(10);     // silence of a member that ends the epoch
   wire::Integrity integrity = wire::Integrity::udp_checksum;
   std::vector<MemberConfig> members;  // optional pinning of ranks to ports
+
+  wire::Order order = wire::Order::fast;
+  std::optional<Bracket> bracketing;  // none: flat, by rank
+  Trigger trigger = Trigger::streaming;
+  wire::Partials partials = wire::Partials::wide;
+  wire::Arithmetic arithmetic = wire::Arithmetic::saturating;
+  std::vector<Reduction> reductions;  // none: all that are valid
+
+  SlotMode slots = SlotMode::partition;
+  std::uint32_t quota = 0;    // dynamic: most slots at once in a shard; 0: the window
+  std::uint8_t priority = 0;  // dynamic: may take slots of lower ones
+  Release release = Release::sent;
+  bool verify = false;
+  OnDeadline on_deadline = OnDeadline::abort;
+
   // Of a tree (config/topology.h derives both); a switch that stands alone has neither.
   std::vector<ChildConfig> children;   // by child index; none: every rank is a child
   std::optional<ParentConfig> parent;  // none: results are final here
@@ -72,7 +106,13 @@ struct JobConfig {
 
 struct MemoryConfig {
   bool hugepages = false;
-  std::uint32_t megabytes = 256;
+  std::uint32_t megabytes = 256;               // DPDK's
+  std::uint32_t aggregation_megabytes = 1024;  // most that sums, results and their tables take
+};
+
+// Results that every child has acknowledged, kept as long as there is room.
+struct CacheConfig {
+  std::uint32_t megabytes = 0;
 };
 
 // The completion engines of the jobs whose root is this switch.
@@ -97,11 +137,14 @@ struct SwitchConfig {
   std::uint32_t ipv4 = 0;               // host order; workers send here
   std::optional<wire::MacAddress> mac;  // default: locally administered, derived from ipv4
   std::uint16_t udp_base_port = kDefaultUdpBasePort;
-  std::uint32_t slots = 4096;  // per shard; static partition of `window` per job
+  std::uint32_t slots = 4096;  // per shard: partitions of the static jobs, pool of the dynamic
+  Duration preempt_idle;       // a dynamic job's slot this long without a contribution may be
+                               // taken; 0: never
   int lcore = -1;              // CPU of the worker lcore; -1: not pinned
   Duration idle_sleep_max = Duration::us(200);
   MemoryConfig memory;
   CompletionConfig completion;
+  CacheConfig cache;
   std::vector<PortConfig> ports;
   std::vector<JobConfig> jobs;
   ForwardingConfig forwarding;

@@ -51,6 +51,50 @@ inline constexpr std::array kJobMetrics = {
               &JobCounters::slot_hold_ns_max},
 };
 
+// Of a job in one shard; exported with the label `shard`, too.
+struct ShardMetric {
+  const char* name;
+  const char* help;
+  bool gauge;
+  Counter aggregator::ShardCounters::*counter;
+};
+using aggregator::ShardCounters;
+inline constexpr std::array kShardMetrics = {
+    ShardMetric{"tributary_shard_contributions_total", "Contributions counted into a sum", false,
+                &ShardCounters::contributions},
+    ShardMetric{"tributary_shard_completions_total", "Chunks completed", false,
+                &ShardCounters::completions},
+    ShardMetric{"tributary_shard_duplicates_total", "Contributions that were counted already",
+                false, &ShardCounters::duplicates},
+    ShardMetric{"tributary_shard_stale_total", "Packets of chunks finished long ago", false,
+                &ShardCounters::stale},
+    ShardMetric{"tributary_shard_collisions_total", "Chunks that found their slot taken", false,
+                &ShardCounters::collisions},
+    ShardMetric{"tributary_shard_preemptions_total", "Slots taken from the job", false,
+                &ShardCounters::preemptions},
+    ShardMetric{"tributary_shard_forwarded_total", "Contributions sent to the completion host",
+                false, &ShardCounters::forwarded},
+    ShardMetric{"tributary_shard_sent_up_total", "Sums sent to a parent or to be verified", false,
+                &ShardCounters::sent_up},
+    ShardMetric{"tributary_shard_host_results_total", "Results that came back", false,
+                &ShardCounters::host_results},
+    ShardMetric{"tributary_shard_overflows_total", "Results marked as overflowed", false,
+                &ShardCounters::saturated},
+    ShardMetric{"tributary_shard_cache_hits_total", "Acknowledged results found when asked for",
+                false, &ShardCounters::cache_hits},
+    ShardMetric{"tributary_shard_cache_misses_total", "Those that were gone", false,
+                &ShardCounters::cache_misses},
+    ShardMetric{"tributary_shard_cache_evictions_total", "Results that made room for newer ones",
+                false, &ShardCounters::cache_evictions},
+    ShardMetric{"tributary_shard_bytes_in_total", "Payload of contributions", false,
+                &ShardCounters::bytes_in},
+    ShardMetric{"tributary_shard_bytes_out_total", "Payload of messages, once each", false,
+                &ShardCounters::bytes_out},
+    ShardMetric{"tributary_shard_slots_open", "Slots in use", true, &ShardCounters::slots_open},
+    ShardMetric{"tributary_shard_slots_high_water", "Most slots in use at once", true,
+                &ShardCounters::slots_high_water},
+};
+
 // Exported as tributary_job_aborts_total with this reason.
 struct AbortMetric {
   const char* reason;

@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <thread>
 
@@ -100,18 +102,77 @@ void collect_jobs(Families& out, dataplane::Switch& sw) {
     const auto& job = engine.job_config(i);
     return Labels{{"job", std::to_string(job.id)}, {"name", job.name}};
   };
+  std::vector<aggregator::JobCounters> counters;
+  for (std::size_t i = 0; i < engine.job_count(); ++i) counters.push_back(engine.counters(i));
   for (const auto& metric : kJobMetrics) {
     auto& to = family(out, metric.name, metric.help, metric.gauge);
     for (std::size_t i = 0; i < engine.job_count(); ++i)
-      sample(to, labels(i), number(engine.counters(i).*metric.counter) * metric.scale);
+      sample(to, labels(i), number(counters[i].*metric.counter) * metric.scale);
   }
   auto& aborts = family(out, "tributary_job_aborts_total", "Epochs that were aborted", false);
   for (std::size_t i = 0; i < engine.job_count(); ++i)
     for (const auto& abort : kAbortMetrics) {
       Labels with_reason = labels(i);
       with_reason.push_back({"reason", abort.reason});
-      sample(aborts, std::move(with_reason), number(engine.counters(i).*abort.counter));
+      sample(aborts, std::move(with_reason), number(counters[i].*abort.counter));
     }
+}
+
+// Calls f(labels, counters) for each job in each of its shards.
+template <typename F>
+void for_each_shard(dataplane::Switch& sw, F f) {
+  const auto& engine = sw.worker().engine();
+  for (std::size_t i = 0; i < engine.job_count(); ++i) {
+    const auto& job = engine.job_config(i);
+    for (std::uint8_t shard = 0; shard < job.shards; ++shard)
+      f(Labels{{"job", std::to_string(job.id)},
+               {"name", job.name},
+               {"shard", std::to_string(shard)}},
+        *engine.shard_counters(i, shard));
+  }
+}
+
+// T22: how long slots are held.
+void collect_hold_times(Families& out, dataplane::Switch& sw) {
+  using aggregator::HoldTimes;
+  out.push_back({"tributary_shard_slot_hold_seconds",
+                 "Time that slots were held",
+                 MetricType::Histogram,
+                 {}});
+  MetricFamily& to = out.back();
+  for_each_shard(sw, [&](Labels labels, const aggregator::ShardCounters& c) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    auto& histogram = metric.histogram;
+    histogram.sample_sum = number(c.slot_hold.total_ns) * 1e-9;
+    for (std::size_t b = 0; b < HoldTimes::kBuckets; ++b) {
+      histogram.sample_count += c.slot_hold.buckets[b].get();
+      const bool last = b + 1 == HoldTimes::kBuckets;
+      const double bound = std::ldexp(1e-9, HoldTimes::kFirstBit + static_cast<int>(b));
+      histogram.bucket.push_back(
+          {histogram.sample_count, last ? std::numeric_limits<double>::infinity() : bound});
+    }
+    to.metric.push_back(std::move(metric));
+  });
+}
+
+void collect_shards(Families& out, dataplane::Switch& sw) {
+  for (const auto& metric : kShardMetrics) {
+    auto& to = family(out, metric.name, metric.help, metric.gauge);
+    for_each_shard(sw, [&](Labels labels, const aggregator::ShardCounters& c) {
+      sample(to, std::move(labels), number(c.*metric.counter));
+    });
+  }
+  auto& escalations = family(out, "tributary_shard_escalations_total",
+                             "Chunks handed to the completion host", false);
+  for_each_shard(sw, [&](const Labels& labels, const aggregator::ShardCounters& c) {
+    for (std::size_t r = 1; r < c.escalations.size(); ++r) {
+      Labels with_reason = labels;
+      with_reason.push_back({"reason", wire::name_of(static_cast<wire::Reason>(r))});
+      sample(escalations, std::move(with_reason), number(c.escalations[r]));
+    }
+  });
+  collect_hold_times(out, sw);
 }
 
 void collect_loop(Families& out, dataplane::Switch& sw) {
@@ -161,10 +222,11 @@ void collect_fdb(Families& out, dataplane::Switch& sw) {
 
 std::vector<MetricFamily> Metrics::Collect() const {
   Families out;
-  out.reserve(64);  // family() hands out references
+  out.reserve(128);  // family() hands out references
   collect_process(out, switch_);
   collect_ports(out, switch_);
   collect_jobs(out, switch_);
+  collect_shards(out, switch_);
   collect_loop(out, switch_);
   collect_fdb(out, switch_);
   return out;

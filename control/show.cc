@@ -84,7 +84,9 @@ ordered_json Show::jobs() {
   const auto& engine = switch_.worker().engine();
   for (std::size_t i = 0; i < status.size(); ++i) {
     const auto& job = engine.job_config(i);
-    const auto& c = engine.counters(i);
+    const aggregator::JobCounters c = engine.counters(i);
+    std::uint64_t escalations = 0;
+    for (const Counter& reason : c.escalations) escalations += reason.get();
     rows.push_back(
         {{"job", job.id},
          {"name", job.name},
@@ -100,6 +102,10 @@ ordered_json Show::jobs() {
          {"probes", c.probes.get()},
          {"resends", c.resends.get()},
          {"results_resent", c.results_resent.get()},
+         {"collisions", c.collisions.get()},
+         {"escalations", escalations},
+         {"host_results", c.host_results.get()},
+         {"overflows", c.saturated.get()},
          {"aborts", c.aborts_deadline.get() + c.aborts_lease.get() + c.aborts_left.get() +
                         c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get()},
          {"last_abort", wire::name_of(status[i].last_abort)}});

@@ -31,6 +31,7 @@ namespace tributary {
   X(bad_reduce_op, "bad-reduce-op", "reduce operation unknown or not valid for the type")      \
   X(bad_encoding, "bad-encoding", "payload encoding unknown or not supported")                 \
   X(bad_collective, "bad-collective", "collective unknown or not supported")                   \
+  X(bad_target, "bad-target", "no rank of the job is named as the one to get the result")      \
   X(bad_payload_length, "bad-payload-length", "element count times size is not the payload")   \
   X(payload_too_large, "payload-too-large", "payload exceeds the job's chunk size")            \
   X(unknown_job, "unknown-job", "job is not configured on this switch")                        \
@@ -46,7 +47,6 @@ namespace tributary {
   X(op_mismatch, "op-mismatch", "workers disagree on count, type or operation")                \
   X(aborted, "aborted", "packet of an epoch that was aborted")                                 \
   X(no_slot, "no-slot", "no aggregation slot or buffer is free")                               \
-  X(at_parameter_server, "at-parameter-server", "asks for a parameter server; job has none")   \
   X(reply_limit, "reply-limit", "replies to unknown senders are rate limited")                 \
   X(no_mbuf, "no-mbuf", "packet buffer pool is exhausted")                                     \
   X(tx_full, "tx-full", "transmit queue is full")                                              \

@@ -15,29 +15,49 @@ Aggregation::Aggregation(const config::SwitchConfig& config, std::uint16_t initi
       transmitter_(transmitter),
       writer_(config),
       engine_(config, {.epoch = initial_epoch}),
-      outbox_(engine_.outbox_capacity()) {}
+      host_(config),
+      outbox_(engine_.outbox_capacity() + host_.engine().outbox_capacity()) {}
 
-void Aggregation::on_frame(std::uint16_t ingress, const Classified& frame, Instant now) {
+void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
   DropCounters& drops = lanes_[ingress]->counters.drops;
   const auto parsed = wire::parse(frame.udp.payload);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return drops.add(*bad);
   const auto& packet = std::get<wire::Packet>(parsed);
   if (const DropReason bad = wire::check_integrity(frame.udp, packet); bad != DropReason::count_)
     return drops.add(bad);
+  engine_.prefetch_entry(packet.header);
+  received_[received_count_++] = {
+      packet,
+      {ingress, frame.udp.endpoints.source_port, frame.udp.endpoints.source_ip,
+       frame.ethernet.vlan_tci, frame.ethernet.source}};
+}
 
-  const aggregator::Peer from{ingress, frame.udp.endpoints.source_port,
-                              frame.udp.endpoints.source_ip, frame.ethernet.vlan_tci,
-                              frame.ethernet.source};
-  const auto decision = engine_.on_packet(packet, from, now, outbox_);
-  if (decision.reason != DropReason::count_) drops.add(decision.reason);
-  send_outbox(now);
+void Aggregation::handle(Instant now) {
+  const std::span<const Received> burst = std::span(received_).first(received_count_);
+  for (const Received& r : burst) engine_.prefetch_sum(r.packet.header);
+  for (const Received& r : burst) {
+    const auto decision = engine_.on_packet(r.packet, r.from, now, outbox_);
+    if (decision.reason != DropReason::count_)
+      lanes_[r.from.port]->counters.drops.add(decision.reason);
+    exchange(now);
+    send_outbox(now);
+  }
+  received_count_ = 0;
 }
 
 std::size_t Aggregation::expire(Instant now) {
   engine_.expire(now, outbox_);
+  exchange(now);
+  host_.expire(now, [&](const wire::Packet& p) { return engine_.on_host_packet(p, now, outbox_); });
   const std::size_t messages = outbox_.items().size();
   if (messages != 0) send_outbox(now);
   return messages;
+}
+
+void Aggregation::exchange(Instant now) {
+  host_.exchange(outbox_, now, [&](const wire::Packet& packet) {
+    return engine_.on_host_packet(packet, now, outbox_);
+  });
 }
 
 void Aggregation::shut_down(Instant now) {
@@ -62,6 +82,7 @@ void Aggregation::send_outbox(Instant now) {
         send_copy(message, copy.vlan_tci, copy.ports);
       continue;
     }
+    if (message.to != Outgoing::To::peer) continue;  // heard by the completion engine
     Lane& lane = *lanes_[message.peer.port];
     if (message.header.type == wire::PacketType::nack && !lane.refusals.take(now)) {
       lane.counters.drops.add(DropReason::reply_limit);

@@ -1,12 +1,15 @@
 // The aggregation engine's shell: frames in, engine calls, frames out.
 //
-// Owns the engine of this lcore and everything it sends. A multicast result is one buffer,
+// Owns the engine of this lcore, the completion engine of the jobs whose root this switch is, and
+// everything they send. A multicast result is one buffer,
 // written once and sent by reference count.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "aggregator/engine.h"
+#include "completion/root_host.h"
 #include "dataplane/classify.h"
 #include "dataplane/frame_writer.h"
 #include "dataplane/transmitter.h"
@@ -20,8 +23,10 @@ class Aggregation {
   Aggregation(const config::SwitchConfig& config, std::uint16_t initial_epoch, rte_mempool* pool,
               Lanes& lanes, Transmitter& transmitter);
 
-  // A frame classified as aggregation traffic; its buffer stays the caller's.
-  void on_frame(std::uint16_t ingress, const Classified& frame, Instant now);
+  // A frame classified as aggregation traffic: is checked, and what it needs is fetched into the
+  // cache. At most kBurst of them, then handle(); buffers stay the caller's until then.
+  void receive(std::uint16_t ingress, const Classified& frame);
+  void handle(Instant now);
   // Returns the messages that deadlines and leases caused.
   std::size_t expire(Instant now);
   // ABORT to every job; the caller flushes.
@@ -30,7 +35,16 @@ class Aggregation {
   [[nodiscard]] const aggregator::Engine& engine() const { return engine_; }
   [[nodiscard]] const Counter& outbox_overflows() const { return outbox_overflows_; }
 
+  [[nodiscard]] const completion::Engine& completion() const { return host_.engine(); }
+
  private:
+  struct Received {
+    wire::Packet packet;
+    aggregator::Peer from;
+  };
+
+  // Lets the completion engine have its part of the outbox, and its answers follow.
+  void exchange(Instant now);
   void send_outbox(Instant now);
   // `group_vlan`: the tag of this copy, for messages to a group.
   void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
@@ -43,7 +57,10 @@ class Aggregation {
   Transmitter& transmitter_;
   FrameWriter writer_;
   aggregator::Engine engine_;
+  completion::RootHost host_;
   aggregator::Outbox outbox_;
+  std::array<Received, kBurst> received_;
+  std::size_t received_count_ = 0;
   Counter outbox_overflows_;
 };
 

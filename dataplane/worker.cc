@@ -122,10 +122,9 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
 }
 
 std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
-  for (const auto& item : to_aggregate_.get()) {
-    aggregation_.on_frame(port, item.what, now);
-    rte_pktmbuf_free(item.frame);
-  }
+  for (const auto& item : to_aggregate_.get()) aggregation_.receive(port, item.what);
+  aggregation_.handle(now);
+  for (const auto& item : to_aggregate_.get()) rte_pktmbuf_free(item.frame);
   return to_aggregate_.count;
 }
 

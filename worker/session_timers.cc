@@ -118,6 +118,9 @@ void Session::probe(ChunkIndex i, Instant now, SendBatch& batch) {
   h.chunk = c.chunk;
   h.seq = c.seq;
   h.shard = c.shard;
+  // Where one rank passes its data on, the others have nothing to be asked for.
+  h.collective = c.op->collective;
+  h.covered = c.only_received ? 0 : 1;
   put(batch, h, extensions, {}, i);
   counters_.probes.add();
 }

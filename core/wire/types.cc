@@ -58,6 +58,18 @@ const char* name_of(ReduceOp op) {
   return "?";
 }
 
+std::optional<DType> parse_dtype(std::string_view name) {
+  for (std::uint8_t t = 0; t <= kDTypeMax; ++t)
+    if (name == name_of(static_cast<DType>(t))) return static_cast<DType>(t);
+  return std::nullopt;
+}
+
+std::optional<ReduceOp> parse_reduce_op(std::string_view name) {
+  for (std::uint8_t op = 1; op <= kReduceOpMax; ++op)
+    if (name == name_of(static_cast<ReduceOp>(op))) return static_cast<ReduceOp>(op);
+  return std::nullopt;
+}
+
 const char* name_of(Collective c) {
   switch (c) {
     case Collective::allreduce: return "allreduce";

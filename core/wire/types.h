@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace tributary::wire {
 
@@ -102,6 +104,9 @@ enum class ReduceOp : std::uint8_t {
 };
 inline constexpr std::uint8_t kReduceOpMax = 11;
 const char* name_of(ReduceOp op);
+// By these names; nullopt for any other text.
+std::optional<DType> parse_dtype(std::string_view name);
+std::optional<ReduceOp> parse_reduce_op(std::string_view name);
 
 constexpr bool is_float(DType t) {
   return t == DType::float16 || t == DType::bfloat16 || t == DType::float32 || t == DType::float64;

@@ -227,8 +227,12 @@ TEST_F(EngineTest, ShardsAreIndependent) {
   EXPECT_EQ(deliver({h, {}, std::as_bytes(std::span(v))}, peer(0)).reason, DropReason::bad_shard);
 }
 
-TEST_F(EngineTest, UnsupportedContributionsAreCountedByReason) {
-  build(2);
+// Each kind of bad contribution has a reason of its own, and nothing of it is used.
+TEST_F(EngineTest, BadContributionsAreCountedByReason) {
+  config::JobConfig job = test_job(2);
+  job.reductions = {{wire::DType::int32, wire::ReduceOp::sum},
+                    {wire::DType::float16, wire::ReduceOp::sum}};
+  build(test_switch({job}));
   join_all();
   const std::vector<std::byte> big(128);
   const auto try_with = [&](auto change) {
@@ -237,18 +241,29 @@ TEST_F(EngineTest, UnsupportedContributionsAreCountedByReason) {
     const std::size_t bytes = h.element_count * wire::size_of(h.dtype);
     return deliver({h, {}, std::span(big).first(bytes)}, peer(0)).reason;
   };
+  using wire::Collective;
   EXPECT_EQ(try_with([](auto& h) { h.dtype = wire::DType::int16; }), DropReason::bad_dtype);
+  EXPECT_EQ(try_with([](auto& h) { h.dtype = wire::DType::none; }), DropReason::bad_dtype);
   EXPECT_EQ(try_with([](auto& h) { h.reduce_op = wire::ReduceOp::prod; }),
             DropReason::bad_reduce_op);
   EXPECT_EQ(try_with([](auto& h) { h.element_count = 17; }), DropReason::payload_too_large);
+  EXPECT_EQ(try_with([](auto& h) {
+              h.dtype = wire::DType::float16;
+              h.element_count = 17;  // 34 bytes, but 68 as they are accumulated
+            }),
+            DropReason::payload_too_large);
   EXPECT_EQ(try_with([](auto& h) { h.encoding = wire::Encoding::compressed; }),
             DropReason::bad_encoding);
-  EXPECT_EQ(try_with([](auto& h) { h.collective = wire::Collective::reduce; }),
-            DropReason::bad_collective);
-  EXPECT_EQ(try_with([](auto& h) { h.flags |= wire::kFlagAtPs; }), DropReason::at_parameter_server);
+  EXPECT_EQ(try_with([](auto& h) { h.collective = Collective::reduce; }), DropReason::bad_target);
+  EXPECT_EQ(try_with([](auto& h) { h.collective = Collective::barrier; }), DropReason::bad_dtype);
   EXPECT_EQ(try_with([](auto& h) { h.fan_in = 9; }), DropReason::bad_child);
   EXPECT_EQ(try_with([](auto& h) { h.plane = 1; }), DropReason::bad_shard);
+  EXPECT_EQ(try_with([](auto& h) { h.seq = 4; }), DropReason::beyond_window);
   EXPECT_EQ(try_with([](auto& h) { h.type = wire::PacketType::aggregate; }), DropReason::bad_type);
+  wire::Header h = data_header(0, 0, 2);
+  h.encoding = wire::Encoding::block_scaled;
+  EXPECT_EQ(deliver({h, {}, std::span(big).first(12)}, peer(0)).reason,
+            DropReason::bad_payload_length);
   EXPECT_EQ(counters().contributions.get(), 0u);
 }
 

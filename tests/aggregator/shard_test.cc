@@ -39,8 +39,8 @@ TEST_F(ShardTest, IsHandedOverInTheMiddleOfAnOp) {
   std::int32_t sum = 0;
   std::memcpy(&sum, out.items()[0].payload.data(), sizeof sum);
   EXPECT_EQ(sum, 42);
-  EXPECT_FALSE(shard->expire(now_ + Duration::ms(499)));
-  EXPECT_TRUE(shard->expire(now_ + Duration::ms(500)));
+  EXPECT_FALSE(shard->expire(now_ + Duration::ms(499), out));
+  EXPECT_TRUE(shard->expire(now_ + Duration::ms(500), out));
   EXPECT_EQ(shard->abort_request().chunk.seq, 1u);
   EXPECT_EQ(shard->abort_request().missing, std::vector<std::uint32_t>{1});
 

@@ -79,9 +79,11 @@ TEST(Metrics, AnAddressInUseIsNamed) {
 TEST(Metrics, DocumentedAndExportedAgree) {
   RunningSwitch sw;
   std::set<std::string> exported;
-  for (const auto& family : Metrics(sw.get()).Collect())
-    exported.insert(family.name +
-                    (family.type == prometheus::MetricType::Gauge ? " gauge" : " counter"));
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    const bool histogram = family.type == prometheus::MetricType::Histogram;
+    const bool gauge = family.type == prometheus::MetricType::Gauge;
+    exported.insert(family.name + (histogram ? " histogram" : gauge ? " gauge" : " counter"));
+  }
   std::set<std::string> documented;
   std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/operations.md");
   for (std::string line; std::getline(file, line);) {

@@ -52,14 +52,24 @@ def shapes(comm, _pipe):
     comm.allreduce(zero_dimensional, op="sum").wait()
     comm.allreduce(cube, "sum").wait()
     comm.allreduce(inside[2]).wait()  # a view: contiguous
-    wraps = np.array([2**31 - 1], np.int32)
-    comm.allreduce(wraps).wait()
     assert zero_dimensional == 6 and (cube == 10).all() and (inside == 0).all()
-    assert wraps[0] == np.array(4 * (2**31 - 1), np.int64).astype(np.int32)
 
 
-def test_any_shape_and_int32_wraps(everywhere):
+def test_any_shape(everywhere):
     everywhere(shapes)
+
+
+def overflows(comm, _pipe):
+    largest = np.array([2**31 - 1], np.int32)
+    with pytest.raises(tributary.OverflowError, match="chunk 0: the sum of int32 left the range"):
+        comm.allreduce(largest).wait()
+    small = np.array([comm.rank], np.int32)
+    comm.allreduce(small).wait()  # the job goes on
+    assert small[0] == 6
+
+
+def test_an_int32_sum_that_overflows_is_an_error(everywhere):
+    everywhere(overflows)
 
 
 def many_in_flight(comm, _pipe):

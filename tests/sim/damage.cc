@@ -111,16 +111,25 @@ Draft bend(const Draft& contribution, const config::JobConfig& job, Prng& random
     h.collective = wire::Collective::allreduce;
   };
   switch (random.below(13)) {
-    case 0: h.flags |= wire::kFlagAtPs; break;
+    case 0:
+      h.encoding = wire::Encoding::block_scaled;
+      h.dtype = wire::DType::int32;
+      h.element_count = static_cast<std::uint16_t>(d.payload.size() / 4 + 1);
+      break;
     case 1: h.attempt = 1; break;
     case 2: ++h.fan_in; break;
-    case 3: h.encoding = wire::Encoding::block_scaled; break;
+    case 3: h.encoding = wire::Encoding::compressed; break;
     case 4: set_payload(job.chunk_bytes + 8, wire::DType::int32); break;
     case 5: h.collective = wire::Collective::reduce; break;
-    case 6: set_payload(8, wire::DType::int64); break;
+    case 6:
+      d.payload.clear();
+      h.dtype = wire::DType::none;
+      h.element_count = 0;
+      h.collective = wire::Collective::allreduce;
+      break;
     case 7:
       set_payload(8, wire::DType::int32);
-      h.reduce_op = wire::ReduceOp::prod;
+      h.reduce_op = wire::ReduceOp::mean;
       break;
     case 8:
       set_payload(8, wire::DType::int32);

@@ -10,17 +10,21 @@ using aggregator::ChunkState;
 using aggregator::Verdict;
 
 constexpr std::array<const char*, kVerdictCount> kVerdictNames = {
-    "opened", "folded", "completed", "answered", "noted", "epoch-aborted", "refused", "dropped"};
-static_assert(static_cast<std::size_t>(Verdict::dropped) + 1 == kVerdictCount);
-constexpr std::array<const char*, kChunkStateCount> kStateNames = {"unseen", "open", "complete",
-                                                                   "released"};
-static_assert(static_cast<std::size_t>(ChunkState::released) + 1 == kChunkStateCount);
+    "opened",        "folded",  "completed", "answered", "noted",
+    "epoch-aborted", "refused", "dropped",   "forwarded"};
+static_assert(static_cast<std::size_t>(Verdict::forwarded) + 1 == kVerdictCount);
+constexpr std::array<const char*, kChunkStateCount> kStateNames = {"unseen",   "open", "complete",
+                                                                   "released", "sent", "escalated"};
+static_assert(static_cast<std::size_t>(ChunkState::escalated) + 1 == kChunkStateCount);
+
+constexpr const char* kNothingEscalates = "every job keeps its slots until a chunk ends";
 
 // A visitor gets each item's name, count and the reason why it cannot be reached.
 template <typename Visitor>
 void visit(const Reach& r, Visitor visitor) {
   for (std::size_t v = 0; v < kVerdictCount; ++v)
-    visitor("verdict " + std::string(kVerdictNames[v]), r.verdicts[v], nullptr);
+    visitor("verdict " + std::string(kVerdictNames[v]), r.verdicts[v],
+            static_cast<Verdict>(v) == Verdict::forwarded ? kNothingEscalates : nullptr);
   for (std::size_t d = 0; d < kDropReasonCount; ++d) {
     const auto reason = static_cast<DropReason>(d);
     visitor("drop " + std::string(drop_label(reason)), r.switch_drops[d] + r.worker_drops[d],
@@ -40,14 +44,14 @@ const char* unreachable(DropReason reason) {
   switch (reason) {
     case DropReason::frame_multi_segment: return "simulated frames are in one piece";
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
-    case DropReason::no_slot: return "slots are partitioned among jobs at start";
-    case DropReason::overlap: return "no switch hosts a completion engine yet";
+    case DropReason::overlap:
+    case DropReason::no_slot: return kNothingEscalates;
     default: return nullptr;
   }
 }
 
-const char* unreachable(FaultKind, ChunkState) {
-  return nullptr;
+const char* unreachable(FaultKind, ChunkState state) {
+  return state == ChunkState::sent || state == ChunkState::escalated ? kNothingEscalates : nullptr;
 }
 
 void Reach::add(const Reach& other) {

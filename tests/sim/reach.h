@@ -13,8 +13,8 @@
 
 namespace tributary::sim {
 
-inline constexpr std::size_t kVerdictCount = 8;
-inline constexpr std::size_t kChunkStateCount = 4;
+inline constexpr std::size_t kVerdictCount = 9;
+inline constexpr std::size_t kChunkStateCount = 6;
 
 struct Reach {
   std::array<std::uint64_t, kVerdictCount> verdicts{};

@@ -1,5 +1,6 @@
 #include "tests/sim/switch_node.h"
 
+#include "completion/root_host.h"
 #include "core/wire/integrity.h"
 #include "tests/sim/world.h"
 
@@ -19,14 +20,25 @@ constexpr std::uint32_t kEpochsPerIncarnation = 4099;
 struct SwitchNode::Running {
   explicit Running(const SwitchOptions& o, std::uint16_t epoch)
       : engine(o.config, {epoch, o.first_seq}),
-        outbox(engine.outbox_capacity()),
+        host(o.config),
+        outbox(engine.outbox_capacity() + host.engine().outbox_capacity()),
         writer(o.config),
         fdb(o.config.forwarding.fdb_entries, o.config.forwarding.fdb_ageing, o.config.ports.size(),
             o.seed),
         refusals(o.config.ports.size(), dataplane::TokenBucket(kRefusalsPerSecond, kRefusalBurst)) {
   }
 
+  auto root(Instant now) {
+    return [this, now](const wire::Packet& p) { return engine.on_host_packet(p, now, outbox); };
+  }
+  void exchange(Instant now) { host.exchange(outbox, now, root(now)); }
+  void expire(Instant now) {
+    engine.expire(now, outbox);
+    exchange(now);
+    host.expire(now, root(now));
+  }
   aggregator::Engine engine;
+  completion::RootHost host;
   aggregator::Outbox outbox;
   dataplane::FrameWriter writer;
   dataplane::Fdb fdb;
@@ -95,7 +107,7 @@ void SwitchNode::on_wake(Instant now) {
     spent_ = spent_ + options_.cost.of(next.frame.wire_bytes());
     handle(next.port, next.frame, now);
   }
-  running_->engine.expire(now, running_->outbox);
+  running_->expire(now);
   send_outbox(now);
   running_->fdb.expire(now, 16);
   observer_.on_turn_end(*this, now);
@@ -148,6 +160,7 @@ void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
                               what.ethernet.vlan_tci, what.ethernet.source};
   observer_.before_packet(*this, frame, packet);
   const auto decision = running_->engine.on_packet(packet, from, now, running_->outbox);
+  running_->exchange(now);
   if (decision.reason != DropReason::count_) {
     drop(port, decision.reason);
   } else {
@@ -194,6 +207,7 @@ void SwitchNode::send_outbox(Instant now) {
       for (const auto& copy : copies) send_copy(message, copy.vlan_tci, copy.ports);
       continue;
     }
+    if (message.to != aggregator::Outgoing::To::peer) continue;  // heard by the completion engine
     if (message.header.type == wire::PacketType::nack &&
         !running_->refusals[message.peer.port].take(now)) {
       drops_.add(DropReason::reply_limit);

@@ -4,6 +4,7 @@ Every wait is for a condition; the limits are generous upper bounds, not expecta
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import sys
@@ -16,6 +17,7 @@ sys.path.insert(0, str(TOP / "tools/lib"))
 
 from testbed import bed as testbed_bed  # noqa: E402  (needs the path above)
 from testbed.loop import Loop  # noqa: E402
+from testbed.switch import Job  # noqa: E402
 from testbed.tree import PYTHON  # noqa: E402
 
 LIMIT_S = 50
@@ -106,11 +108,19 @@ def loop():
 
 @pytest.fixture
 def make_bed(loop):
-    """Bed(...) without the loop argument; torn down after the test."""
+    """Bed(ports, workers, ...), by default with one job of all; torn down after the test.
+
+    Integer sums wrap, so that tests may use the whole range of the type.
+    """
+    modular = ("arithmetic", "modular")
     with contextlib.ExitStack() as stack:
 
-        def make(*arguments, **options):
-            return stack.enter_context(testbed_bed.Bed(loop, *arguments, **options))
+        def make(ports, workers, jobs=None, **options):
+            jobs = [
+                dataclasses.replace(job, options=(modular, *job.options))
+                for job in jobs or [Job(1, workers)]
+            ]
+            return stack.enter_context(testbed_bed.Bed(loop, ports, workers, jobs, **options))
 
         yield make
 

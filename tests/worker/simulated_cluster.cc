@@ -146,6 +146,8 @@ void SimulatedCluster::deliver(const Flight& f) {
 
 void SimulatedCluster::flush_outbox() {
   for (const aggregator::Outgoing& o : outbox_->items()) {
+    if (o.to != aggregator::Outgoing::To::peer && o.to != aggregator::Outgoing::To::job_group)
+      continue;
     std::array<std::byte, wire::kHeaderBytes + wire::kMaxExtensionBytes> head;
     const std::size_t n = wire::serialize(o.header, o.extension_span(), head);
     if (n == 0) std::abort();

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "config/aggregation_memory.h"
 #include "config/file.h"
 #include "config/load.h"
 #include "config/topology.h"
@@ -122,6 +123,7 @@ int serve(const config::SwitchConfig& config, const Options& options) {
       return control::answer_request(line,
                                      [&](const std::string& what) { return show.table(what); });
     });
+  std::printf("%s", config::describe_memory(config).c_str());
   announce(sw, options.ready_fd);
 
   int signal = 0;
@@ -152,7 +154,9 @@ int run(const Options& options) {
   if (options.print_config) std::printf("%s", config::dump(config).c_str());
   if (options.check && !options.node.empty())
     std::printf("%s", config::describe_tree(config).c_str());
-  if (options.check) std::printf("%s: good\n", options.config_path.c_str());
+  if (options.check)
+    std::printf("%s%s: good\n", config::describe_memory(config).c_str(),
+                options.config_path.c_str());
   if (options.check || options.print_config) return 0;
   try {
     return serve(config, options);

@@ -68,8 +68,8 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0x1f550907e8f5b40f}, Known{42, 0x65b6a055ed4cee6},
-                             Known{1234, 0xaf42d51899de218f}}) {
+  for (const Known& known : {Known{1, 0x846dcae10851929d}, Known{42, 0x7dcfad0414ff76a5},
+                             Known{1234, 0xc4ffdda23f8d5aa2}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
         << "seed " << known.seed << ": 0x" << std::hex << outcome.trace_hash;

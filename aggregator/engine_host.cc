@@ -1,0 +1,57 @@
+// What the completion host or the parent says of a job (rule 5).
+#include <algorithm>
+
+#include "aggregator/engine_impl.h"
+
+namespace tributary::aggregator {
+
+bool Engine::on_host_packet(const wire::Packet& packet, Instant now, Outbox& out) {
+  const wire::Header& h = packet.header;
+  Job* const job = impl_->job_index.find(h.job);
+  if (job == nullptr || job->membership.state() != JobState::running ||
+      h.epoch != job->membership.epoch())
+    return false;
+  switch (h.type) {
+    case wire::PacketType::result:
+      return h.shard < impl_->shards.size() && impl_->shards[h.shard]->on_result(packet, now, out);
+    case wire::PacketType::pending:
+    case wire::PacketType::unknown: return impl_->relay(*job, packet, out);
+    case wire::PacketType::abort: return impl_->abort_by_host(*job, packet, out);
+    default: return false;
+  }
+}
+
+bool Engine::Impl::relay(const Job& job, const wire::Packet& packet, Outbox& out) {
+  const std::uint32_t rank = packet.header.origin;
+  if (rank >= job.membership.workers() || !job.membership.member(rank).present) return false;
+  Outgoing* const o = out.add();
+  if (o == nullptr) return false;
+  o->peer = job.membership.member(rank).peer;
+  o->header = packet.header;
+  std::copy(packet.extensions.begin(), packet.extensions.end(), o->extensions.begin());
+  o->extension_bytes = packet.extensions.size();
+  return true;
+}
+
+bool Engine::Impl::abort_by_host(Job& job, const wire::Packet& packet, Outbox& out) {
+  const wire::Header& h = packet.header;
+  AbortCause& cause = job.last_abort;
+  cause.chunk = {};
+  cause.chunk.op = h.op;
+  cause.chunk.chunk = h.chunk;
+  cause.chunk.seq = h.seq;
+  cause.chunk.shard = h.shard;
+  const std::size_t listed = wire::find_missing_ids(packet.extensions, scratch_ids);
+  const auto n = static_cast<long>(std::min(listed, scratch_ids.size()));
+  cause.missing.assign(scratch_ids.begin(), scratch_ids.begin() + n);
+  const auto error = wire::find_op_error(packet.extensions);
+  cause.has_error = error.has_value();
+  if (error) cause.error = *error;
+  (h.reason == wire::Reason::op_mismatch ? job.counters.aborts_mismatch
+                                         : job.counters.aborts_deadline)
+      .add();
+  abort_epoch(job, h.reason, out);
+  return true;
+}
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,49 @@
+#include "aggregator/result_cache.h"
+
+#include <bit>
+
+namespace tributary::aggregator {
+
+ResultCache::ResultCache(std::uint32_t capacity)
+    : entries_(capacity),
+      heads_(capacity == 0 ? 0 : std::bit_ceil(std::size_t{capacity} * 2), kNone) {}
+
+std::size_t ResultCache::home(std::uint32_t job, std::uint32_t op, std::uint32_t chunk) const {
+  std::uint64_t key = (std::uint64_t{op} << 32 | chunk) * 0x9E3779B97F4A7C15ULL;
+  key = (key ^ key >> 32 ^ job) * 0xBF58476D1CE4E5B9ULL;
+  return static_cast<std::size_t>(key >> 32) & (heads_.size() - 1);
+}
+
+std::uint32_t ResultCache::put(std::uint32_t job, std::uint32_t seq, std::uint32_t buffer,
+                               std::uint32_t flags, const ChunkDescription& description) {
+  if (entries_.empty()) return buffer;
+  const std::uint32_t evicted = entries_[oldest_].job == kNone ? kNone : take_out(oldest_);
+  std::uint32_t& head = heads_[home(job, description.op, description.chunk)];
+  entries_[oldest_] = {job, seq, buffer, head, flags, description};
+  head = oldest_;
+  if (++oldest_ == entries_.size()) oldest_ = 0;
+  ++size_;
+  return evicted;
+}
+
+const ResultCache::Entry* ResultCache::find(std::uint32_t job, std::uint32_t op,
+                                            std::uint32_t chunk) const {
+  if (size_ == 0) return nullptr;
+  for (std::uint32_t i = heads_[home(job, op, chunk)]; i != kNone; i = entries_[i].next) {
+    const Entry& e = entries_[i];
+    if (e.job == job && e.description.op == op && e.description.chunk == chunk) return &e;
+  }
+  return nullptr;
+}
+
+std::uint32_t ResultCache::take_out(std::uint32_t index) {
+  Entry& e = entries_[index];
+  std::uint32_t* link = &heads_[home(e.job, e.description.op, e.description.chunk)];
+  while (*link != index) link = &entries_[*link].next;
+  *link = e.next;
+  e.job = kNone;
+  --size_;
+  return e.buffer;
+}
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,60 @@
+// Results that every child has acknowledged, by (job, op, chunk) (C4): as many as there are spare
+// buffers of their size, the oldest first to go. Results that somebody may still lack never come
+// here; their tombstones keep them.
+//
+// Holds buffers of one BufferPool; who puts one in or takes one out returns it there.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aggregator/tombstone.h"
+
+namespace tributary::aggregator {
+
+class ResultCache {
+ public:
+  struct alignas(64) Entry {
+    std::uint32_t job = kNone;  // place in the configuration; kNone: empty
+    std::uint32_t seq = 0;
+    std::uint32_t buffer = kNone;
+    std::uint32_t next = kNone;  // with the same hash
+    std::uint32_t flags = 0;     // of the RESULT
+    ChunkDescription description;
+  };
+
+  explicit ResultCache(std::uint32_t capacity);
+
+  // Keeps the result and owns its buffer. Returns the buffer of the one that had to go, or kNone;
+  // with no capacity that is the new one.
+  std::uint32_t put(std::uint32_t job, std::uint32_t seq, std::uint32_t buffer, std::uint32_t flags,
+                    const ChunkDescription& description);
+  [[nodiscard]] const Entry* find(std::uint32_t job, std::uint32_t op, std::uint32_t chunk) const;
+  // Takes out all results of this job; each one's buffer goes to `put_back`.
+  template <typename F>
+  void drop(std::uint32_t job, F put_back) {
+    if (size_ == 0) return;
+    for (std::uint32_t i = 0; i < entries_.size(); ++i)
+      if (entries_[i].job == job) put_back(take_out(i));
+  }
+
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] std::uint32_t capacity() const {
+    return static_cast<std::uint32_t>(entries_.size());
+  }
+  [[nodiscard]] std::size_t table_bytes() const {
+    return entries_.size() * sizeof(Entry) + heads_.size() * sizeof(std::uint32_t);
+  }
+
+ private:
+  [[nodiscard]] std::size_t home(std::uint32_t job, std::uint32_t op, std::uint32_t chunk) const;
+  std::uint32_t take_out(std::uint32_t index);
+
+  std::vector<Entry> entries_;  // a ring in order of arrival
+  std::vector<std::uint32_t> heads_;
+  std::uint32_t oldest_ = 0;  // where the next one goes
+  std::uint32_t size_ = 0;
+};
+static_assert(sizeof(ResultCache::Entry) == 64);
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,65 @@
+// Dynamic slots: who gets one, who loses one, and another seed after a collision (O7, O8, rule 8).
+#include "aggregator/shard.h"
+#include "core/seq.h"
+
+namespace tributary::aggregator {
+
+std::uint32_t Shard::pool_slot(const ShardJob& job, std::uint32_t seq) const {
+  const bool changed = job.seed != job.next_seed && seq_at_or_after(seq, job.seed_from);
+  return pool_.slot_of(job.config.id, changed ? job.next_seed : job.seed, seq);
+}
+
+wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Outbox& out) {
+  const std::uint32_t slot = pool_slot(job, seq);
+  if (pool_.owner(slot).job != kNone && !preempt(job, slot, now, out)) {
+    job.counters.collisions.add();
+    change_seed(job, seq);
+    return wire::Reason::collision;
+  }
+  if (!pool_.may_take(job.place)) return wire::Reason::no_slot;
+  pool_.take(slot, job.place, seq, now);
+  return wire::Reason::none;
+}
+
+// True when the slot is free now: its owner had no more right to it.
+bool Shard::preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out) {
+  const SlotPool::Owner owner = pool_.owner(slot);
+  ShardJob& victim = *jobs_[owner.job];
+  const bool lower = victim.config.priority < job.config.priority;
+  const bool idle = preempt_idle_ > Duration() && now - owner.touched >= preempt_idle_;
+  if ((!lower && !idle) || out.room() < victim.fan_in + std::size_t{2}) return false;
+  Tombstone* e = nullptr;
+  if (victim.table.find(owner.seq, e) != ChunkTable::Place::seen) return false;
+  victim.counters.preemptions.add();
+  if (e->state == ChunkState::open) {
+    flush(victim, *e, wire::Reason::no_slot, now, out);
+  } else {  // sent, and waiting for its result
+    free_slot(victim, *e, now);
+    let_go_of_data(victim, *e);
+  }
+  victim.refresh_gauges();
+  return true;
+}
+
+// Takes effect where no rank can be yet: seq + W cannot be sent before the result of seq.
+void Shard::change_seed(ShardJob& job, std::uint32_t seq) {
+  if (job.seed != job.next_seed) {
+    if (!job.table.all_complete_before(job.seed_from)) return;  // one change at a time
+    job.seed = job.next_seed;
+  }
+  job.next_seed = static_cast<std::uint8_t>(job.seed + 1);
+  job.seed_from = seq + job.config.window;
+}
+
+void Shard::free_slot(ShardJob& job, Tombstone& e, Instant now) {
+  if (!e.holds_slot) return;
+  e.holds_slot = false;
+  job.deadlines.cancel(e);
+  if (e.state == ChunkState::sent) --job.sent_held;
+  if (job.dynamic()) pool_.give(pool_slot(job, e.seq));
+  const Duration held = now - e.opened_at;
+  job.counters.slot_hold.add(held);
+  job.counters.slot_hold_ns_max.raise_to(static_cast<std::uint64_t>(held.to_ns()));
+}
+
+}  // namespace tributary::aggregator

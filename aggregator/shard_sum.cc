@@ -1,0 +1,118 @@
+// Where the bytes go: sums, held contributions, results, and their buffers.
+//
+//   streaming  opened with the first contribution, each further one folded in
+//   in order   folded in while it is the next of the declared order; what comes early is held
+//   collect    held until all are here, then combined in one pass
+#include <cstring>
+
+#include "aggregator/shard.h"
+
+namespace tributary::aggregator {
+
+void Shard::take_in(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels) {
+  if (!job.waits_for_order) return fold_one(job, e, c.payload.data(), kernels);
+  if (job.folds_prefix()) return fold_prefix(job, e, c, kernels);
+  collect(job, e, c, kernels);
+}
+
+void Shard::fold_one(ShardJob& job, Tombstone& e, const std::byte* data, const Kernels& kernels) {
+  const std::size_t n = e.description.element_count;
+  if (e.buffer == kNone) {
+    e.buffer = job.buffers.take();
+    kernels.open(job.buffers.at(e.buffer), data, n);
+  } else if (kernels.fold(job.buffers.at(e.buffer), data, n)) {
+    e.overflow = true;
+  }
+  ++e.combined;
+}
+
+void Shard::fold_prefix(ShardJob& job, Tombstone& e, const Contribution& c,
+                        const Kernels& kernels) {
+  if (job.order.position_of(c.child) != e.combined) return hold(job, e, c);
+  fold_one(job, e, c.payload.data(), kernels);
+  while (e.combined < job.fan_in && job.held_at(e, e.combined) != kNone) {
+    std::uint32_t& next = job.held_at(e, e.combined);
+    fold_one(job, e, job.hold_buffers->at(next), kernels);
+    job.hold_buffers->put(next);
+    next = kNone;
+  }
+}
+
+// The last one is used where it lies.
+void Shard::collect(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels) {
+  const bool last = job.fan_in == 1 || (e.arrived + 1u == job.fan_in && e.first_child != c.child);
+  if (!last) return hold(job, e, c);
+  for (std::uint16_t position = 0; position < job.fan_in; ++position) {
+    const std::uint32_t buffer = job.held_at(e, position);
+    sources_[position] = buffer == kNone ? c.payload.data() : job.hold_buffers->at(buffer);
+  }
+  e.buffer = job.buffers.take();
+  e.combined = static_cast<std::uint16_t>(job.fan_in);
+  if (job.order.evaluate(kernels, job.buffers.at(e.buffer), std::span(sources_).first(job.fan_in),
+                         e.description.element_count, bracket_values_))
+    e.overflow = true;
+  for (std::uint16_t position = 0; position < job.fan_in; ++position) {
+    std::uint32_t& buffer = job.held_at(e, position);
+    if (buffer != kNone) job.hold_buffers->put(buffer);
+    buffer = kNone;
+  }
+}
+
+void Shard::hold(ShardJob& job, Tombstone& e, const Contribution& c) {
+  std::uint32_t& place = job.held_at(e, job.order.position_of(c.child));
+  place = job.hold_buffers->take();
+  if (!c.payload.empty())
+    std::memcpy(job.hold_buffers->at(place), c.payload.data(), c.payload.size());
+}
+
+// Data that is a result as it came.
+void Shard::pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payload) {
+  job.counters.contributions.add();
+  job.counters.contribution_bytes.add(payload.size());
+  if (payload.empty()) return;
+  if (e.buffer == kNone) e.buffer = job.buffers.take();
+  std::memcpy(job.buffers.at(e.buffer), payload.data(), payload.size());
+}
+
+void Shard::let_go(BufferPool& pool, std::uint32_t& buffer) {
+  if (buffer == kNone) return;
+  pool.put_later(buffer);
+  buffer = kNone;
+  unsettled_ = true;
+}
+
+void Shard::settle_buffers() {
+  if (!unsettled_) return;
+  for (const auto& c : classes_) c->buffers.settle();
+  unsettled_ = false;
+}
+
+void Shard::let_go_of_data(ShardJob& job, Tombstone& e) {
+  let_go(job.buffers, e.buffer);
+  if (!job.waits_for_order || e.state == ChunkState::unseen) return;
+  for (std::uint16_t position = 0; position < job.fan_in; ++position)
+    let_go(*job.hold_buffers, job.held_at(e, position));
+}
+
+void Shard::release_acknowledged(ShardJob& job) {
+  bool any = false;
+  while (Tombstone* const e = job.table.pop_acknowledged()) {
+    keep_or_free(job, *e);
+    any = true;
+  }
+  if (any) job.refresh_gauges();
+}
+
+// An acknowledged result stays in the cache while there is room.
+void Shard::keep_or_free(ShardJob& job, Tombstone& e) {
+  if (e.buffer == kNone) return;
+  std::uint32_t freed = e.buffer;
+  if (job.cache.capacity() != 0) {
+    freed = job.cache.put(job.place, e.seq, e.buffer, result_flags(e), e.description);
+    if (freed != kNone) job.counters.cache_evictions.add();
+  }
+  if (freed != kNone) job.buffers.put(freed);
+  e.buffer = kNone;
+}
+
+}  // namespace tributary::aggregator

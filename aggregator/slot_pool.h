@@ -1,0 +1,63 @@
+// The slots that the dynamic jobs of a shard share (O7): who holds which, and who may have another.
+//
+// A chunk's slot is fixed by hash(job, seed) + seq, so a job never collides with itself while its
+// window fits the pool; it collides with other jobs. Each running job is guaranteed an equal share
+// of the pool, or its quota if that is less; beyond that it may borrow what no other running job's
+// guarantee needs. So a greedy job cannot starve another.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aggregator/tombstone.h"
+#include "core/time.h"
+
+namespace tributary::aggregator {
+
+class SlotPool {
+ public:
+  struct Owner {
+    std::uint32_t job = kNone;  // place in the configuration; kNone: the slot is free
+    std::uint32_t seq = 0;
+    Instant touched;  // last contribution
+  };
+  static_assert(sizeof(Owner) == 16);
+
+  // Of `slots` slots, for the jobs of a configuration; quota 0: the job takes no part.
+  SlotPool(std::uint32_t slots, std::vector<std::uint32_t> quotas);
+
+  void start(std::uint32_t job);  // it runs: its guarantee counts
+  void stop(std::uint32_t job);   // all its slots are given back
+
+  [[nodiscard]] std::uint32_t slot_of(std::uint32_t job, std::uint8_t seed,
+                                      std::uint32_t seq) const;
+  [[nodiscard]] const Owner& owner(std::uint32_t slot) const { return owners_[slot]; }
+  // Within its share, whatever the slot.
+  [[nodiscard]] bool may_take(std::uint32_t job) const;
+  void take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, Instant now);
+  void touch(std::uint32_t slot, Instant now) { owners_[slot].touched = now; }
+  void give(std::uint32_t slot);
+
+  [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(owners_.size()); }
+  [[nodiscard]] std::uint32_t free() const { return free_; }
+  [[nodiscard]] std::uint32_t held(std::uint32_t job) const { return shares_[job].held; }
+
+ private:
+  struct Share {
+    std::uint32_t quota = 0;
+    std::uint32_t guaranteed = 0;
+    std::uint32_t held = 0;
+    bool running = false;
+  };
+  void share_out();
+  [[nodiscard]] static std::uint32_t unfilled(const Share& s) {
+    return s.running && s.held < s.guaranteed ? s.guaranteed - s.held : 0;
+  }
+
+  std::vector<Owner> owners_;
+  std::vector<Share> shares_;  // by place
+  std::uint32_t free_;
+  std::uint32_t unfilled_ = 0;  // slots that guarantees still need
+};
+
+}  // namespace tributary::aggregator

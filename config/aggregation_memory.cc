@@ -1,0 +1,158 @@
+#include "config/aggregation_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+
+namespace tributary::config {
+namespace {
+
+std::size_t depth_of(const Bracket& bracket) {
+  std::size_t deepest = 0;
+  for (const Bracket& item : bracket.items) deepest = std::max(deepest, depth_of(item));
+  return bracket.items.empty() ? 0 : deepest + 1;
+}
+
+// How much wider an accumulator can be than an element.
+std::size_t growth(const JobConfig& job) {
+  if (job.partials == wire::Partials::wide) return 1;
+  std::size_t most = 1;
+  const auto look_at = [&](wire::DType t, wire::ReduceOp op) {
+    if (wire::why_invalid(t, op) == nullptr)
+      most = std::max(most, wire::accumulator_bytes(t, op) / wire::size_of(t));
+  };
+  for (const Reduction& r : job.reductions) look_at(r.dtype, r.op);
+  if (!job.reductions.empty()) return most;
+  for (std::uint8_t t = 1; t <= wire::kDTypeMax; ++t)
+    for (std::uint8_t op = 1; op <= wire::kReduceOpMax; ++op)
+      look_at(static_cast<wire::DType>(t), static_cast<wire::ReduceOp>(op));
+  return most;
+}
+
+void reserve(std::vector<BufferClass>& classes, std::size_t bytes, std::uint32_t count) {
+  if (count == 0) return;
+  const auto same = [bytes](const BufferClass& c) { return c.bytes == bytes; };
+  const auto found = std::find_if(classes.begin(), classes.end(), same);
+  if (found != classes.end())
+    found->reserved += count;
+  else
+    classes.push_back({bytes, count, 0});
+}
+
+std::string mebibytes(std::uint64_t bytes) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", static_cast<double>(bytes) / (1 << 20));
+  return text.data();
+}
+
+}  // namespace
+
+std::size_t slot_buffer_bytes(const JobConfig& job) {
+  return (job.chunk_bytes * growth(job) + 63) / 64 * 64;
+}
+
+std::size_t bracket_depth(const JobConfig& job) {
+  return job.bracketing ? std::max<std::size_t>(depth_of(*job.bracketing), 1) : 1;
+}
+
+std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard) {
+  std::size_t largest = 0;
+  for (const JobConfig& job : config.jobs)
+    if (shard < job.shards && bracket_depth(job) > 1)
+      largest = std::max(largest, slot_buffer_bytes(job));
+  return largest;
+}
+
+std::uint32_t pool_slots(const SwitchConfig& config) {
+  std::uint32_t partitions = 0;
+  bool any = false;
+  for (const JobConfig& job : config.jobs) {
+    if (job.slots == SlotMode::dynamic)
+      any = true;
+    else
+      partitions += job.window;
+  }
+  return any && config.slots > partitions ? config.slots - partitions : 0;
+}
+
+std::size_t shard_count(const SwitchConfig& config) {
+  std::uint8_t most = 1;
+  for (const JobConfig& job : config.jobs) most = std::max(most, job.shards);
+  return most;
+}
+
+std::vector<BufferClass> buffer_classes(const SwitchConfig& config, std::uint8_t shard) {
+  std::vector<BufferClass> classes;
+  const std::size_t largest = bracket_value_bytes(config, shard);
+  for (const JobConfig& job : config.jobs) {
+    if (shard >= job.shards) continue;
+    reserve(classes, slot_buffer_bytes(job), 2 * job.window);
+    reserve(classes, hold_buffer_bytes(job), hold_buffers(job));
+  }
+  std::sort(classes.begin(), classes.end(),
+            [](const BufferClass& a, const BufferClass& b) { return a.bytes > b.bytes; });
+  const std::uint64_t spare = (std::uint64_t{config.cache.megabytes} << 20) / shard_count(config);
+  for (BufferClass& c : classes) {
+    c.cached = static_cast<std::uint32_t>(spare / classes.size() / c.bytes);
+    if (c.bytes == largest) c.reserved += kMaxBracketDepth;  // values of inner brackets
+  }
+  return classes;
+}
+
+AggregationMemory job_memory(const JobConfig& job) {
+  const std::uint32_t fan_in = job_fan_in(job);
+  const std::size_t seqs = std::size_t{2} * job.window;
+  const std::size_t bitmap_words = fan_in > 64 ? (fan_in + 63) / 64 : 0;
+  AggregationMemory shard;
+  shard.sums = seqs * slot_buffer_bytes(job);
+  shard.holds = hold_buffers(job) * hold_buffer_bytes(job);
+  shard.tables = seqs * (kTombstoneBytes + bitmap_words * 8 + kBufferIndexBytes);
+  shard.tables += fan_in * (kChildBytes + 4 + 1);
+  if (holds_data(job)) {
+    shard.tables += std::size_t{job.window} * fan_in * kBufferIndexBytes;
+    shard.tables += hold_buffers(job) * kBufferIndexBytes;
+  }
+  return {shard.sums * job.shards, shard.holds * job.shards, 0, shard.tables * job.shards};
+}
+
+AggregationMemory aggregation_memory(const SwitchConfig& config) {
+  AggregationMemory sum;
+  for (const JobConfig& job : config.jobs) {
+    const AggregationMemory part = job_memory(job);
+    sum.sums += part.sums;
+    sum.holds += part.holds;
+    sum.tables += part.tables;
+  }
+  for (std::size_t s = 0; s < shard_count(config); ++s) {
+    for (const BufferClass& c : buffer_classes(config, static_cast<std::uint8_t>(s))) {
+      sum.cache += c.cached * c.bytes;
+      sum.tables += std::uint64_t{c.cached} * (kBufferIndexBytes + kCacheEntryBytes);
+      if (c.cached > 0) sum.tables += std::bit_ceil(std::size_t{c.cached} * 2) * 4;
+      std::uint64_t of_jobs = 0;
+      for (const JobConfig& job : config.jobs) {
+        if (s >= job.shards) continue;
+        if (slot_buffer_bytes(job) == c.bytes) of_jobs += 2 * job.window;
+        if (hold_buffer_bytes(job) == c.bytes) of_jobs += hold_buffers(job);
+      }
+      sum.sums += (c.reserved - of_jobs) * c.bytes;  // values of inner brackets
+      sum.tables += (c.reserved - of_jobs) * kBufferIndexBytes;
+    }
+    sum.tables += std::uint64_t{pool_slots(config)} * kPoolSlotBytes;
+  }
+  return sum;
+}
+
+std::string describe_memory(const SwitchConfig& config) {
+  std::string text;
+  const auto line = [&](const std::string& what, const AggregationMemory& m) {
+    text += what + ": " + mebibytes(m.total()) + " MiB (sums and results " + mebibytes(m.sums) +
+            ", held data " + mebibytes(m.holds) + ", cache " + mebibytes(m.cache) + ", tables " +
+            mebibytes(m.tables) + ")\n";
+  };
+  for (const JobConfig& job : config.jobs) line("job " + std::to_string(job.id), job_memory(job));
+  line("aggregation", aggregation_memory(config));
+  return text;
+}
+
+}  // namespace tributary::config

@@ -1,0 +1,69 @@
+// Memory of a switch's aggregation engine, worked out once from the configuration: the loader
+// refuses what does not fit, the engine takes exactly this at start, and `--check` prints it.
+//
+// Buffers of equal size are one class in each shard. A job reserves in its class what it can ever
+// need at once, so no packet has to wait for memory:
+//   sums and results  2 x window: the fastest rank is at most a window ahead of the results that
+//                     the slowest one holds, which is another window behind (protocol rules 2, 4)
+//   held data         window x (fan-in - 1), where contributions wait for their place in the order
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/switch_config.h"
+
+namespace tributary::config {
+
+// What the engine keeps besides payload; it asserts that these are its structures' sizes.
+inline constexpr std::size_t kTombstoneBytes = 64;   // of each of the last 2 x window seqs
+inline constexpr std::size_t kChildBytes = 64;       // of each child in each shard
+inline constexpr std::size_t kCacheEntryBytes = 64;  // of each cached result
+inline constexpr std::size_t kPoolSlotBytes = 16;    // of each slot that dynamic jobs share
+inline constexpr std::size_t kBufferIndexBytes = 4;
+
+// One sum or result.
+std::size_t slot_buffer_bytes(const JobConfig& job);
+// One held contribution.
+constexpr std::size_t hold_buffer_bytes(const JobConfig& job) {
+  return (job.chunk_bytes + std::size_t{63}) / 64 * 64;
+}
+inline bool holds_data(const JobConfig& job) {
+  return job.order == wire::Order::reproducible || job.trigger == Trigger::collect;
+}
+inline std::uint32_t hold_buffers(const JobConfig& job) {
+  return holds_data(job) ? job.window * (job_fan_in(job) - 1) : 0;
+}
+// 1, or how deep the declared order is bracketed.
+std::size_t bracket_depth(const JobConfig& job);
+// A shard keeps kMaxBracketDepth buffers of this size for values of inner brackets; 0: none.
+std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard);
+
+// Slots of each shard that the dynamic jobs share; 0 when there are none.
+std::uint32_t pool_slots(const SwitchConfig& config);
+std::size_t shard_count(const SwitchConfig& config);
+
+struct BufferClass {
+  std::size_t bytes = 0;
+  std::uint32_t reserved = 0;
+  std::uint32_t cached = 0;  // spare ones, for acknowledged results
+};
+// Of one shard, largest first.
+std::vector<BufferClass> buffer_classes(const SwitchConfig& config, std::uint8_t shard);
+
+struct AggregationMemory {
+  std::uint64_t sums = 0;  // and results
+  std::uint64_t holds = 0;
+  std::uint64_t cache = 0;
+  std::uint64_t tables = 0;
+  [[nodiscard]] std::uint64_t total() const { return sums + holds + cache + tables; }
+};
+// Of one job in all its shards; cache and pool are nobody's in particular.
+AggregationMemory job_memory(const JobConfig& job);
+AggregationMemory aggregation_memory(const SwitchConfig& config);
+// For people: a line for each job and one for all.
+std::string describe_memory(const SwitchConfig& config);
+
+}  // namespace tributary::config

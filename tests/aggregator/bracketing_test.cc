@@ -1,0 +1,51 @@
+#include "aggregator/bracketing.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace tributary::aggregator {
+namespace {
+
+using config::Bracket;
+
+Bracket rank(std::uint32_t r) {
+  return {{}, r};
+}
+
+TEST(Bracketing, WithoutADeclarationRanksFollowEachOther) {
+  const Bracketing order(std::nullopt, 3);
+  EXPECT_TRUE(order.flat());
+  for (std::uint16_t c = 0; c < 3; ++c) EXPECT_EQ(order.position_of(c), c);
+}
+
+TEST(Bracketing, DeclaredPermutationIsFlat) {
+  const Bracketing order(Bracket{{rank(2), rank(0), rank(1)}, 0}, 3);
+  EXPECT_TRUE(order.flat());
+  EXPECT_EQ(order.position_of(2), 0);
+  EXPECT_EQ(order.child_at(2), 1);
+}
+
+// [[1, 0], 4, [[3], 2, 5]] over powers of ten that only this bracketing adds up to these bits.
+TEST(Bracketing, EvaluatesInnerBracketsOnTheirOwn) {
+  const Bracket declared{{Bracket{{rank(1), rank(0)}, 0}, rank(4),
+                          Bracket{{Bracket{{rank(3)}, 0}, rank(2), rank(5)}, 0}},
+                         0};
+  const Bracketing order(declared, 6);
+  EXPECT_FALSE(order.flat());
+  EXPECT_EQ(order.depth(), 3u);
+  const std::array<float, 6> value = {1.0f, 3e7f, 5.5f, -7e7f, 0.25f, 7e7f};
+  std::array<const void*, 6> sources{};
+  for (std::uint16_t p = 0; p < 6; ++p) sources[p] = &value[order.child_at(p)];
+  std::array<std::array<std::byte, 4>, 3> memory{};
+  const std::array<std::byte*, 3> scratch = {memory[0].data(), memory[1].data(), memory[2].data()};
+  const Kernels* const kernels =
+      find_kernels(wire::DType::float32, wire::ReduceOp::sum, Arithmetic::saturating);
+  float sum = 0;
+  EXPECT_FALSE(order.evaluate(*kernels, &sum, sources, 1, scratch));
+  const float inner = (value[3] + value[2]) + value[5];
+  EXPECT_EQ(sum, ((value[1] + value[0]) + value[4]) + inner);
+}
+
+}  // namespace
+}  // namespace tributary::aggregator

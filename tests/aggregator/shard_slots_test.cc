@@ -1,0 +1,157 @@
+// Dynamic slots: collision, quota, fair share, preemption, another seed (O1, O7, O8; rule 8).
+#include "core/wire/rank_bitmap.h"
+#include "tests/aggregator/engine_fixture.h"
+
+namespace tributary::aggregator {
+namespace {
+
+using wire::PacketType;
+
+class SlotsTest : public EngineTest {
+ protected:
+  static config::JobConfig dynamic_job(std::uint32_t id) {
+    config::JobConfig job = test_job(2, 4);
+    job.id = id;
+    job.slots = config::SlotMode::dynamic;
+    return job;
+  }
+  // Jobs 7 and 8 share `slots` slots; both run.
+  void build_two(std::uint32_t slots, std::vector<config::JobConfig> jobs,
+                 Duration preempt_idle = {}) {
+    config::SwitchConfig c = test_switch(std::move(jobs));
+    c.slots = slots;
+    c.preempt_idle = preempt_idle;
+    build(c);
+    for (std::size_t j = 0; j < 2; ++j) {
+      for (std::uint32_t r = 0; r < 2; ++r) {
+        std::array<std::byte, 16> buffer;
+        wire::ExtensionWriter ext(buffer);
+        ext.add_nonce(nonce(r, 0));
+        wire::Header h = header(PacketType::join, r);
+        h.job = engine_->job_config(j).id;
+        deliver({h, ext.bytes(), {}}, peer(r));
+      }
+      epochs_[j] = sent_.at(0).header.epoch;
+    }
+  }
+  Decision give(std::size_t job, std::uint32_t rank, std::uint32_t seq, std::int32_t value) {
+    wire::Header h = data_header(rank, seq, 1);
+    h.job = engine_->job_config(job).id;
+    h.epoch = epochs_[job];
+    return deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
+  }
+  [[nodiscard]] std::uint64_t escalated(std::size_t job, wire::Reason reason) const {
+    return engine_->counters(job).escalations[static_cast<std::size_t>(reason)].get();
+  }
+  // Which of the two jobs' first seqs, if any, meet in a pool of this size.
+  std::array<std::uint16_t, 2> epochs_{};
+};
+
+// O8: a chunk whose slot another chunk holds goes to the completion host, announced, then all of
+// it; and the owner's sum is left alone.
+TEST_F(SlotsTest, CollidedChunkGoesToTheCompletionHost) {
+  build_two(4, {dynamic_job(7), dynamic_job(8)});
+  for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 1);
+  std::uint32_t collided = 4;
+  for (std::uint32_t s = 0; s < 4 && collided == 4; ++s)
+    if (give(1, 0, s, 50).verdict == Verdict::forwarded) collided = s;
+  ASSERT_LT(collided, 4u);
+  EXPECT_EQ(engine_->chunk_state(1, 0, collided), ChunkState::escalated);
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(sent_[0].to, Outgoing::To::completion_host);
+  EXPECT_EQ(sent_[0].header.type, PacketType::escalation);
+  EXPECT_EQ(sent_[0].header.covered, 0u);
+  EXPECT_EQ(sent_[1].header.type, PacketType::contribution);
+  EXPECT_NE(sent_[1].header.flags & wire::kFlagCollision, 0u);
+  EXPECT_EQ(give(1, 1, collided, 60).verdict, Verdict::forwarded);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{60});
+  EXPECT_EQ(give(1, 1, collided, 60).reason, DropReason::duplicate);
+  EXPECT_EQ(engine_->counters(1).forwarded.get(), 2u);
+  for (std::uint32_t s = 0; s < 2; ++s) {
+    EXPECT_EQ(give(0, 1, s, 2).verdict, Verdict::completed);
+    EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{3});
+  }
+}
+
+TEST_F(SlotsTest, JobDoesNotCollideWithItself) {
+  build_two(5, {dynamic_job(7), dynamic_job(8)});
+  for (std::uint32_t s = 0; s < 40; ++s) {
+    give(0, 0, s, 1);
+    EXPECT_EQ(give(0, 1, s, 1).verdict, Verdict::completed) << s;
+  }
+  EXPECT_EQ(engine_->counters(0).collisions.get(), 0u);
+}
+
+TEST_F(SlotsTest, QuotaBoundsWhatAJobHolds) {
+  config::JobConfig limited = dynamic_job(7);
+  limited.quota = 2;
+  build_two(16, {limited, dynamic_job(8)});
+  EXPECT_EQ(give(0, 0, 0, 1).verdict, Verdict::opened);
+  EXPECT_EQ(give(0, 0, 1, 1).verdict, Verdict::opened);
+  EXPECT_EQ(give(0, 0, 2, 1).verdict, Verdict::forwarded);
+  EXPECT_EQ(escalated(0, wire::Reason::no_slot), 1u);
+  give(0, 1, 0, 1);  // one is free again
+  EXPECT_EQ(give(0, 0, 3, 1).verdict, Verdict::opened);
+}
+
+// A greedy job can't starve another: what the other is guaranteed stays free.
+TEST_F(SlotsTest, GuaranteedShareStaysFree) {
+  build_two(6, {dynamic_job(7), dynamic_job(8)});
+  std::uint32_t greedy = 0;
+  for (std::uint32_t s = 0; s < 4; ++s) greedy += give(0, 0, s, 1).verdict == Verdict::opened;
+  EXPECT_EQ(greedy, 3u);  // half of six
+  EXPECT_EQ(escalated(0, wire::Reason::no_slot), 1u);
+}
+
+TEST_F(SlotsTest, WhatNobodyElseIsGuaranteedMayBeBorrowed) {
+  config::JobConfig modest = dynamic_job(8);
+  modest.quota = 1;
+  build_two(6, {dynamic_job(7), modest});
+  for (std::uint32_t s = 0; s < 4; ++s) EXPECT_EQ(give(0, 0, s, 1).verdict, Verdict::opened);
+}
+
+// What the lower one has so far is not lost: it goes to the completion host with what it covers.
+TEST_F(SlotsTest, HigherPriorityTakesTheSlot) {
+  config::JobConfig high = dynamic_job(8);
+  high.priority = 1;
+  build_two(4, {dynamic_job(7), high});
+  for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 41);
+  std::size_t taken = 0;
+  for (std::uint32_t s = 0; s < 2; ++s) {
+    EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::opened);
+    if (sent_.empty()) continue;
+    ++taken;
+    EXPECT_EQ(sent_[0].to, Outgoing::To::completion_host);
+    EXPECT_EQ(sent_[0].header.job, 7u);
+    EXPECT_EQ(sent_[0].header.covered, 1u);
+    std::array<std::uint64_t, 1> ranks{};
+    EXPECT_TRUE(wire::read_rank_bitmaps(sent_[0].extensions, 2, ranks));
+    EXPECT_EQ(ranks[0], 1u);
+    EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{41});
+  }
+  EXPECT_EQ(engine_->counters(0).preemptions.get(), taken);
+  for (std::uint32_t s = 2; s < 4; ++s) give(1, 0, s, 1);
+  EXPECT_EQ(engine_->counters(1).collisions.get(), 0u);
+}
+
+TEST_F(SlotsTest, IdleSlotMayBeTaken) {
+  build_two(4, {dynamic_job(7), dynamic_job(8)}, Duration::ms(50));
+  for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 1);
+  now_ = now_ + Duration::ms(50);
+  for (std::uint32_t s = 0; s < 2; ++s) EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::opened);
+  EXPECT_EQ(engine_->counters(1).collisions.get(), 0u);
+}
+
+// A job that dies gives back all that it held (O9).
+TEST_F(SlotsTest, EndOfAnEpochFreesItsSlots) {
+  build_two(4, {dynamic_job(7), dynamic_job(8)});
+  for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 1);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  EXPECT_EQ(engine_->counters(0).slots_open.get(), 0u);
+  for (std::uint32_t s = 0; s < 4; ++s) EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::opened);
+}
+
+}  // namespace
+}  // namespace tributary::aggregator

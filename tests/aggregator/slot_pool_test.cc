@@ -1,0 +1,55 @@
+#include "aggregator/slot_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+namespace tributary::aggregator {
+namespace {
+
+// Rule 8: a job never collides with itself while its window fits the pool, at any seed.
+TEST(SlotPool, SeqsOfAWindowHaveSlotsOfTheirOwn) {
+  for (const std::uint32_t slots : {16u, 17u, 100u, 4096u}) {
+    const SlotPool pool(slots, {16});
+    for (const std::uint8_t seed : std::array<std::uint8_t, 3>{0, 1, 255}) {
+      for (const std::uint32_t first : {0u, 1000u, 0x7FFFFFF8u}) {
+        std::set<std::uint32_t> taken;
+        for (std::uint32_t s = 0; s < 16; ++s) taken.insert(pool.slot_of(7, seed, first + s));
+        EXPECT_EQ(taken.size(), 16u);
+        EXPECT_LT(*taken.rbegin(), slots);
+      }
+    }
+  }
+}
+
+TEST(SlotPool, AnotherSeedIsAnotherPlace) {
+  const SlotPool pool(1000, {16});
+  std::set<std::uint32_t> places;
+  for (int seed = 0; seed < 16; ++seed)
+    places.insert(pool.slot_of(7, static_cast<std::uint8_t>(seed), 0));
+  EXPECT_GT(places.size(), 12u);
+}
+
+TEST(SlotPool, SharesFollowWhoRuns) {
+  SlotPool pool(8, {8, 8, 0});
+  pool.start(0);
+  for (std::uint32_t s = 0; s < 6; ++s) {
+    EXPECT_TRUE(pool.may_take(0));
+    pool.take(s, 0, s, Instant());
+  }
+  pool.start(1);  // comes late: what is free is its own, up to its share
+  EXPECT_FALSE(pool.may_take(0));
+  EXPECT_TRUE(pool.may_take(1));
+  pool.give(0);
+  pool.give(1);
+  EXPECT_FALSE(pool.may_take(0));
+  pool.stop(1);
+  EXPECT_TRUE(pool.may_take(0));
+  pool.stop(0);
+  EXPECT_EQ(pool.free(), 8u);
+  EXPECT_FALSE(pool.may_take(2));
+}
+
+}  // namespace
+}  // namespace tributary::aggregator
