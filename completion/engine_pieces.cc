@@ -152,9 +152,9 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
   chunk.flags |= arrival.packet.header.flags & wire::kFlagCe;
 
   Fit how = fit(chunk, job.ranks, job.lost);
-  // Rule 11: a sum that is no prefix of the declared order can't be part of the declared sum.
+  // Rule 11: a sum that is no step of the declared expression can't be a part of it.
   if (job.limits.order == wire::Order::reproducible && how != Fit::duplicate && arrival.aggregate &&
-      arrival.packet.header.covered > 1 && !is_prefix(job.ranks)) {
+      arrival.packet.header.covered > 1 && !job.order.is_step(job.ranks)) {
     std::copy(job.ranks.begin(), job.ranks.end(), job.lost.begin());
     subtract(job.lost, chunk.covered);
     how = Fit::dropped;

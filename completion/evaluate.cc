@@ -1,7 +1,6 @@
 #include "completion/evaluate.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 
 namespace tributary::completion {
@@ -9,22 +8,19 @@ namespace {
 
 using aggregator::Kernels;
 
-// Where some are wide: one piece after the other.
-bool combine(std::span<Piece* const> pieces, const Kernels& kernels, std::byte* accumulator,
-             std::size_t n) {
-  bool overflow = false;
-  bool first = true;
-  for (const Piece* piece : pieces) {
-    const std::byte* payload = piece->buffer.data();
-    if (first && piece->wide)
-      std::memcpy(accumulator, payload, n * kernels.acc_bytes);
-    else if (first)
-      kernels.open(accumulator, payload, n);
-    else if (piece->wide)
-      overflow |= kernels.merge(accumulator, payload, n);
-    else
-      overflow |= kernels.fold(accumulator, payload, n);
-    first = false;
+// A fast job's pieces in the order of their lowest ranks: any order would do, this one is the same
+// whoever came first. Contributions alone are combined in one pass.
+bool combine(Job& job, const Kernels& kernels, std::size_t n) {
+  std::byte* const acc = job.accumulators.front();
+  const auto end = std::remove(job.at.begin(), job.at.end(), nullptr);
+  const std::span<Piece* const> pieces(job.at.begin(), end);
+  std::size_t k = 0;
+  for (; k < pieces.size() && !pieces[k]->wide; ++k) job.sources[k] = pieces[k]->buffer.data();
+  bool overflow = k != 0 && kernels.fuse(acc, job.sources.data(), k, n);
+  if (k == 0) std::memcpy(acc, pieces[k++]->buffer.data(), n * kernels.acc_bytes);
+  for (; k < pieces.size(); ++k) {
+    const std::byte* payload = pieces[k]->buffer.data();
+    overflow |= pieces[k]->wide ? kernels.merge(acc, payload, n) : kernels.fold(acc, payload, n);
   }
   return overflow;
 }
@@ -40,31 +36,22 @@ const Kernels* kernels_of(const aggregator::ChunkDescription& d, wire::Arithmeti
 }
 
 Evaluation evaluate(Job& job, Chunk& chunk, const Kernels* kernels) {
-  // Counting sort by lowest rank: pieces are disjoint, so no two have the same.
-  std::fill(job.by_rank.begin(), job.by_rank.end(), nullptr);
+  Piece& result = *chunk.pieces;
   bool overflow = false;
-  bool one_pass = true;
+  std::fill(job.at.begin(), job.at.end(), nullptr);
   for (Piece* piece = chunk.pieces; piece != nullptr; piece = piece->next) {
-    job.by_rank[piece->first] = piece;
+    job.at[piece->first] = piece;  // pieces are disjoint, so no two have the same place
     overflow |= piece->overflow;
-    one_pass &= !piece->wide;
   }
-  const auto end = std::remove(job.by_rank.begin(), job.by_rank.end(), nullptr);
-  const std::span<Piece* const> pieces(job.by_rank.begin(), end);
-  assert(!pieces.empty());
-  Piece& result = *pieces.front();
   if (kernels == nullptr) return {&result, overflow};
 
   const std::size_t n = chunk.description.element_count;
-  std::byte* accumulator = job.accumulator.data();
-  if (one_pass) {
-    for (std::size_t i = 0; i < pieces.size(); ++i) job.sources[i] = pieces[i]->buffer.data();
-    overflow |= kernels->fuse(accumulator, job.sources.data(), pieces.size(), n);
-  } else {
-    overflow |= combine(pieces, *kernels, accumulator, n);
-  }
-  const std::uint32_t divisor = required_ranks(chunk, job.limits.workers);
-  overflow |= kernels->finish(result.buffer.data(), accumulator, n, divisor);
+  const std::uint32_t contributions = required_ranks(chunk, job.limits.workers);
+  const bool declared =
+      job.limits.order == wire::Order::reproducible && contributions == job.limits.workers;
+  overflow |= declared ? job.order.evaluate(*kernels, job.at, job.sources, n, job.accumulators)
+                       : combine(job, *kernels, n);
+  overflow |= kernels->finish(result.buffer.data(), job.accumulators.front(), n, contributions);
   result.payload_bytes = static_cast<std::uint32_t>(n * kernels->wire_bytes);
   result.wide = false;
   return {&result, overflow};

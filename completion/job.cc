@@ -35,15 +35,19 @@ std::size_t pieces_of(const JobLimits& limits) {
 Job::Job(const JobLimits& job_limits)
     : limits(checked(job_limits)),
       deadlines(limits.deadline),
+      order(limits.bracketing, limits.workers),
       ranks(wire::rank_words(limits.workers)),
       lost(ranks.size()),
-      by_rank(limits.workers),
+      at(limits.workers),
       sources(limits.workers),
-      accumulator(std::size_t{limits.piece_bytes} * kWidestAccumulator),
+      accumulator_memory(order.depth() * buffer_bytes(limits) * kWidestAccumulator),
       pool_(pieces_of(limits), buffer_bytes(limits), ranks.size()),
       chunks_(std::size_t{2} * limits.window * limits.shards),
       covered_(chunks_.size() * ranks.size()),
       newest_(limits.shards) {
+  for (std::size_t i = 0; i < order.depth(); ++i)
+    accumulators.push_back(accumulator_memory.data() +
+                           i * buffer_bytes(limits) * kWidestAccumulator);
   last_abort.missing.reserve(wire::kMaxMissingIds);
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     chunks_[i].shard = static_cast<std::uint8_t>(i / (std::size_t{2} * limits.window));
@@ -66,7 +70,7 @@ void Job::stop(JobState next) {
 }
 
 Job::Find Job::find(std::uint8_t shard, std::uint32_t seq, Chunk*& chunk) {
-  Chunk& place = at(shard, seq);
+  Chunk& place = place_of(shard, seq);
   if (seq_diff(newest_[shard], seq) >= static_cast<std::int32_t>(2 * limits.window))
     return Find::stale;
   if (place.state == ChunkState::unseen || place.seq != seq) return Find::none;
@@ -76,7 +80,7 @@ Job::Find Job::find(std::uint8_t shard, std::uint32_t seq, Chunk*& chunk) {
 
 Chunk* Job::open(std::uint8_t shard, std::uint32_t seq, const aggregator::ChunkDescription& wanted,
                  Instant now) {
-  Chunk& chunk = at(shard, seq);
+  Chunk& chunk = place_of(shard, seq);
   if (seq_before(newest_[shard], seq)) newest_[shard] = seq;
   if (chunk.state == ChunkState::open) counters.given_up.add();
   forget(chunk);
@@ -115,7 +119,8 @@ Piece& Job::take_piece() {
 
 void Job::join(Chunk& chunk, Piece& piece) {
   piece.count = count(piece.ranks);
-  piece.first = lowest(piece.ranks);
+  piece.first =
+      limits.order == wire::Order::fast ? lowest(piece.ranks) : order.position_of(piece.ranks);
   piece.next = chunk.pieces;
   chunk.pieces = &piece;
   unite(chunk.covered, piece.ranks);
@@ -188,8 +193,8 @@ void Job::refresh_gauges() {
 
 std::uint64_t Job::memory_bytes() const {
   return pool_.memory_bytes() + chunks_.size() * sizeof(Chunk) +
-         covered_.size() * sizeof(std::uint64_t) + accumulator.size() +
-         by_rank.size() * 2 * sizeof(Piece*);
+         covered_.size() * sizeof(std::uint64_t) + accumulator_memory.size() +
+         at.size() * 2 * sizeof(Piece*);
 }
 
 void Job::link_open(Chunk& chunk) {

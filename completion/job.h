@@ -18,6 +18,7 @@
 #include "aggregator/reduce.h"
 #include "completion/chunk.h"
 #include "completion/counters.h"
+#include "completion/declared_order.h"
 #include "completion/limits.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
@@ -77,15 +78,17 @@ class Job {
   aggregator::DeadlineQueue deadlines;
   AbortCause last_abort;
   JobCounters counters;
-  // Scratch of the call under way: rank sets, and pieces in rank order.
+  const DeclaredOrder order;
+  // Scratch of the call under way: rank sets, pieces at their positions, sums.
   std::vector<std::uint64_t> ranks;
   std::vector<std::uint64_t> lost;
-  std::vector<Piece*> by_rank;
+  std::vector<Piece*> at;  // by position
   std::vector<const void*> sources;
-  std::vector<std::byte> accumulator;
+  std::vector<std::byte> accumulator_memory;
+  std::vector<std::byte*> accumulators;
 
  private:
-  [[nodiscard]] Chunk& at(std::uint8_t shard, std::uint32_t seq) {
+  [[nodiscard]] Chunk& place_of(std::uint8_t shard, std::uint32_t seq) {
     const std::size_t ring = std::size_t{2} * limits.window;
     return chunks_[shard * ring + (seq & (ring - 1))];
   }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "config/switch_config.h"
@@ -22,8 +23,9 @@ struct JobLimits {
   std::uint32_t piece_bytes = 0;  // largest payload of a contribution or aggregate
   std::uint8_t shards = 1;
   wire::Partials partials = wire::Partials::wide;
-  // reproducible: aggregates that are no prefix of the declared order are refused.
+  // reproducible: sums that are no step of the declared expression are refused.
   wire::Order order = wire::Order::fast;
+  std::optional<config::Bracket> bracketing;  // none: flat, by rank
   wire::Arithmetic arithmetic = wire::Arithmetic::saturating;
   // The host accepts each result in the call that brings it, so none has to be kept.
   bool root_is_here = true;

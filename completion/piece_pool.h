@@ -15,7 +15,7 @@ struct Piece {
   Piece* next = nullptr;  // of its chunk, or of the free ones
   RankSet ranks;
   std::uint32_t count = 0;  // of ranks
-  std::uint32_t first = 0;  // lowest of them
+  std::uint32_t first = 0;  // of them: lowest, or leftmost in the declared order
   bool wide = false;        // payload is in accumulator type, else in wire type
   bool overflow = false;
   std::span<std::byte> buffer;
