@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <prometheus/exposer.h>
-#include <prometheus/metric_family.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,36 +12,13 @@
 #include <stdexcept>
 #include <thread>
 
+#include "control/completion_metrics.h"
+#include "control/metric_family.h"
 #include "control/metric_table.h"
 #include "dataplane/eal.h"
 
 namespace tributary::control {
 namespace {
-
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
-using Families = std::vector<MetricFamily>;
-
-MetricFamily& family(Families& out, const char* name, const char* help, bool gauge) {
-  out.push_back({name, help, gauge ? MetricType::Gauge : MetricType::Counter, {}});
-  return out.back();
-}
-
-void sample(MetricFamily& to, Labels labels, double value) {
-  ClientMetric metric;
-  metric.label = std::move(labels);
-  if (to.type == MetricType::Gauge)
-    metric.gauge.value = value;
-  else
-    metric.counter.value = value;
-  to.metric.push_back(std::move(metric));
-}
-
-double number(const Counter& counter) {
-  return static_cast<double>(counter.get());
-}
 
 void collect_process(Families& out, dataplane::Switch& sw) {
   sample(family(out, "tributary_build_info", "Version of the program and of DPDK; always 1", true),
@@ -222,11 +198,12 @@ void collect_fdb(Families& out, dataplane::Switch& sw) {
 
 std::vector<MetricFamily> Metrics::Collect() const {
   Families out;
-  out.reserve(128);  // family() hands out references
+  out.reserve(256);  // family() hands out references
   collect_process(out, switch_);
   collect_ports(out, switch_);
   collect_jobs(out, switch_);
   collect_shards(out, switch_);
+  collect_completion(out, switch_);
   collect_loop(out, switch_);
   collect_fdb(out, switch_);
   return out;

@@ -7,27 +7,15 @@
 
 #include "config/codec.h"
 #include "config/load.h"
+#include "control/show_text.h"
 
 namespace tributary::control {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr Duration kLoopAnswer = Duration::seconds(2);
 constexpr std::size_t kMostSlots = 1024;
 constexpr std::size_t kMostFdbRows = 16384;
-
-double milliseconds(Duration d) {
-  return static_cast<double>(d.to_ns()) * 1e-6;
-}
-
-// Runs `read(worker, now)` on the packet loop's lcore.
-template <typename F>
-auto on_loop(dataplane::Switch& sw, F read) {
-  dataplane::Worker* worker = &sw.worker();
-  return worker->mailbox().ask(
-      [worker, read = std::move(read)](Instant now) { return read(*worker, now); }, kLoopAnswer);
-}
 
 std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
   return on_loop(sw, [](dataplane::Worker& w, Instant now) { return w.engine().job_status(now); });
@@ -40,16 +28,18 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 }  // namespace
 
 std::string Show::tables() {
-  return "ports, jobs, members, slots, drops, stages, fdb, config";
+  return "ports, jobs, members, slots, completion, escalated, drops, stages, fdb, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 8> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 10> kTables = {{
       {"ports", &Show::ports},
       {"jobs", &Show::jobs},
       {"members", &Show::members},
       {"slots", &Show::slots},
+      {"completion", &Show::completion},
+      {"escalated", &Show::escalated},
       {"drops", &Show::drops},
       {"stages", &Show::stages},
       {"fdb", &Show::fdb},
@@ -140,11 +130,6 @@ ordered_json Show::slots() {
     return w.engine().slot_status(now, kMostSlots);
   });
   for (const auto& slot : slots) {
-    std::string missing;
-    for (const auto rank : slot.missing) {
-      if (!missing.empty()) missing += ' ';
-      missing += std::to_string(rank);
-    }
     rows.push_back({{"job", slot.job},
                     {"shard", slot.shard},
                     {"slot", slot.slot},
@@ -154,7 +139,7 @@ ordered_json Show::slots() {
                     {"arrived", slot.arrived},
                     {"fan_in", slot.fan_in},
                     {"open_ms", milliseconds(slot.open_for)},
-                    {"missing", missing}});
+                    {"missing", rank_text(slot.missing)}});
   }
   return rows;
 }

@@ -26,6 +26,8 @@ class Show {
   nlohmann::ordered_json jobs();
   nlohmann::ordered_json members();
   nlohmann::ordered_json slots();
+  nlohmann::ordered_json completion();
+  nlohmann::ordered_json escalated();
   nlohmann::ordered_json drops();
   nlohmann::ordered_json stages();
   nlohmann::ordered_json fdb();

@@ -48,6 +48,7 @@ class Worker {
   // On the loop's lcore, through the mailbox:
   void shut_down(Instant now);  // tells every job, flushes
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
+  [[nodiscard]] const completion::Engine& completion() const { return aggregation_.completion(); }
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
 
   // Any thread:

@@ -27,7 +27,8 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what : {"ports", "jobs", "members", "slots", "drops", "stages", "fdb"}) {
+  for (const char* what :
+       {"ports", "jobs", "members", "slots", "completion", "escalated", "drops", "stages", "fdb"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -60,6 +61,16 @@ TEST_F(ShowTest, JobsAndMembers) {
   EXPECT_EQ(members[2]["rank"], 2);
   EXPECT_EQ(members[2]["present"], false);
   EXPECT_EQ(members[2]["address"], "-");
+}
+
+TEST_F(ShowTest, CompletionHasTheJobsOfThisRoot) {
+  const auto table = show.table("completion");
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0]["job"], 7);
+  EXPECT_EQ(table[0]["completions"], 0);
+  EXPECT_EQ(table[0]["by_collision"], 0);
+  EXPECT_GT(table[0]["bytes_limit"], 0);
+  EXPECT_TRUE(show.table("escalated").empty());
 }
 
 TEST_F(ShowTest, FdbShowsStaticAddresses) {

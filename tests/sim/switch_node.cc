@@ -79,6 +79,10 @@ const aggregator::Engine* SwitchNode::engine() const {
   return running_ ? &running_->engine : nullptr;
 }
 
+const completion::Engine* SwitchNode::completion() const {
+  return running_ ? &running_->host.engine() : nullptr;
+}
+
 void SwitchNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {
   ++tallies_[port].received;
   waiting_.push_back({port, frame});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "aggregator/engine.h"
+#include "completion/engine.h"
 #include "core/prng.h"
 #include "dataplane/classify.h"
 #include "dataplane/fdb.h"
@@ -80,6 +81,7 @@ class SwitchNode : public Node {
 
   // nullptr while the node is down.
   [[nodiscard]] const aggregator::Engine* engine() const;
+  [[nodiscard]] const completion::Engine* completion() const;
   [[nodiscard]] const std::vector<PortTally>& tallies() const { return tallies_; }
   [[nodiscard]] const DropCounters& drops() const { return drops_; }
   // Since the begin of the run: at work, by the node's own clock.

@@ -34,17 +34,19 @@ void add_show(CLI::App& app) {
   CLI::App* command = app.add_subcommand("show", "Show the state of a running switch");
   command
       ->add_option("WHAT", options->what,
-                   "ports   link, packets, bytes, drops of each port\n"
-                   "jobs    state, epoch, counters of each job\n"
-                   "members the ranks of each job: where they are, what they hold\n"
-                   "slots   chunks being summed now, and whose data is missing\n"
-                   "drops   packets that did not go on, by reason\n"
-                   "stages  calls, packets and cycles of each stage of the packet loop\n"
-                   "fdb     addresses that the switch knows, and their ports\n"
-                   "config  the configuration in force, defaults included")
+                   "ports      link, packets, bytes, drops of each port\n"
+                   "jobs       state, epoch, counters of each job\n"
+                   "members    the ranks of each job: where they are, what they hold\n"
+                   "slots      chunks being summed now, and whose data is missing\n"
+                   "completion what the completion engine of each job holds and has finished\n"
+                   "escalated  chunks that wait there, and whose data is missing\n"
+                   "drops      packets that did not go on, by reason\n"
+                   "stages     calls, packets and cycles of each stage of the packet loop\n"
+                   "fdb        addresses that the switch knows, and their ports\n"
+                   "config     the configuration in force, defaults included")
       ->required()
-      ->check(
-          CLI::IsMember({"ports", "jobs", "members", "slots", "drops", "stages", "fdb", "config"}))
+      ->check(CLI::IsMember({"ports", "jobs", "members", "slots", "completion", "escalated",
+                             "drops", "stages", "fdb", "config"}))
       ->type_name("WHAT");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
