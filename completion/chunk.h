@@ -31,10 +31,6 @@ struct Chunk : aggregator::DeadlineNode {
   std::uint32_t slot = 0;        // as the first sender computed it
   std::uint32_t first_rank = 0;  // whose description is the reference
   aggregator::ChunkDescription description;
-  // With the first piece; valid while has_target.
-  std::uint32_t target_rank = 0;
-  bool has_target = false;
-
   Piece* pieces = nullptr;  // open: what it is made of; complete: the one with the result
   RankSet covered;
   std::uint32_t covered_count = 0;
@@ -46,8 +42,7 @@ struct Chunk : aggregator::DeadlineNode {
 
 // Ranks that the chunk's result is made of: one for what is only passed on.
 inline std::uint32_t required_ranks(const Chunk& chunk, std::uint32_t workers) {
-  const wire::Collective c = chunk.description.collective;
-  return c == wire::Collective::broadcast || c == wire::Collective::all_gather ? 1 : workers;
+  return aggregator::is_passed_on(chunk.description.collective) ? 1 : workers;
 }
 
 // Whether `a` has to be finished before `b` can be sent by everybody: the order in which chunks

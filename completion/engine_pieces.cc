@@ -11,11 +11,6 @@ namespace {
 
 using aggregator::ChunkDescription;
 
-bool passed_on_only(const ChunkDescription& d) {
-  return d.collective == wire::Collective::broadcast ||
-         d.collective == wire::Collective::all_gather;
-}
-
 wire::Reason reason_of(const wire::Header& h) {
   if (static_cast<std::size_t>(h.reason) < kEscalationReasons && h.reason != wire::Reason::none)
     return h.reason;
@@ -28,14 +23,14 @@ wire::Reason reason_of(const wire::Header& h) {
 DropReason check_payload(const Job& job, const Arrival& a) {
   const ChunkDescription& d = a.description;
   const std::size_t wire_bytes = wire::size_of(d.dtype);
-  if (a.packet.header.encoding != wire::Encoding::plain) return DropReason::bad_encoding;
+  if (d.encoding == wire::Encoding::compressed) return DropReason::bad_encoding;
   if (d.dtype == wire::DType::none && d.collective != wire::Collective::barrier)
     return DropReason::bad_dtype;
-  const bool needs_kernels = d.dtype != wire::DType::none && (a.aggregate || !passed_on_only(d));
-  if (needs_kernels && a.kernels == nullptr) return DropReason::bad_reduce_op;
-  const std::size_t element = a.wide && needs_kernels ? a.kernels->acc_bytes : wire_bytes;
+  const bool combined = d.dtype != wire::DType::none && !aggregator::is_passed_on(d.collective);
+  if (combined && a.kernels == nullptr) return DropReason::bad_reduce_op;
+  const std::size_t element = a.wide ? a.kernels->acc_bytes : wire_bytes;
   if (a.packet.payload.size() != d.element_count * element) return DropReason::bad_payload_length;
-  if (a.packet.payload.size() > job.limits.piece_bytes) return DropReason::payload_too_large;
+  if (a.packet.payload.size() > buffer_bytes(job.limits)) return DropReason::payload_too_large;
   return DropReason::count_;
 }
 
@@ -59,9 +54,6 @@ void describe(Chunk& chunk, const Arrival& a, ConstRankSet ranks) {
   chunk.description = a.description;
   chunk.first_rank = lowest(ranks);
   chunk.slot = a.packet.header.slot;
-  const auto target = wire::find_target_rank(a.packet.extensions);
-  chunk.has_target = target.has_value();
-  chunk.target_rank = target.value_or(0);
 }
 
 void fill(Piece& piece, const Arrival& a, ConstRankSet ranks) {
@@ -104,8 +96,9 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
   const wire::Header& h = packet.header;
   Arrival arrival{packet, aggregator::describe(packet)};
   arrival.aggregate = h.type != wire::PacketType::contribution;
-  arrival.kernels = kernels_of(arrival.description, job.limits.arithmetic);
-  arrival.wide = arrival.aggregate && job.limits.partials == wire::Partials::wide;
+  arrival.kernels = job.kernels_of(arrival.description);
+  arrival.wide = arrival.aggregate && arrival.kernels != nullptr &&
+                 job.limits.partials == wire::Partials::wide;
   arrival.reason = reason_of(h);
   DropReason bad = check_payload(job, arrival);
   if (bad == DropReason::count_) bad = check_ranks(job, arrival);
@@ -184,9 +177,7 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
 }
 
 void Engine::Impl::complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
-  const bool copied = passed_on_only(chunk.description) && !chunk.pieces->wide;
-  const Evaluation done =
-      evaluate(job, chunk, copied ? nullptr : kernels_of(chunk.description, job.limits.arithmetic));
+  const Evaluation done = evaluate(job, chunk, job.kernels_of(chunk.description));
   chunk.overflow = done.overflow;
   job.complete(chunk, *done.result);
   if (done.overflow) job.counters.overflows.add();

@@ -101,12 +101,14 @@ void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
   o->header.reduce_op = d.reduce_op;
   o->header.element_count = d.element_count;
   o->header.collective = d.collective;
+  o->header.encoding = d.encoding;
+  o->header.scale_exponent = d.scale_exponent;
   o->header.reason = chunk.reason;
   o->payload = chunk.pieces->payload();
 
   wire::ExtensionWriter extensions(o->extensions);
   extensions.add(wire::ResultInfo{job.limits.window, 0, job.host_term, 0});
-  if (chunk.has_target) extensions.add_target_rank(chunk.target_rank);
+  if (d.target != aggregator::ChunkDescription::kNoTarget) extensions.add_target_rank(d.target);
   o->extension_bytes = extensions.bytes().size();
 }
 

@@ -27,14 +27,6 @@ bool combine(Job& job, const Kernels& kernels, std::size_t n) {
 
 }  // namespace
 
-const Kernels* kernels_of(const aggregator::ChunkDescription& d, wire::Arithmetic arithmetic) {
-  if (d.dtype == wire::DType::none) return nullptr;
-  return aggregator::find_kernels(d.dtype, d.reduce_op,
-                                  arithmetic == wire::Arithmetic::modular
-                                      ? aggregator::Arithmetic::modular
-                                      : aggregator::Arithmetic::saturating);
-}
-
 Evaluation evaluate(Job& job, Chunk& chunk, const Kernels* kernels) {
   Piece& result = *chunk.pieces;
   bool overflow = false;

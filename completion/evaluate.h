@@ -11,12 +11,7 @@ struct Evaluation {
   bool overflow = false;    // of any piece, on the way, or at the end (protocol rule 12)
 };
 
-// The kernels that a chunk's data needs; nullptr for a chunk without elements and for what is only
-// passed on, and where the type has no such operation.
-const aggregator::Kernels* kernels_of(const aggregator::ChunkDescription& description,
-                                      wire::Arithmetic arithmetic);
-
-// `kernels` as kernels_of() says.
+// `kernels` as Job::kernels_of() says; without, the one piece is the result.
 Evaluation evaluate(Job& job, Chunk& chunk, const aggregator::Kernels* kernels);
 
 }  // namespace tributary::completion

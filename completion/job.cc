@@ -41,6 +41,7 @@ Job::Job(const JobLimits& job_limits)
       at(limits.workers),
       sources(limits.workers),
       accumulator_memory(order.depth() * buffer_bytes(limits) * kWidestAccumulator),
+      kernels_(limits.arithmetic),
       pool_(pieces_of(limits), buffer_bytes(limits), ranks.size()),
       chunks_(std::size_t{2} * limits.window * limits.shards),
       covered_(chunks_.size() * ranks.size()),
@@ -236,7 +237,7 @@ void Job::forget(Chunk& chunk) {
   chunk.covered_count = 0;
   chunk.state = ChunkState::unseen;
   chunk.reason = wire::Reason::none;
-  chunk.described = chunk.has_target = chunk.overflow = false;
+  chunk.described = chunk.overflow = false;
   chunk.flags = 0;
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "aggregator/deadline_queue.h"
-#include "aggregator/reduce.h"
+#include "aggregator/kernel_table.h"
 #include "completion/chunk.h"
 #include "completion/counters.h"
 #include "completion/declared_order.h"
@@ -63,6 +63,10 @@ class Job {
   // Releases the results of a shard before `seq`.
   void release_before(std::uint8_t shard, std::uint32_t seq);
 
+  // What combines such data; nullptr where nothing is combined, or no such pair exists.
+  [[nodiscard]] const aggregator::Kernels* kernels_of(const aggregator::ChunkDescription& d) const {
+    return aggregator::is_passed_on(d.collective) ? nullptr : kernels_.find(d.dtype, d.reduce_op);
+  }
   // Ranks that are not covered, at most out.size() of them; returns how many were written.
   std::size_t missing(const Chunk& chunk, std::span<std::uint32_t> out) const;
   void refresh_gauges();
@@ -98,6 +102,7 @@ class Job {
   void drop_pieces(Chunk& chunk);
   void forget(Chunk& chunk);
 
+  aggregator::KernelTable kernels_;
   PiecePool pool_;
   std::vector<Chunk> chunks_;
   std::vector<std::uint64_t> covered_;

@@ -14,6 +14,10 @@ std::vector<JobLimits> limits_of(const config::SwitchConfig& config) {
     limits.window = job.window;
     limits.piece_bytes = job.chunk_bytes;
     limits.shards = job.shards;
+    limits.partials = job.partials;
+    limits.order = job.order;
+    limits.bracketing = job.bracketing;
+    limits.arithmetic = job.arithmetic;
     limits.deadline = job.deadline;
     limits.bytes = config::completion_share(config, job);
     all.push_back(limits);

@@ -144,6 +144,26 @@ TEST_F(CompletionTest, AggregatesOfSmallFloatsAreRoundedOnce) {
   EXPECT_EQ(sent_[0].elements<std::uint16_t>(), std::vector<std::uint16_t>{0x3C01});
 }
 
+// Block-scaled integers add up like others; their exponent has to be the same, and comes back.
+TEST_F(CompletionTest, BlockScaledDataKeepsItsExponent) {
+  build(2);
+  const Ints values = {5};
+  wire::Header h = data_header(PacketType::contribution, 0, values, DType::int32);
+  h.encoding = wire::Encoding::block_scaled;
+  h.scale_exponent = -7;
+  deliver(h, {}, std::as_bytes(std::span(values)));
+  h.origin = 1;
+  deliver(h, {}, std::as_bytes(std::span(values)));
+  EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), Ints{10});
+  EXPECT_EQ(sent_[0].header.encoding, wire::Encoding::block_scaled);
+  EXPECT_EQ(sent_[0].header.scale_exponent, -7);
+  h.seq = h.op = 1;
+  deliver(h, {}, std::as_bytes(std::span(values)));
+  h.origin = 0;
+  h.scale_exponent = -6;
+  EXPECT_EQ(deliver(h, {}, std::as_bytes(std::span(values))).verdict, Verdict::epoch_aborted);
+}
+
 // Narrow partials have the element's own type.
 TEST_F(CompletionTest, NarrowAggregatesAreOfTheWireType) {
   JobLimits limits = test_limits(3);
@@ -280,7 +300,7 @@ TEST_F(CompletionTest, APieceThatContradictsItselfIsDroppedWhole) {
   h.reduce_op = wire::ReduceOp::mean;
   EXPECT_EQ(deliver(h, {}, payload).reason, DropReason::bad_reduce_op);
   h.reduce_op = wire::ReduceOp::sum;
-  h.encoding = wire::Encoding::block_scaled;
+  h.encoding = wire::Encoding::compressed;
   EXPECT_EQ(deliver(h, {}, payload).reason, DropReason::bad_encoding);
   EXPECT_EQ(counters().bytes_held.get(), 0u);
   EXPECT_EQ(counters().chunks_open.get(), 0u);

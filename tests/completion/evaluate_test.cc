@@ -37,7 +37,7 @@ class EvaluateTest : public ::testing::Test {
     d.element_count = kElements;
     chunk_ = job_->open(0, 0, d, {});
     chunk_->description = d;
-    kernels_ = kernels_of(d, arithmetic);
+    kernels_ = job_->kernels_of(d);
     ASSERT_NE(kernels_, nullptr);
   }
   // Small numbers of either sign, so that float sums round and integer sums stay in range.
@@ -157,7 +157,7 @@ TEST_F(EvaluateTest, WithoutKernelsTheOnePieceIsTheResult) {
   const Evaluation done = evaluate(*job_, *chunk_, nullptr);
   EXPECT_EQ(done.result->payload().size(), 8u);
   EXPECT_EQ(done.result->payload()[7], std::byte{5});
-  EXPECT_EQ(kernels_of(aggregator::ChunkDescription(), wire::Arithmetic::modular), nullptr);
+  EXPECT_EQ(job_->kernels_of(aggregator::ChunkDescription()), nullptr);
 }
 
 }  // namespace
