@@ -18,7 +18,8 @@ std::vector<JobLimits> limits_of(const config::SwitchConfig& config) {
     limits.order = job.order;
     limits.bracketing = job.bracketing;
     limits.arithmetic = job.arithmetic;
-    limits.deadline = job.deadline;
+    // Whoever misses a deadline may come as late as callers are ready to wait.
+    if (job.on_deadline == config::OnDeadline::abort) limits.deadline = job.deadline;
     limits.bytes = config::completion_share(config, job);
     all.push_back(limits);
   }

@@ -37,11 +37,19 @@ TEST(Limits, AgreeWithTheMemoryPlanOfTheConfiguration) {
   c.jobs[1].parent = config::ParentConfig{};
   c.jobs[2].id = 11;
   c.jobs[2].window = 4096;
+  c.jobs[2].on_deadline = config::OnDeadline::escalate;
+  c.jobs[2].order = wire::Order::reproducible;
+  c.jobs[2].partials = wire::Partials::narrow;
+  c.jobs[2].arithmetic = wire::Arithmetic::modular;
   const auto all = limits_of(c);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].id, 9u);
   EXPECT_EQ(all[0].deadline, Duration::ms(700));
   EXPECT_EQ(all[1].id, 11u);
+  EXPECT_EQ(all[1].deadline, Duration::max());
+  EXPECT_EQ(all[1].order, wire::Order::reproducible);
+  EXPECT_EQ(all[1].partials, wire::Partials::narrow);
+  EXPECT_EQ(all[1].arithmetic, wire::Arithmetic::modular);
   for (std::size_t i = 0; i < 2; ++i) {
     const config::JobConfig& j = c.jobs[2 * i];
     EXPECT_EQ(least_bytes(all[i]), config::least_completion_bytes(j));
