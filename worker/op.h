@@ -87,8 +87,11 @@ struct Op {
     return std::min<std::size_t>(count - begin_of(chunk), elements_per_chunk);
   }
   [[nodiscard]] bool contributes(std::uint32_t chunk) const {
-    if (!has_one_sender()) return true;
-    return (collective == wire::Collective::broadcast ? root : owner_of(chunk)) == rank;
+    return !has_one_sender() || sender_of(chunk) == rank;
+  }
+  // Where there is one sender.
+  [[nodiscard]] std::uint32_t sender_of(std::uint32_t chunk) const {
+    return collective == wire::Collective::broadcast ? root : owner_of(chunk);
   }
   // The rank that alone gets the data; nullopt: all do, or there is none.
   [[nodiscard]] std::optional<std::uint32_t> target_of(std::uint32_t chunk) const {

@@ -160,6 +160,10 @@ void Session::on_pending(const wire::Packet& packet, Instant now) {
   if (i == kNoChunk) return;
   counters_.pending_replies.add();
   missing_count_ = std::min(wire::find_missing_ids(packet.extensions, missing_), kMostMissing);
+  if (const ChunkState& c = chunks_[i]; missing_count_ == 0 && c.only_received) {
+    missing_[0] = c.op->sender_of(c.chunk);  // a switch that has heard nothing knows no names
+    missing_count_ = 1;
+  }
   missing_op_ = packet.header.op;
   missing_chunk_ = packet.header.chunk;
 

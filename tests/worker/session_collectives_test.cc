@@ -146,7 +146,9 @@ TEST_F(Collectives, AWaitingReceiverProbesAndNamesTheMissingRoot) {
     now = session->next_wakeup();
     for (const Sent& p : of_type(drain(), PacketType::probe)) {
       EXPECT_EQ(p.header.op, 0u);
-      receive_missing(answer(p, PacketType::pending), {2});
+      EXPECT_EQ(p.header.collective, Collective::broadcast);
+      EXPECT_EQ(p.header.covered, 0u);
+      receive_missing(answer(p, PacketType::pending), {});
     }
   }
   EXPECT_LE(session->counters().probes.get(), 60u);
@@ -222,7 +224,9 @@ TEST_F(Collectives, ALoneSenderAsksSooner) {
   session->take_finished();
   call(Collective::broadcast, 4, 1);
   drain();
-  EXPECT_EQ(of_type(run_for(Duration::ms(1)), PacketType::probe).size(), 1u);
+  const auto probes = of_type(run_for(Duration::ms(1)), PacketType::probe);
+  ASSERT_EQ(probes.size(), 1u);
+  EXPECT_EQ(probes[0].header.covered, 1u);
 }
 
 TEST_F(Collectives, EmptyOpsOfEveryKindHaveOneChunk) {
