@@ -61,6 +61,10 @@ void check_null_handles(Input& in) {
   check_refused(tributary_allreduce(nullptr, &value, count, dtype, op));
   check_refused(tributary_allreduce_async(nullptr, &value, count, dtype, op, &request));
   check_refused(tributary_allreduce_async(nullptr, &value, count, dtype, op, nullptr));
+  tributary_call call{};
+  call.struct_size = in.flag() ? sizeof call : in.u8();
+  check_refused(tributary_start(nullptr, &call, &request));
+  check_refused(tributary_start(nullptr, nullptr, nullptr));
   FUZZ_CHECK(request == nullptr);
   check_refused(tributary_barrier(nullptr));
   check_refused(tributary_wait(nullptr));

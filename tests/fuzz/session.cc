@@ -28,12 +28,21 @@ constexpr std::size_t kMostSteps = 300;
 constexpr std::size_t kMostOps = 16;
 constexpr std::uint64_t kNonce = 0x1122334455667788;
 
-// An op with its data in a block of its own, and what it should hold in the end.
+// An op with its memory in blocks of their own, and what they should hold in the end.
 struct Call {
   Op op;
-  std::vector<std::byte> data;
-  std::vector<std::byte> expected;
+  std::vector<std::byte> data, output;
+  std::vector<std::byte> expected_data, expected_output;
   bool done = false;
+
+  void take(std::uint32_t chunk, std::span<const std::byte> payload) {
+    const std::byte* const at = op.output_of(chunk).data();
+    const bool in_data = !data.empty() && at >= data.data() && at < data.data() + data.size();
+    auto& expected = in_data ? expected_data : expected_output;
+    const auto offset = static_cast<std::size_t>(at - (in_data ? data.data() : output.data()));
+    FUZZ_CHECK(offset + payload.size() <= expected.size());
+    std::memcpy(expected.data() + offset, payload.data(), payload.size());
+  }
 };
 
 class Play {
@@ -88,7 +97,7 @@ class Play {
   SendBatch batch_;
   std::list<Call> calls_;
   std::size_t finished_ = 0;
-  // Contributions without an accepted result, by shard and seq; the latest epoch's.
+  // What contributions and probes were about, by shard and seq; of the latest epoch.
   std::map<std::pair<std::uint8_t, std::uint32_t>, wire::Header> sent_;
   std::uint16_t epoch_ = 0;
   // Its place at the switch: at first what it assumes, then what START says.
@@ -115,6 +124,7 @@ void Play::check_sent(const worker::Datagram& d) {
   const wire::Header& h = std::get<wire::Packet>(parsed).header;
   FUZZ_CHECK(h.job == options_.job && h.origin == options_.rank && h.child == child_);
   FUZZ_CHECK(h.fan_in == fan_in_ && h.epoch == session_.epoch() && h.shard == d.shard);
+  if (h.type == PacketType::probe) sent_[{h.shard, h.seq}] = h;
   if (h.type != PacketType::contribution) return;
   FUZZ_CHECK(session_.state() == SessionState::running);
   FUZZ_CHECK(d.payload.size() <= session_.start_info().chunk_bytes);
@@ -142,14 +152,24 @@ void Play::submit() {
   if (session_.state() == SessionState::joining) return;  // from running on
   Call& call = calls_.emplace_back();
   Op& op = call.op;
-  op.collective = in_.below(8) == 0 ? wire::Collective::barrier : wire::Collective::allreduce;
-  if (op.collective == wire::Collective::allreduce) {
-    op.dtype = in_.flag() ? wire::DType::int32 : wire::DType::float32;
+  op.collective = static_cast<wire::Collective>(in_.below(6));
+  if (op.collective != wire::Collective::barrier) {
+    op.dtype = static_cast<wire::DType>(in_.between(1, wire::kDTypeMax));
+    op.reduce_op = static_cast<wire::ReduceOp>(in_.between(1, wire::kReduceOpMax));
+    // The session is not asked for what the interfaces refuse.
+    if (wire::why_invalid(op.dtype, op.reduce_op) != nullptr) op.reduce_op = wire::ReduceOp::max;
     op.count = in_.below(300);
+    op.root = in_.below(options_.size);
   }
-  call.data.assign(op.count * wire::size_of(op.dtype), std::byte{0x5A});
-  call.expected = call.data;
+  const std::size_t part = op.count * wire::size_of(op.dtype);
+  const std::size_t all = part * (op.has_owners() ? options_.size : 1);
+  const bool gathers = op.collective == wire::Collective::all_gather;
+  call.data.assign(gathers ? part : all, std::byte{0x5A});
+  if (op.has_owners()) call.output.assign(gathers ? all : part, std::byte{0x5A});
+  call.expected_data = call.data;
+  call.expected_output = call.output;
   op.data = call.data.data();
+  op.output = call.output.data();
   session_.submit(op, now_);
 }
 
@@ -163,7 +183,8 @@ void Play::take_finished() {
     if (op->failure) {
       FUZZ_CHECK(!op->failure->text.empty());
     } else {
-      FUZZ_CHECK(op->remaining == 0 && found->data == found->expected);
+      FUZZ_CHECK(op->remaining == 0 && found->data == found->expected_data);
+      FUZZ_CHECK(found->output == found->expected_output);
     }
   }
   const bool ended = session_.state() == SessionState::failed ||
@@ -205,7 +226,7 @@ void Play::start() {
 }
 
 void Play::lie(wire::Header& h) {
-  switch (in_.below(12)) {
+  switch (in_.below(13)) {
     case 0: ++h.epoch; break;
     case 1: h.seq += in_.u32(); break;
     case 2: ++h.op; break;
@@ -217,6 +238,7 @@ void Play::lie(wire::Header& h) {
     case 8: h.reduce_op = static_cast<wire::ReduceOp>(in_.between(1, wire::kReduceOpMax)); break;
     case 9: h.collective = static_cast<wire::Collective>(in_.below(6)); break;
     case 10: h.encoding = static_cast<wire::Encoding>(in_.below(3)); break;
+    case 11: h.flags ^= 1u << in_.below(24); break;
     default: h.type = static_cast<PacketType>(in_.between(1, wire::kPacketTypeMax)); break;
   }
 }
@@ -227,23 +249,31 @@ void Play::result() {
   if (sent_.empty()) return;
   const auto chosen = std::next(sent_.begin(), in_.below(static_cast<std::uint32_t>(sent_.size())));
   wire::Header h = chosen->second;
+  Call* call = nullptr;
+  for (Call& c : calls_)
+    if (!c.done && c.op.id == h.op && h.chunk < c.op.chunks) call = &c;
   h.type = PacketType::result;
   h.origin = 0;
   h.child = 0;
   h.covered = options_.size;
-  h.flags &= wire::kFlagLast;
+  h.flags = in_.below(32) == 0 ? wire::kFlagOverflow : 0u;
+  if (call != nullptr) {
+    h.dtype = call->op.dtype;
+    h.reduce_op = call->op.reduce_op;
+    h.collective = call->op.collective;
+    const bool with_data = call->op.receives(h.chunk) && h.flags == 0;
+    h.element_count =
+        with_data ? static_cast<std::uint16_t>(call->op.elements_of(h.chunk)) : std::uint16_t{0};
+  }
   if (in_.below(4) == 0) lie(h);
   const auto payload = in_.block(h.element_count * wire::size_of(h.dtype));
   const std::uint64_t before = session_.counters().results.get();
   deliver(h, {}, payload);
   if (session_.counters().results.get() == before) return;
-  for (Call& call : calls_) {
-    if (call.done || call.op.id != h.op) continue;
-    const std::size_t at =
-        std::size_t{h.chunk} * call.op.elements_per_chunk * wire::size_of(h.dtype);
-    FUZZ_CHECK(at + payload.size() <= call.expected.size());
-    if (!payload.empty()) std::memcpy(call.expected.data() + at, payload.data(), payload.size());
-  }
+  FUZZ_CHECK(call != nullptr);
+  // A flagged sum is never delivered.
+  const bool flagged = (h.flags & wire::kFlagOverflow) != 0;
+  if (!payload.empty() && !flagged && call->op.receives(h.chunk)) call->take(h.chunk, payload);
 }
 
 // PENDING, UNKNOWN, NACK, ABORT, ACK: about something sent, or about nothing.
