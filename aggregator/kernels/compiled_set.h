@@ -63,21 +63,14 @@ struct Vectors {
     const auto* s = static_cast<const std::byte*>(src);
     typename Steps::Marks marks{};
     std::size_t i = 0;
-    if (n * sizeof(Wire) > kFoldAhead) prefetch(s, kFoldAhead);
-    for (; i + kTurn <= n; i += kTurn) {
-      const std::byte* from = s + i * sizeof(Wire);
-      if ((n - i) * sizeof(Wire) >= kTurnBytes + kFoldAhead)
-        prefetch(from + kFoldAhead, kTurnBytes);
-      for (std::size_t t = 0; t < kTurn; t += Steps::kLanes) {
-        std::byte* at = a + (i + t) * sizeof(Acc);
-        Steps::store(at,
-                     Steps::apply(Steps::load(at), Steps::widen(from + t * sizeof(Wire)), marks));
-      }
+    constexpr std::size_t kAhead = kFoldAhead / sizeof(Wire);
+    if (n > kAhead) prefetch(s, kFoldAhead);
+    for (; i + kTurn + kAhead <= n; i += kTurn) {
+      prefetch(s + (i + kAhead) * sizeof(Wire), kTurnBytes);
+      for (std::size_t t = 0; t < kTurn; t += Steps::kLanes) step(a, s, i + t, marks);
     }
-    for (; i + Steps::kLanes <= n; i += Steps::kLanes) {
-      std::byte* at = a + i * sizeof(Acc);
-      Steps::store(at, Steps::apply(Steps::load(at), Steps::widen(s + i * sizeof(Wire)), marks));
-    }
+    TRIBUTARY_UNROLL
+    for (; i + Steps::kLanes <= n; i += Steps::kLanes) step(a, s, i, marks);
     if (i == n && !Steps::overflowed(marks)) return false;
     const bool tail = quick_fold<P>(a + i * sizeof(Acc), s + i * sizeof(Wire), n - i);
     return (Steps::overflowed(marks) || tail) && redo<P>(a, s, n);
@@ -113,6 +106,12 @@ struct Vectors {
   }
 
  private:
+  TRIBUTARY_TARGET TRIBUTARY_INLINE void step(std::byte* acc, const std::byte* src, std::size_t i,
+                                              typename Steps::Marks& marks) {
+    std::byte* to = acc + i * sizeof(Acc);
+    Steps::store(to, Steps::apply(Steps::load(to), Steps::widen(src + i * sizeof(Wire)), marks));
+  }
+
   template <bool kOpening>
   TRIBUTARY_TARGET static bool combine(std::byte* acc, const std::byte* const* srcs,
                                        std::size_t sources, std::size_t n) {

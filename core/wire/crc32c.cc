@@ -39,12 +39,6 @@ constexpr auto kTables = [] {
   return tables;
 }();
 
-std::uint64_t load_word(const std::byte* at) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, at, sizeof word);
-  return word;
-}
-
 std::uint32_t little_endian_word(const std::byte* at) {
   std::uint32_t word = 0;
   for (unsigned i = 0; i < 4; ++i) word |= std::to_integer<std::uint32_t>(at[i]) << (8 * i);
@@ -72,6 +66,12 @@ std::uint32_t crc32c_portable(std::span<const std::byte> bytes, std::uint32_t st
 
 #if defined(__x86_64__)
 namespace {
+
+std::uint64_t load_word(const std::byte* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
 
 // x^n modulo the generator.
 constexpr std::uint32_t power_of_x(std::size_t n) {

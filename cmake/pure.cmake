@@ -1,0 +1,19 @@
+# The pure folders and their unit tests, which need no library but GoogleTest: what is built for a
+# machine whose libraries are not here. GoogleTest is built along, from Debian's sources.
+find_package(Threads REQUIRED)
+tributary_library(core Threads::Threads)
+# Of config/ what reads no file.
+add_library(tributary_config STATIC ${PROJECT_SOURCE_DIR}/config/aggregation_memory.cc
+                                    ${PROJECT_SOURCE_DIR}/config/memory_plan.cc)
+target_link_libraries(tributary_config PUBLIC tributary_core)
+tributary_library(aggregator tributary_config)
+tributary_library(completion tributary_aggregator)
+
+set(INSTALL_GTEST OFF)
+add_subdirectory(/usr/src/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL SYSTEM)
+foreach(name gtest gtest_main gmock)
+  target_compile_options(${name} PRIVATE -w)
+endforeach()
+tributary_test(core THREADS tributary_core)
+tributary_test(aggregator tributary_aggregator)
+tributary_test(completion tributary_completion)
