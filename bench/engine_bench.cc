@@ -47,6 +47,11 @@ void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> 
     const auto burst = batch.first(std::min(kBurst, batch.size()));
     batch = batch.subspan(burst.size());
     const auto begin = Ticks::now();
+    // As the switch does when it receives them: two cache lines hold the headers.
+    for (const EngineTraffic::Received& r : burst) {
+      __builtin_prefetch(r.bytes.data());
+      __builtin_prefetch(r.bytes.data() + wire::kHeaderBytes);
+    }
     for (std::size_t i = 0; i < burst.size(); ++i) parsed[i] = wire::parse(burst[i].bytes);
     const auto ready = Ticks::now();
     for (std::size_t i = 0; i < burst.size(); ++i)

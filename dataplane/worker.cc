@@ -95,7 +95,9 @@ std::size_t Worker::receive(Lane& lane) {
   }
   std::uint64_t bytes = 0;
   for (std::uint16_t i = 0; i < received; ++i) {
+    // Down to the end of the aggregation header.
     rte_prefetch0(rte_pktmbuf_mtod(burst_[i], void*));
+    rte_prefetch0(rte_pktmbuf_mtod_offset(burst_[i], void*, RTE_CACHE_LINE_SIZE));
     bytes += burst_[i]->pkt_len;
   }
   if (received != 0) {
