@@ -18,7 +18,8 @@ struct AbortCause {
   wire::Reason reason = wire::Reason::none;
   std::uint16_t epoch = 0;
   wire::Header chunk;  // op, chunk, seq and shard of the chunk concerned; otherwise zero
-  std::vector<std::uint32_t> missing;
+  std::vector<std::uint32_t> missing;  // ranks
+  std::uint32_t lost_switch = 0;       // id of the switch that is gone; 0: it is none
   bool has_error = false;
   wire::OpError error;
 };

@@ -10,6 +10,7 @@
 // what they hold: then a seq is refused while its entry's last result is not acknowledged.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,6 +35,11 @@ class ChunkTable {
   Place find(std::uint32_t seq, Tombstone*& entry);
   // An unseen chunk's first contribution.
   void open(Tombstone& e, const Contribution& c, Instant now);
+  // It was opened by what came from elsewhere: no child has contributed.
+  void forget_arrivals(Tombstone& e) {
+    std::fill_n(bits(e), bitmap_words_, 0);
+    e.arrived = 0;
+  }
   // A further child's; true when it was the last one.
   bool add(Tombstone& e, std::uint16_t child) {
     bits(e)[child / 64] |= 1ULL << (child % 64);
@@ -79,6 +85,7 @@ class ChunkTable {
 
   [[nodiscard]] std::span<Tombstone> entries() { return entries_; }
   [[nodiscard]] std::span<const Tombstone> entries() const { return entries_; }
+  [[nodiscard]] std::uint32_t low() const { return low_; }
   [[nodiscard]] std::uint32_t present() const { return present_; }
   [[nodiscard]] std::uint32_t open() const { return open_; }
   [[nodiscard]] std::uint32_t retained() const { return retained_; }

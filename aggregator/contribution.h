@@ -51,6 +51,7 @@ struct Contribution {
   std::uint8_t shard = 0;
   bool resend = false;
   bool at_ps = false;                  // asks for the completion engine (O2, O6)
+  bool overflow = false;               // of a sum: sticky (rule 12)
   std::span<const std::byte> payload;  // element_count × size of dtype bytes, checked
 };
 
@@ -94,6 +95,7 @@ inline Contribution contribution_of(const wire::Packet& packet) {
           h.shard,
           (h.flags & wire::kFlagResend) != 0,
           (h.flags & wire::kFlagAtPs) != 0,
+          h.type == wire::PacketType::aggregate && (h.flags & wire::kFlagOverflow) != 0,
           packet.payload};
 }
 

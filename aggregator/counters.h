@@ -50,6 +50,8 @@ struct ShardCounters {
   Counter preemptions;   // slots taken from this job
   Counter forwarded;     // contributions sent on to the completion host
   Counter sent_up;       // sums sent to a parent, or to be verified
+  Counter resent_up;     // sums that the parent asked for again
+  Counter probes_up;     // questions to the parent
   Counter host_results;  // results that came back
   Counter cache_hits;
   Counter cache_misses;
@@ -79,7 +81,10 @@ struct JobCounters : ShardCounters {
   Counter aborts_restart;
   Counter aborts_mismatch;
   Counter aborts_shutdown;
-  Counter members;  // gauge: ranks of the running epoch still present
+  Counter aborts_parent;  // the switch above fell silent, or does not know the epoch
+  Counter aborts_above;   // the switch above said so
+  Counter aborts_below;   // a switch below said so
+  Counter members;        // gauge: ranks of the running epoch still present
 };
 
 inline void ShardCounters::include(const ShardCounters& other) {
@@ -92,6 +97,7 @@ inline void ShardCounters::include(const ShardCounters& other) {
                                        &S::unknown_replies, &S::saturated,
                                        &S::collisions,      &S::preemptions,
                                        &S::forwarded,       &S::sent_up,
+                                       &S::resent_up,       &S::probes_up,
                                        &S::host_results,    &S::cache_hits,
                                        &S::cache_misses,    &S::cache_evictions,
                                        &S::bytes_in,        &S::bytes_out,

@@ -35,8 +35,15 @@ void check_slots(const config::SwitchConfig& config) {
 }
 
 bool is_data(wire::PacketType type) {
-  return type == wire::PacketType::contribution || type == wire::PacketType::probe ||
-         type == wire::PacketType::ack;
+  return type == wire::PacketType::contribution || type == wire::PacketType::aggregate ||
+         type == wire::PacketType::probe || type == wire::PacketType::ack;
+}
+
+// What switches say to those below them, and ABORT, which they also say to those above.
+bool goes_down(wire::PacketType type) {
+  using enum wire::PacketType;
+  return type == result || type == pending || type == unknown || type == start || type == nack ||
+         type == abort;
 }
 
 }  // namespace
@@ -45,6 +52,8 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
     : next_epoch(start.epoch == 0 ? std::uint16_t{1} : start.epoch),
       first_seq(start.seq),
       udp_base_port(config.udp_base_port),
+      switch_id(config.id),
+      nonce_seed(start.nonce_seed),
       job_index(config.jobs.size()) {
   check_slots(config);
   for (const config::JobConfig& job : config.jobs) build_job(config, job);
@@ -64,13 +73,19 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
 }
 
 void Engine::Impl::build_job(const config::SwitchConfig& config, const config::JobConfig& jc) {
-  std::vector<std::uint16_t> pinned(jc.workers, Membership::kAnyPort);
-  for (const config::MemberConfig& m : jc.members) pinned.at(m.rank) = port_index(config, m.port);
+  std::vector<std::uint16_t> pinned(config::job_fan_in(jc), Membership::kAnyPort);
+  if (jc.children.empty())
+    for (const config::MemberConfig& m : jc.members) pinned.at(m.rank) = port_index(config, m.port);
+  for (std::size_t i = 0; i < jc.children.size(); ++i)
+    if (!jc.children[i].port.empty()) pinned[i] = port_index(config, jc.children[i].port);
   const auto place = static_cast<std::uint32_t>(jobs.size());
   jobs.push_back(std::make_unique<Job>(jc, place, std::move(pinned)));
+  if (jc.parent)
+    jobs.back()->upstream.emplace(*jc.parent, port_index(config, jc.parent->uplink), jc.lease,
+                                  nonce_seed + jc.id * 0x9E3779B97F4A7C15ULL);
   if (!job_index.insert(jc.id, jobs.back().get()))
     throw std::invalid_argument("job " + std::to_string(jc.id) + " is defined twice");
-  scratch_peers.reserve(std::max<std::size_t>(scratch_peers.capacity(), jc.workers));
+  scratch_peers.reserve(std::max<std::size_t>(scratch_peers.capacity(), config::job_fan_in(jc)));
 }
 
 Decision Engine::Impl::refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
@@ -101,7 +116,7 @@ Decision Engine::Impl::refuse(const wire::Packet& packet, const Peer& from, wire
 Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const Peer& from,
                                     Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  if (h.origin >= job.config.workers || h.child != h.origin)
+  if (!job.child_map.knows(h))
     return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
   if (h.epoch != job.membership.epoch() || h.epoch == 0)
     return refuse(packet, from, wire::Reason::stale_epoch, DropReason::stale_epoch, &job, out);
@@ -109,9 +124,9 @@ Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const 
     send_abort(job, &from, out);
     return {Verdict::refused, DropReason::aborted};
   }
-  if (!job.membership.member(h.origin).present)
+  if (!job.membership.member(h.child).present)
     return refuse(packet, from, wire::Reason::not_joined, DropReason::not_joined, &job, out);
-  if (!job.membership.is_present(h.origin, from, now))
+  if (!job.membership.is_present(h.child, from, now))
     return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
                   out);
   return {Verdict::noted, DropReason::count_};
@@ -138,14 +153,18 @@ Decision Engine::Impl::on_control(const wire::Packet& packet, const Peer& from, 
   if (!is_data(type) && type != PacketType::lease) return {Verdict::dropped, DropReason::bad_type};
   if (const Decision d = check_member(*job, packet, from, now, out); d.verdict != Verdict::noted)
     return d;
-  if (type == PacketType::lease) return {Verdict::noted};
+  if (type == PacketType::lease) {
+    // A switch wants to know whether the one above it lives.
+    if (job->child_map[packet.header.child].is_switch) send_ack(*job, packet, from, out);
+    return {Verdict::noted};
+  }
   return {Verdict::dropped, DropReason::bad_shard};
 }
 
-void Engine::Impl::collect_last_heard(Job& job, std::uint32_t rank) {
+void Engine::Impl::collect_last_heard(Job& job, std::uint32_t child) {
   for (const auto& shard : shards)
     if (shard != nullptr)
-      if (const auto when = shard->last_heard(job.place, rank)) job.membership.heard(rank, *when);
+      if (const auto when = shard->last_heard(job.place, child)) job.membership.heard(child, *when);
 }
 
 // Sends job.last_abort: to one peer, or to the whole group.
@@ -157,25 +176,50 @@ void Engine::Impl::send_abort(const Job& job, const Peer* to, Outbox& out) {
   if (to != nullptr) o->peer = *to;
   o->header = job.header(wire::PacketType::abort);
   o->header.epoch = cause.epoch;
-  o->header.op = cause.chunk.op;
-  o->header.chunk = cause.chunk.chunk;
-  o->header.seq = cause.chunk.seq;
-  o->header.shard = cause.chunk.shard;
-  o->header.reason = cause.reason;
-  wire::ExtensionWriter ext(o->extensions);
+  write_cause(cause, *o);
+}
+
+void Engine::Impl::write_cause(const AbortCause& cause, Outgoing& message) {
+  wire::Header& h = message.header;
+  h.op = cause.chunk.op;
+  h.chunk = cause.chunk.chunk;
+  h.seq = cause.chunk.seq;
+  h.shard = cause.chunk.shard;
+  h.slot = cause.lost_switch;
+  h.reason = cause.reason;
+  wire::ExtensionWriter ext(message.extensions);
   if (cause.has_error)
     ext.add(cause.error);
   else
     ext.add_missing_ids(cause.missing);
-  o->extension_bytes = ext.bytes().size();
+  message.extension_bytes = ext.bytes().size();
+}
+
+void Engine::Impl::set_cause(Job& job, std::uint32_t lost_switch) {
+  job.last_abort.has_error = false;
+  job.last_abort.chunk = {};
+  job.last_abort.lost_switch = lost_switch;
+}
+
+void Engine::Impl::blame_child(Job& job, std::uint32_t child) {
+  set_cause(job, job.child_map.switch_id(child));
+  scratch_ids[0] = child;
+  list_ranks(job, 1);
+}
+
+void Engine::Impl::list_ranks(Job& job, std::size_t children) {
+  RankList ranks(job.child_map, scratch_ranks);
+  for (const std::uint32_t child : std::span(scratch_ids).first(children)) ranks.add(child);
+  job.last_abort.missing.assign(ranks.ranks().begin(), ranks.ranks().end());
 }
 
 // job.last_abort's missing ids, error and chunk are filled; everything the epoch held is freed.
 void Engine::Impl::abort_epoch(Job& job, wire::Reason reason, Outbox& out) {
-  for (std::uint32_t rank = 0; rank < job.config.workers; ++rank) collect_last_heard(job, rank);
+  for (std::uint32_t c = 0; c < job.child_map.count(); ++c) collect_last_heard(job, c);
   job.last_abort.reason = reason;
   job.last_abort.epoch = job.membership.epoch();
   send_abort(job, nullptr, out);
+  send_farewell(job, out);
   job.membership.abort();
   clear_shards(job);
   job.counters.members.set(0);
@@ -208,6 +252,8 @@ Engine::~Engine() = default;
 
 Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
+  if (goes_down(h.type) || (h.type == wire::PacketType::ack && impl_->is_from_parent(h.job, from)))
+    return impl_->on_downward(packet, from, now, out);
   if (is_data(h.type) && h.shard < impl_->shards.size())
     return impl_->on_data(*impl_->shards[h.shard], packet, from, now, out);
   return impl_->on_control(packet, from, now, out);
@@ -223,17 +269,18 @@ void Engine::prefetch_sum(const wire::Header& h) const {
 void Engine::expire(Instant now, Outbox& out) {
   for (const auto& shard : impl_->shards)
     while (shard->expire(now, out)) impl_->abort_for(*shard, out);
-  for (const auto& job : impl_->jobs) impl_->expire_leases(*job, now, out);
+  for (const auto& job : impl_->jobs) {
+    impl_->expire_leases(*job, now, out);
+    if (job->upstream) impl_->expire_upstream(*job, now, out);
+  }
 }
 
 void Engine::Impl::expire_leases(Job& job, Instant now, Outbox& out) {
   if (!job.membership.scan_due(now)) return;
-  for (std::uint32_t rank = 0; rank < job.config.workers; ++rank) collect_last_heard(job, rank);
-  const std::uint32_t rank = job.membership.lapsed(now);
-  if (rank == job.config.workers) return;
-  job.last_abort.has_error = false;
-  job.last_abort.chunk = {};
-  job.last_abort.missing.assign(1, rank);
+  for (std::uint32_t c = 0; c < job.child_map.count(); ++c) collect_last_heard(job, c);
+  const std::uint32_t child = job.membership.lapsed(now);
+  if (child == job.child_map.count()) return;
+  blame_child(job, child);
   job.counters.aborts_lease.add();
   abort_epoch(job, wire::Reason::lease_expired, out);
 }
@@ -241,8 +288,7 @@ void Engine::Impl::expire_leases(Job& job, Instant now, Outbox& out) {
 void Engine::shut_down(Outbox& out) {
   for (const auto& job : impl_->jobs) {
     if (job->membership.state() != JobState::running) continue;
-    job->last_abort.has_error = false;
-    job->last_abort.chunk = {};
+    impl_->set_cause(*job, impl_->switch_id);
     job->last_abort.missing.clear();
     job->counters.aborts_shutdown.add();
     impl_->abort_epoch(*job, wire::Reason::shutdown, out);
@@ -255,10 +301,16 @@ std::span<const GroupCopy> Engine::group_copies(std::uint32_t job) const {
   return found->group_copies;
 }
 
+std::optional<std::uint16_t> Engine::uplink(std::uint32_t job) const {
+  const Job* const found = impl_->job_index.find(job);
+  if (found == nullptr || !found->upstream) return std::nullopt;
+  return found->upstream->port();
+}
+
 std::size_t Engine::outbox_capacity() const {
   std::size_t most = impl_->jobs.size();
-  for (const auto& job : impl_->jobs) most = std::max<std::size_t>(most, job->config.workers);
-  return most + impl_->jobs.size() + kOutboxReserve;
+  for (const auto& job : impl_->jobs) most = std::max<std::size_t>(most, job->child_map.count());
+  return most + 3 * impl_->jobs.size() + kOutboxReserve;
 }
 
 std::size_t Engine::job_count() const {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct EngineStart {
   // For payloads, of at least Engine::payload_bytes(), on a cache line; outlives the engine. Empty:
   // the engine takes its own.
   std::span<std::byte> memory = {};
+  // Of the nonces with which this switch joins others; differs between incarnations.
+  std::uint64_t nonce_seed = 1;
 };
 
 class Shard;
@@ -52,7 +55,7 @@ class Engine {
   // `packet` is parsed and its integrity is verified. Messages to send are appended to `out`.
   Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
 
-  // What the completion host or the parent says, which the caller has made sure of: RESULT is kept
+  // What the completion host says, which the caller has made sure of: RESULT is kept
   // and multicast, PENDING and UNKNOWN go to the rank in `origin`, ABORT ends the epoch. False: it
   // was of no use, because it is late or nobody waits for it.
   bool on_host_packet(const wire::Packet& packet, Instant now, Outbox& out);
@@ -69,6 +72,9 @@ class Engine {
   // Where a job_group message goes: a frame for each VLAN tag among the members, to the ports
   // that lead to members with that tag.
   [[nodiscard]] std::span<const GroupCopy> group_copies(std::uint32_t job) const;
+
+  // The port through which a message to the parent goes; nullopt: the job ends here.
+  [[nodiscard]] std::optional<std::uint16_t> uplink(std::uint32_t job) const;
 
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] std::size_t job_count() const;

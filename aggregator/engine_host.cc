@@ -37,6 +37,7 @@ bool Engine::Impl::abort_by_host(Job& job, const wire::Packet& packet, Outbox& o
   const wire::Header& h = packet.header;
   AbortCause& cause = job.last_abort;
   cause.chunk = {};
+  cause.lost_switch = 0;
   cause.chunk.op = h.op;
   cause.chunk.chunk = h.chunk;
   cause.chunk.seq = h.seq;

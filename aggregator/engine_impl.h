@@ -23,6 +23,12 @@ struct Engine::Impl {
                    Outbox& out);
   Decision on_control(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
   void abort_epoch(Job& job, wire::Reason reason, Outbox& out);
+  // An empty cause for job.last_abort; one that is about a child; the ranks inside the first so
+  // many children of scratch_ids.
+  void set_cause(Job& job, std::uint32_t lost_switch);
+  void blame_child(Job& job, std::uint32_t child);
+  void list_ranks(Job& job, std::size_t children);
+  static void write_cause(const AbortCause& cause, Outgoing& message);
   // Does what the shard asked for.
   void abort_for(const Shard& shard, Outbox& out);
   bool abort_by_host(Job& job, const wire::Packet& packet, Outbox& out);
@@ -35,7 +41,7 @@ struct Engine::Impl {
   Decision check_member(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                         Outbox& out);
   // Members are heard of in the shards; their leases are looked after here.
-  void collect_last_heard(Job& job, std::uint32_t rank);
+  void collect_last_heard(Job& job, std::uint32_t child);
   void expire_leases(Job& job, Instant now, Outbox& out);
 
   // engine_join.cc
@@ -43,20 +49,46 @@ struct Engine::Impl {
                    Outbox& out);
   Decision on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                     Outbox& out);
-  void start_epoch(Job& job, Instant now);
-  void send_start(Job& job, std::uint32_t rank, Outbox& out);
+  // All children are members of this epoch from now on, and are told so.
+  void begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t first_seq, Instant now,
+                   Outbox& out);
+  // What all that take part must agree on.
+  wire::StartInfo start_info(const Job& job) const;
+  void send_start(Job& job, std::uint32_t child, Outbox& out);
+  void send_ack(const Job& job, const wire::Packet& packet, const Peer& to, Outbox& out);
   void send_join_pending(Job& job, std::uint64_t nonce, const Peer& to, Outbox& out);
 
   void abort_missing_departed(Job& job, wire::Reason reason, Outbox& out);
 
-  // The ranks an AbortCause or PENDING lists, gathered here to keep the packet path free of
-  // allocation.
+  // engine_upstream.cc
+  bool is_from_parent(std::uint32_t id, const Peer& from);
+  Decision on_downward(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  Decision on_parent_start(Job& job, const wire::Packet& packet, Instant now, Outbox& out);
+  Decision on_parent_pending(Job& job, const wire::Packet& packet);
+  Decision on_parent_nack(Job& job, const wire::Packet& packet, Instant now, Outbox& out);
+  void give_back(Job& job, wire::Reason why, Outbox& out);
+  Decision on_parent_abort(Job& job, const wire::Packet& packet, Outbox& out);
+  Decision on_child_abort(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+                          Outbox& out);
+  void adopt_cause(Job& job, const wire::Packet& packet);
+  void abort_parent_lost(Job& job, Outbox& out);
+  void expire_upstream(Job& job, Instant now, Outbox& out);
+  void join_parent(Job& job, Instant now, Outbox& out);
+  void send_farewell(Job& job, Outbox& out);
+  void send_abort_up(Job& job, Outbox& out);
+  Outgoing* send_up(const Job& job, wire::PacketType type, std::uint16_t epoch, Outbox& out);
+
+  // The children or ranks an AbortCause or PENDING lists, gathered here to keep the packet path
+  // free of allocation.
   std::array<std::uint32_t, kMaxListedIds> scratch_ids;
+  std::array<std::uint32_t, kMaxListedIds> scratch_ranks;
   std::vector<Peer> scratch_peers;
 
   std::uint16_t next_epoch;
   std::uint32_t first_seq;
   std::uint16_t udp_base_port;
+  std::uint32_t switch_id;
+  std::uint64_t nonce_seed;
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete[](memory, kBufferAlignment); }
   };

@@ -2,38 +2,56 @@
 #include "aggregator/engine_impl.h"
 
 namespace tributary::aggregator {
+namespace {
+
+// What a JOIN says of the job's shape is what this switch was told.
+bool claims_right(const ChildMap& map, const wire::Header& h, std::uint16_t child) {
+  if (!map[child].is_switch) return h.fan_in == map.workers();
+  return h.fan_in == map.count() && h.child == child && h.covered == map[child].covered;
+}
+
+}  // namespace
 
 Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                                Outbox& out) {
   const wire::Header& h = packet.header;
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!nonce) return {Verdict::dropped, DropReason::bad_extension};
-  if (h.origin >= job.config.workers)
-    return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
-  if (h.fan_in != job.config.workers)
+  const auto child = job.child_map.joining(h);
+  if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
+  if (!claims_right(job.child_map, h, *child))
     return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::bad_child, &job, out);
+  // Rule 18: a port may be shared, an address says which switch it is.
+  if (job.child_map[*child].is_switch && from.ipv4 != job.child_map[*child].ipv4)
+    return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
+                  out);
 
-  collect_last_heard(job, h.origin);
-  Membership::Join outcome = job.membership.join(h.origin, *nonce, from, now);
+  collect_last_heard(job, *child);
+  Membership::Join outcome = job.membership.join(*child, *nonce, from, now);
   bool restarted = false;
   if (outcome == Membership::Join::restarted) {
     restarted = true;
-    job.last_abort.has_error = false;
-    job.last_abort.chunk = {};
-    job.last_abort.missing.assign(1, h.origin);
+    blame_child(job, *child);
     job.counters.aborts_restart.add();
     abort_epoch(job, wire::Reason::rank_restarted, out);
-    outcome = job.membership.join(h.origin, *nonce, from, now);
+    outcome = job.membership.join(*child, *nonce, from, now);
   }
   const Verdict said = restarted ? Verdict::epoch_aborted : Verdict::answered;
   switch (outcome) {
     case Membership::Join::complete:
-      start_epoch(job, now);
-      for (std::uint32_t rank = 0; rank < job.config.workers; ++rank) send_start(job, rank, out);
+      if (job.upstream) {
+        join_parent(job, now, out);
+        if (const wire::Reason why = job.upstream->refusal(now); why != wire::Reason::none)
+          return refuse(packet, from, why, DropReason::not_joined, &job, out);
+        send_join_pending(job, *nonce, from, out);
+        break;
+      }
+      begin_epoch(job, next_epoch, first_seq, now, out);
+      if (++next_epoch == 0) next_epoch = 1;
       break;
     case Membership::Join::repeated:
-      for (const auto& shard : shards) shard->bind(job.place, h.origin, from);
-      send_start(job, h.origin, out);
+      for (const auto& shard : shards) shard->bind(job.place, *child, from);
+      send_start(job, *child, out);
       break;
     case Membership::Join::waiting:
     case Membership::Join::closing: send_join_pending(job, *nonce, from, out); break;
@@ -48,74 +66,87 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
   return {said};
 }
 
-void Engine::Impl::start_epoch(Job& job, Instant now) {
-  job.start_epoch(next_epoch, now);
-  if (++next_epoch == 0) next_epoch = 1;
+void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq, Instant now,
+                               Outbox& out) {
+  job.start_epoch(epoch, now);
+  job.first_seq = seq;
   std::vector<Peer>& peers = scratch_peers;
-  peers.resize(job.config.workers);
-  for (std::uint32_t rank = 0; rank < job.config.workers; ++rank)
-    peers[rank] = job.membership.member(rank).peer;
-  for (const auto& shard : shards)
-    shard->start_epoch(job.place, job.membership.epoch(), first_seq, peers, now);
+  peers.resize(job.child_map.count());
+  for (std::uint32_t c = 0; c < peers.size(); ++c) peers[c] = job.membership.member(c).peer;
+  for (const auto& shard : shards) shard->start_epoch(job.place, epoch, seq, peers, now);
   job.counters.members.set(job.membership.present());
+  for (std::uint32_t c = 0; c < peers.size(); ++c) send_start(job, c, out);
 }
 
 Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                                 Outbox& out) {
   const wire::Header& h = packet.header;
-  if (h.origin >= job.config.workers)
-    return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
+  // Before START a worker knows its rank only.
+  const auto child = job.child_map.leaving(h);
+  if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
   Membership& membership = job.membership;
-  const Member& m = membership.member(h.origin);
+  const Member& m = membership.member(*child);
   if (m.peer != from || (h.epoch != membership.epoch() && !m.joined))
     return {Verdict::dropped, DropReason::not_joined};
 
   Verdict said = Verdict::answered;
   if (m.present && h.epoch == membership.epoch()) {
     bool needed = false;
-    membership.is_present(h.origin, from, now);
-    membership.leave(h.origin);
-    for (const auto& shard : shards)
-      needed = shard->forget_child(job.place, static_cast<std::uint16_t>(h.origin)) || needed;
+    membership.is_present(*child, from, now);
+    membership.leave(*child);
+    for (const auto& shard : shards) needed = shard->forget_child(job.place, *child) || needed;
     if (needed && membership.present() > 0) {
       abort_missing_departed(job, wire::Reason::rank_left, out);
       said = Verdict::epoch_aborted;
     } else if (membership.present() == 0) {
       clear_shards(job);
+      if (job.upstream && job.upstream->state() == Upstream::State::running) {
+        job.upstream->leave();
+        send_up(job, wire::PacketType::leave, job.upstream->epoch(), out);
+      }
     }
     job.counters.members.set(membership.present());
   } else if (m.joined) {
-    membership.leave(h.origin);
+    membership.leave(*child);
   }
-  if (Outgoing* o = out.add()) {
-    o->peer = from;
-    o->header = job.header(wire::PacketType::ack);
-    o->header.epoch = h.epoch;
-  }
+  send_ack(job, packet, from, out);
   return {said};
+}
+
+// The answer to LEAVE, and to a switch's LEASE.
+void Engine::Impl::send_ack(const Job& job, const wire::Packet& packet, const Peer& to,
+                            Outbox& out) {
+  Outgoing* o = out.add();
+  if (o == nullptr) return;
+  o->peer = to;
+  o->header = job.header(wire::PacketType::ack);
+  o->header.epoch = packet.header.epoch;
 }
 
 // A rank that left can contribute to nothing any more.
 void Engine::Impl::abort_missing_departed(Job& job, wire::Reason reason, Outbox& out) {
-  const std::size_t n = job.membership.departed(scratch_ids);
-  job.last_abort.has_error = false;
-  job.last_abort.chunk = {};
-  job.last_abort.missing.assign(scratch_ids.begin(), scratch_ids.begin() + static_cast<long>(n));
+  set_cause(job, 0);
+  list_ranks(job, job.membership.departed(scratch_ids));
   job.counters.aborts_left.add();
   abort_epoch(job, reason, out);
 }
 
-void Engine::Impl::send_start(Job& job, std::uint32_t rank, Outbox& out) {
+void Engine::Impl::send_start(Job& job, std::uint32_t child, Outbox& out) {
   Outgoing* o = out.add();
   if (o == nullptr) return;
-  const Member& m = job.membership.member(rank);
+  const Member& m = job.membership.member(child);
   o->peer = m.peer;
   o->header = job.header(wire::PacketType::start);
-  o->header.seq = first_seq;
-  o->header.origin = rank;
-  o->header.child = static_cast<std::uint16_t>(rank);
+  o->header.seq = job.first_seq;
+  o->header.origin = job.child_map[child].id;
+  o->header.child = static_cast<std::uint16_t>(child);
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(m.nonce);
+  ext.add(start_info(job));
+  o->extension_bytes = ext.bytes().size();
+}
+
+wire::StartInfo Engine::Impl::start_info(const Job& job) const {
   wire::StartInfo info;
   info.window = job.config.window;
   info.chunk_bytes = job.config.chunk_bytes;
@@ -128,8 +159,7 @@ void Engine::Impl::send_start(Job& job, std::uint32_t rank, Outbox& out) {
   info.partials = static_cast<std::uint8_t>(job.config.partials);
   info.order = static_cast<std::uint8_t>(job.config.order);
   info.arithmetic = static_cast<std::uint8_t>(job.config.arithmetic);
-  ext.add(info);
-  o->extension_bytes = ext.bytes().size();
+  return info;
 }
 
 void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Peer& to, Outbox& out) {
@@ -141,7 +171,10 @@ void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Peer& 
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(nonce);
   const std::size_t n = job.membership.awaited(scratch_ids);
-  ext.add_missing_ids(std::span(scratch_ids).first(n));
+  RankList ranks(job.child_map, scratch_ranks);
+  for (const std::uint32_t child : std::span(scratch_ids).first(n)) ranks.add(child);
+  // Nobody below is missing: it is the switch above that waits, for others.
+  ext.add_missing_ids(n == 0 && job.upstream ? job.upstream->awaited() : ranks.ranks());
   o->extension_bytes = ext.bytes().size();
   job.counters.pending_replies.add();
 }

@@ -3,21 +3,41 @@
 #include "aggregator/engine_impl.h"
 
 namespace tributary::aggregator {
+namespace {
+
+UpstreamStatus upstream_status(const Upstream& up, const config::ParentConfig& parent) {
+  using enum Upstream::State;
+  const char* state = up.state() == joining    ? "joining"
+                      : up.state() == running  ? "running"
+                      : up.state() == leaving  ? "leaving"
+                      : up.state() == aborting ? "aborting"
+                                               : "down";
+  return {parent.name, parent.id, parent.uplink, up.child(), up.fan_in(), state};
+}
+
+}  // namespace
 
 std::vector<JobStatus> Engine::job_status(Instant now) const {
   std::vector<JobStatus> all;
   for (const auto& job : impl_->jobs) {
-    for (std::uint32_t rank = 0; rank < job->config.workers; ++rank)
-      impl_->collect_last_heard(*job, rank);
+    for (std::uint32_t c = 0; c < job->child_map.count(); ++c) impl_->collect_last_heard(*job, c);
     const Membership& membership = job->membership;
-    JobStatus s{job->config.id, membership.state(), membership.epoch(), job->last_abort.reason, {}};
+    JobStatus s{
+        job->config.id, membership.state(), membership.epoch(), job->last_abort.reason, {}, {}};
     const ShardJob& first = *impl_->shards[0]->find_job(job->place);
-    for (std::uint32_t rank = 0; rank < job->config.workers; ++rank) {
-      const Member& m = membership.member(rank);
+    for (std::uint32_t c = 0; c < job->child_map.count(); ++c) {
+      const Member& m = membership.member(c);
       const bool here = m.present || m.joined;
-      s.members.push_back({rank, here, m.peer, here ? now - m.last_seen : Duration{},
-                           first.table.held_before(static_cast<std::uint16_t>(rank))});
+      const auto ranks = job->child_map.ranks_of(c);
+      s.members.push_back({job->child_map[c].id,
+                           here,
+                           m.peer,
+                           here ? now - m.last_seen : Duration{},
+                           first.table.held_before(static_cast<std::uint16_t>(c)),
+                           job->child_map[c].is_switch,
+                           {ranks.begin(), ranks.end()}});
     }
+    if (job->upstream) s.upstream = upstream_status(*job->upstream, *job->config.parent);
     all.push_back(std::move(s));
   }
   return all;

@@ -26,10 +26,11 @@ const char* name_of(JobState state) {
 Job::Job(const config::JobConfig& job_config, std::uint32_t job_place,
          std::vector<std::uint16_t> pinned_ports)
     : config(job_config),
+      child_map(job_config),
       place(job_place),
-      membership(config.workers, config.lease, std::move(pinned_ports)) {
-  group_ports_.reserve(config.workers);
-  group_copies.reserve(config.workers);
+      membership(child_map.count(), config.lease, std::move(pinned_ports)) {
+  group_ports_.reserve(child_map.count());
+  group_copies.reserve(child_map.count());
 }
 
 wire::Header Job::header(wire::PacketType type) const {
@@ -37,7 +38,7 @@ wire::Header Job::header(wire::PacketType type) const {
   h.type = type;
   h.job = config.id;
   h.epoch = membership.epoch();
-  h.fan_in = static_cast<std::uint16_t>(config.workers);
+  h.fan_in = static_cast<std::uint16_t>(child_map.count());
   return h;
 }
 
@@ -52,13 +53,13 @@ void Job::start_epoch(std::uint16_t epoch, Instant now) {
 void Job::group_members() {
   group_ports_.clear();  // within its capacity from here on: copies point into it
   group_copies.clear();
-  for (std::uint32_t first = 0; first < config.workers; ++first) {
+  for (std::uint32_t first = 0; first < child_map.count(); ++first) {
     const auto tag = membership.member(first).peer.vlan_tci;
     const auto tagged = [tag](const GroupCopy& c) { return same_vlan(c.vlan_tci, tag); };
     if (std::any_of(group_copies.begin(), group_copies.end(), tagged)) continue;
     const std::size_t begin = group_ports_.size();
-    for (std::uint32_t rank = first; rank < config.workers; ++rank) {
-      const Peer& peer = membership.member(rank).peer;
+    for (std::uint32_t child = first; child < child_map.count(); ++child) {
+      const Peer& peer = membership.member(child).peer;
       if (!same_vlan(peer.vlan_tci, tag)) continue;
       const auto mine = group_ports_.begin() + static_cast<std::ptrdiff_t>(begin);
       if (std::find(mine, group_ports_.end(), peer.port) == group_ports_.end())

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "aggregator/abort_cause.h"
+#include "aggregator/child_map.h"
 #include "aggregator/engine.h"
 #include "aggregator/membership.h"
+#include "aggregator/upstream.h"
 
 namespace tributary::aggregator {
 
@@ -16,8 +19,11 @@ struct Job {
       std::vector<std::uint16_t> pinned_ports);
 
   config::JobConfig config;
+  const ChildMap child_map;
   std::uint32_t place;  // in the configuration
   Membership membership;
+  std::optional<Upstream> upstream;  // of a switch that is not the job's root
+  std::uint32_t first_seq = 0;       // of the running epoch
   AbortCause last_abort;
   std::vector<GroupCopy> group_copies;  // of the running epoch; their ports lie in group_ports_
   JobCounters counters;                 // its own part; the shards have theirs

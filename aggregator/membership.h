@@ -61,6 +61,10 @@ class Membership {
   std::uint32_t lapsed(Instant now);
   [[nodiscard]] bool scan_due(Instant now) const { return now >= next_scan_; }
 
+  // While an epoch forms: nobody is missing any more.
+  [[nodiscard]] bool all_joined() const {
+    return state_ == JobState::forming && joined_ == workers();
+  }
   [[nodiscard]] JobState state() const { return state_; }
   [[nodiscard]] std::uint16_t epoch() const { return epoch_; }  // of the last START; 0 before
   [[nodiscard]] std::uint32_t workers() const {

@@ -101,9 +101,12 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   job.running = true;
   job.seed = job.next_seed = 0;
   job.table.reset(first_seq);
+  job.parent_heard = now;
+  job.acknowledged_up = first_seq;
+  job.awaited_above.clear();
   pool_.start(place);
-  for (std::size_t rank = 0; rank < peers.size(); ++rank)
-    job.children[rank] = {peers[rank], true, false, now};
+  for (std::size_t child = 0; child < peers.size(); ++child)
+    job.children[child] = {peers[child], true, false, now};
 }
 
 void Shard::bind(std::uint32_t place, std::uint32_t rank, const Peer& peer) {
@@ -163,7 +166,7 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   const wire::Header& h = packet.header;
   ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr) return {Verdict::refused, DropReason::bad_shard};
-  if (!job->running || h.epoch != job->epoch || h.origin >= job->fan_in || h.child != h.origin)
+  if (!job->running || h.epoch != job->epoch || !job->child_map.knows(h))
     return {Verdict::refused, DropReason::not_joined};
   Child& child = job->children[h.child];
   if (!child.present || child.peer != from) return {Verdict::refused, DropReason::sender_mismatch};
@@ -171,10 +174,10 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   child.heard = true;
   settle_buffers();
   if (h.plane != 0 || h.stream != 0) return {Verdict::dropped, DropReason::bad_shard};
-  if (h.type == wire::PacketType::contribution)
+  if (h.type == wire::PacketType::contribution || h.type == wire::PacketType::aggregate)
     return on_contribution(*job, packet, from, now, out);
-  if (h.type == wire::PacketType::probe) return on_probe(*job, packet, from, out);
-  return on_ack(*job, packet);
+  if (h.type == wire::PacketType::probe) return on_probe(*job, packet, from, now, out);
+  return on_ack(*job, packet, out);
 }
 
 ShardJob& Shard::job_of(const Tombstone& e) const {
@@ -218,7 +221,7 @@ void Shard::add_slots(Instant now, std::size_t most, std::vector<SlotStatus>& ou
       if (e.state != ChunkState::open && !e.holds_slot) continue;
       if (out.size() == most) return;
       std::vector<std::uint32_t> missing(kMostMissing);
-      missing.resize(table.missing(e, missing));
+      missing.resize(missing_ranks(*job, e, missing).size());
       const std::uint32_t slot =
           job->dynamic() ? pool_slot(*job, e.seq) : job->first_slot + table.slot_of(e);
       out.push_back({job->config.id, index_, slot, e.description.op, e.description.chunk, e.seq,

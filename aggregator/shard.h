@@ -67,7 +67,11 @@ class Shard {
   // A contribution, probe or ack. `refused`: the sender is no member of the running epoch, or the
   // job has no such shard; nothing was changed or said.
   Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
-  // RESULT of the completion host or of the parent. False: it was of no use.
+  // RESULT, PENDING or UNKNOWN of the switch above; the engine has checked the sender.
+  Decision on_parent(const wire::Packet& packet, Instant now, Outbox& out);
+  // When that was last heard of here in the running epoch.
+  [[nodiscard]] std::optional<Instant> parent_heard(std::uint32_t job) const;
+  // RESULT of the completion host. False: it was of no use.
   bool on_result(const wire::Packet& packet, Instant now, Outbox& out);
   // Ends what is overdue. True: an epoch must be aborted, see abort_request(); then call again.
   bool expire(Instant now, Outbox& out);
@@ -105,13 +109,18 @@ class Shard {
   Decision request_mismatch_abort(ShardJob& job, const Tombstone& e, const Contribution& got);
   void request_deadline_abort(ShardJob& job, const Tombstone& e);
   void begin_abort(const ShardJob& job, wire::Reason reason);
+  // The ranks inside the children that an open chunk still lacks, as many as there is room for.
+  static std::span<const std::uint32_t> missing_ranks(const ShardJob& job, const Tombstone& e,
+                                                      std::span<std::uint32_t> room);
 
   // shard_sum.cc
   void take_in(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
   void fold_prefix(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
   void collect(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
   void hold(ShardJob& job, Tombstone& e, const Contribution& c);
-  void fold_one(ShardJob& job, Tombstone& e, const std::byte* data, const Kernels& kernels);
+  static void put_back_held(ShardJob& job, const Tombstone& e);
+  void fold_one(ShardJob& job, Tombstone& e, std::uint16_t child, const std::byte* data,
+                const Kernels& kernels);
   void pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payload);
   // Buffers go back at the beginning of the next call: messages may refer to them.
   void let_go(BufferPool& pool, std::uint32_t& buffer);
@@ -137,13 +146,26 @@ class Shard {
   void send_sum(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out);
   void narrow(ShardJob& job, Tombstone& e, const Kernels& kernels);
   void send_held(ShardJob& job, Tombstone& e, Outbox& out);
-  void send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
-  void resend_up(ShardJob& job, Tombstone& e, Outbox& out);
+  void send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
+  void resend_to_verify(ShardJob& job, Tombstone& e, Outbox& out);
   Outgoing* begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out);
 
+  // shard_tree.cc
+  void send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
+  void send_aggregate(ShardJob& job, Tombstone& e, std::uint32_t flags, Outbox& out);
+  Outgoing* begin_upward(ShardJob& job, wire::PacketType type, Outbox& out);
+  void probe_parent(ShardJob& job, const wire::Header& asked, Tombstone* e, Instant now,
+                    Outbox& out);
+  void acknowledge_up(ShardJob& job, Outbox& out);
+  void say_held(ShardJob& job, Outbox& out);
+  Decision on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out);
+  Decision on_unasked_result(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
+  void keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out);
+
   // shard_reply.cc
-  Decision on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out);
-  Decision on_ack(ShardJob& job, const wire::Packet& packet);
+  Decision on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
+                    Outbox& out);
+  Decision on_ack(ShardJob& job, const wire::Packet& packet, Outbox& out);
   Decision answer_from_cache(ShardJob& job, const wire::Packet& packet, const Peer& from,
                              Outbox& out);
   void multicast_result(ShardJob& job, const Tombstone& e, Outbox& out);

@@ -5,7 +5,10 @@
 namespace tributary::aggregator {
 namespace {
 
-wire::OpDescription for_error(const ChunkDescription& d, std::uint32_t rank) {
+// Of somebody elsewhere the rank is not known here.
+wire::OpDescription for_error(const ShardJob& job, const ChunkDescription& d, std::uint16_t child) {
+  const std::uint32_t rank =
+      child == kElsewhere ? wire::kUnknownRank : job.child_map.lowest_rank(child);
   return {d.total_elements, rank, d.element_count, d.dtype, d.reduce_op, d.collective, d.last};
 }
 
@@ -19,6 +22,16 @@ DropReason check_reduction(const ShardJob& job, const ChunkDescription& d,
   return DropReason::count_;
 }
 
+// A switch has sums, of all that is below it; a worker has data of its own.
+DropReason check_child(const ShardJob& job, const wire::Header& h) {
+  const ChildMap::Child& child = job.child_map[h.child];
+  if (child.is_switch != (h.type == wire::PacketType::aggregate)) return DropReason::bad_type;
+  if (!child.is_switch) return DropReason::count_;
+  const std::uint32_t covered = is_passed_on(h.collective) ? 1 : child.covered;
+  const bool whole = h.covered == covered && (h.flags & wire::kFlagCompleteSubtree) != 0;
+  return whole ? DropReason::count_ : DropReason::bad_child;
+}
+
 // What a contribution asks for, whatever the state of its chunk. `kernels` stays nullptr where
 // nothing is combined.
 DropReason check(const ShardJob& job, const wire::Header& h, const Contribution& c,
@@ -26,6 +39,7 @@ DropReason check(const ShardJob& job, const wire::Header& h, const Contribution&
   const ChunkDescription& d = c.description;
   if (h.attempt != 0) return DropReason::stale_epoch;
   if (h.fan_in != job.fan_in) return DropReason::bad_child;
+  if (const DropReason bad = check_child(job, h); bad != DropReason::count_) return bad;
   if (c.payload.size() > job.config.chunk_bytes) return DropReason::payload_too_large;
   if (d.encoding == wire::Encoding::compressed) return DropReason::bad_encoding;
   if (d.encoding == wire::Encoding::block_scaled) {
@@ -34,17 +48,28 @@ DropReason check(const ShardJob& job, const wire::Header& h, const Contribution&
   }
   if (d.collective == wire::Collective::barrier)
     return d.dtype == wire::DType::none ? DropReason::count_ : DropReason::bad_dtype;
-  if (is_passed_on(d.collective))
-    return d.dtype == wire::DType::none ? DropReason::bad_dtype : DropReason::count_;
+  if (is_passed_on(d.collective)) {
+    if (d.dtype == wire::DType::none) return DropReason::bad_dtype;
+    // No sum, so not in what sums are accumulated in either.
+    return c.payload.size() == d.payload_bytes() ? DropReason::count_
+                                                 : DropReason::bad_payload_length;
+  }
   if (has_target(d.collective) && d.target >= job.config.workers) return DropReason::bad_target;
-  return check_reduction(job, d, kernels);
+  if (const DropReason bad = check_reduction(job, d, kernels); bad != DropReason::count_)
+    return bad;
+  if (h.type != wire::PacketType::aggregate) return DropReason::count_;
+  const bool wide = job.config.partials == wire::Partials::wide;
+  const std::size_t bytes = wide ? kernels->acc_bytes : kernels->wire_bytes;
+  return c.payload.size() == d.element_count * bytes ? DropReason::count_
+                                                     : DropReason::bad_payload_length;
 }
 
 }  // namespace
 
 Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from,
                                 Instant now, Outbox& out) {
-  const Contribution c = contribution_of(packet);
+  Contribution c = contribution_of(packet);
+  if (job.in_tree()) c.at_ps = false;  // the completion engine knows single switches only
   const Kernels* kernels = nullptr;
   if (const DropReason bad = check(job, packet.header, c, kernels); bad != DropReason::count_)
     return {Verdict::dropped, bad};
@@ -52,7 +77,13 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   job.counters.bytes_in.add(c.payload.size());
   if (c.resend) job.counters.resends.add();
   Tombstone* e = nullptr;
-  const ChunkTable::Place place = job.table.find(c.seq, e);
+  ChunkTable::Place place = job.table.find(c.seq, e);
+  if (place == ChunkTable::Place::beyond_window && e != nullptr) {
+    // Whoever sends this holds what is in its way; an ACK that said so may have been lost.
+    job.table.note_sent(c.child, c.seq);
+    release_acknowledged(job);
+    place = job.table.find(c.seq, e);
+  }
   if (place == ChunkTable::Place::beyond_window)
     return {Verdict::dropped, DropReason::beyond_window};
   if (place == ChunkTable::Place::stale) {
@@ -122,8 +153,12 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
 // All that can be here is here.
 Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
                             Outbox& out) {
-  if (job.config.parent || (job.config.verify && !is_passed_on(e.description.collective))) {
+  if (job.config.parent) {
     send_up(job, e, now, out);
+    return {Verdict::sent_up};
+  }
+  if (job.config.verify && !is_passed_on(e.description.collective)) {
+    send_to_verify(job, e, now, out);
     return {Verdict::completed};
   }
   if (kernels != nullptr && !kernels->finish_is_identity && e.buffer != kNone) {
@@ -147,8 +182,10 @@ Decision Shard::on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, 
   switch (e.state) {
     case ChunkState::complete: send_result(job, e, from, out); return {Verdict::answered};
     case ChunkState::sent:
+      // With the parent, which a probe asks.
+      if (job.config.parent) return {Verdict::dropped, DropReason::duplicate};
       if (e.holds_slot) {
-        resend_up(job, e, out);
+        resend_to_verify(job, e, out);
         return {Verdict::answered};
       }
       // What went up is lost, or takes its time: the completion host finds out.
@@ -165,8 +202,8 @@ Decision Shard::on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, 
 Decision Shard::request_mismatch_abort(ShardJob& job, const Tombstone& e, const Contribution& got) {
   begin_abort(job, wire::Reason::op_mismatch);
   abort_cause_.has_error = true;
-  abort_cause_.error = {for_error(e.description, e.first_child),
-                        for_error(got.description, got.child)};
+  abort_cause_.error = {for_error(job, e.description, e.first_child),
+                        for_error(job, got.description, got.child)};
   abort_cause_.chunk.op = e.description.op;
   abort_cause_.chunk.chunk = e.description.chunk;
   abort_cause_.chunk.seq = e.seq;
@@ -180,8 +217,16 @@ void Shard::request_deadline_abort(ShardJob& job, const Tombstone& e) {
   abort_cause_.chunk.chunk = e.description.chunk;
   abort_cause_.chunk.seq = e.seq;
   abort_cause_.chunk.shard = index_;
-  const std::size_t n = job.table.missing(e, scratch_ids_);
-  abort_cause_.missing.assign(scratch_ids_.begin(), scratch_ids_.begin() + static_cast<long>(n));
+  const auto missing = missing_ranks(job, e, scratch_ids_);
+  abort_cause_.missing.assign(missing.begin(), missing.end());
+}
+
+std::span<const std::uint32_t> Shard::missing_ranks(const ShardJob& job, const Tombstone& e,
+                                                    std::span<std::uint32_t> room) {
+  RankList ranks(job.child_map, room);
+  for (std::uint32_t child = 0; child < job.fan_in && !ranks.full(); ++child)
+    if (!job.table.has_contributed(e, static_cast<std::uint16_t>(child))) ranks.add(child);
+  return ranks.ranks();
 }
 
 void Shard::begin_abort(const ShardJob& job, wire::Reason reason) {
@@ -190,6 +235,7 @@ void Shard::begin_abort(const ShardJob& job, wire::Reason reason) {
   abort_cause_.epoch = job.epoch;
   abort_cause_.chunk = {};
   abort_cause_.missing.clear();
+  abort_cause_.lost_switch = 0;
   abort_cause_.has_error = false;
 }
 

@@ -1,4 +1,4 @@
-// What goes to the completion host or the parent, and what comes back (rules 5, 7, 8 and 10).
+// What goes to the completion host, and what comes back (rules 5, 7, 8 and 10).
 #include <algorithm>
 #include <cstring>
 
@@ -154,10 +154,10 @@ void Shard::send_held(ShardJob& job, Tombstone& e, Outbox& out) {
   }
 }
 
-// Everything is here, and the result is made elsewhere: by the parent, or by who verifies.
-void Shard::send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+// Everything is here, and who verifies it makes the result.
+void Shard::send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
   job.counters.sent_up.add();
-  resend_up(job, e, out);
+  resend_to_verify(job, e, out);
   if (job.config.release == config::Release::sent) {
     free_slot(job, e, now);
     job.table.send(e);
@@ -169,17 +169,8 @@ void Shard::send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
   job.refresh_gauges();
 }
 
-void Shard::resend_up(ShardJob& job, Tombstone& e, Outbox& out) {
-  const std::size_t before = out.items().size();
+void Shard::resend_to_verify(ShardJob& job, Tombstone& e, Outbox& out) {
   send_sum(job, e, wire::Reason::verify, out);
-  if (!job.config.parent || out.items().size() == before) return;
-  Outgoing& o = out.last();
-  o.to = Outgoing::To::parent;
-  o.header.type = wire::PacketType::aggregate;
-  o.header.reason = wire::Reason::none;
-  o.header.covered = e.arrived;
-  o.header.child = job.config.parent->child;
-  o.header.fan_in = job.config.parent->fan_in;
 }
 
 bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {

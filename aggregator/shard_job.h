@@ -7,6 +7,7 @@
 
 #include "aggregator/bracketing.h"
 #include "aggregator/buffer_pool.h"
+#include "aggregator/child_map.h"
 #include "aggregator/chunk_deadlines.h"
 #include "aggregator/chunk_table.h"
 #include "aggregator/counters.h"
@@ -40,22 +41,26 @@ struct ShardJob {
            std::span<Tombstone> entries, BufferClass& sums, BufferClass* holds,
            ChunkDeadlines& queue, const KernelTable& table_of_kernels)
       : config(job_config),
+        child_map(job_config),
         place(job_place),
         first_slot(slot),
         fan_in(config::job_fan_in(job_config)),
         waits_for_order(config::holds_data(config)),
         kernels(table_of_kernels),
         admitted(config),
-        order(config.children.empty() ? config.bracketing : std::nullopt, fan_in),
+        order(in_tree() ? std::nullopt : config.bracketing, fan_in),
         children(fan_in),
         table(entries, fan_in, config.window),
         buffers(sums.buffers),
         cache(sums.cache),
         hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
-        deadlines(queue) {}
+        deadlines(queue) {
+    awaited_above.reserve(wire::kMaxMissingIds);
+  }
 
   const config::JobConfig config;
+  const ChildMap child_map;
   const std::uint32_t place;       // in the configuration
   const std::uint32_t first_slot;  // of the job's static partition (O7)
   const std::uint32_t fan_in;
@@ -70,6 +75,11 @@ struct ShardJob {
   std::uint8_t next_seed = 0;  // from seed_from on
   std::uint32_t seed_from = 0;
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
+  // Of a job that has a parent:
+  Instant parent_heard;
+  Instant asked_above;                       // about a chunk that is not remembered here
+  std::uint32_t acknowledged_up = 0;         // every result before it, to the parent
+  std::vector<std::uint32_t> awaited_above;  // ranks that the parent said it waits for
   std::vector<Child> children;
   ChunkTable table;
   BufferPool& buffers;
@@ -79,6 +89,8 @@ struct ShardJob {
   ChunkDeadlines& deadlines;
   ShardCounters counters;
 
+  // Other switches have a part in the sums.
+  [[nodiscard]] bool in_tree() const { return config.parent || child_map.has_switches(); }
   [[nodiscard]] bool dynamic() const { return config.slots == config::SlotMode::dynamic; }
   // A bracket can only be combined as a whole; and collecting is what some jobs ask for.
   [[nodiscard]] bool folds_prefix() const {

@@ -30,7 +30,8 @@ void fill_result(Outgoing& o, const ShardJob& job, const ChunkDescription& d, st
 
 }  // namespace
 
-Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out) {
+Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
+                         Outbox& out) {
   const wire::Header& h = packet.header;
   Tombstone* e = nullptr;
   const ChunkTable::Place place = job.table.find(h.seq, e);
@@ -48,7 +49,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   const bool only_waits = is_passed_on(h.collective) && h.covered == 0;
   if (place == ChunkTable::Place::beyond_window && !is_passed_on(h.collective))
     return {Verdict::dropped, DropReason::beyond_window};
-  const bool waiting = seen ? job.table.has_contributed(*e, h.child) : only_waits;
+  const bool waiting = only_waits || (seen && job.table.has_contributed(*e, h.child));
   if (seen && waiting && e->state == ChunkState::escalated) {
     forward(job, packet, 0, out);
     return {Verdict::forwarded};
@@ -63,9 +64,12 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   o->header.seq = h.seq;
   o->header.shard = h.shard;
   if (waiting) {
-    const std::size_t n = seen ? job.table.missing(*e, scratch_ids_) : 0;
+    const bool above = job.config.parent && (!seen || e->state == ChunkState::sent);
+    std::span<const std::uint32_t> missing = job.awaited_above;
+    if (!above && seen) missing = missing_ranks(job, *e, scratch_ids_);
     wire::ExtensionWriter ext(o->extensions);
-    ext.add_missing_ids(std::span(scratch_ids_).first(n));
+    ext.add_missing_ids(missing);
+    if (above) probe_parent(job, h, seen ? e : nullptr, now, out);
     o->extension_bytes = ext.bytes().size();
     job.counters.pending_replies.add();
   } else {
@@ -89,17 +93,18 @@ Decision Shard::answer_from_cache(ShardJob& job, const wire::Packet& packet, con
   job.counters.cache_hits.add();
   o->peer = from;
   fill_result(*o, job, d, hit->flags, {job.buffers.at(hit->buffer), d.payload_bytes()},
-              !has_target(d.collective) || d.target == h.origin);
+              !has_target(d.collective) || job.child_map.child_of(d.target) == h.child);
   o->header.seq = hit->seq;
   o->header.shard = index_;
   job.counters.bytes_out.add(o->payload.size());
   return {Verdict::answered};
 }
 
-Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet) {
+Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet, Outbox& out) {
   const wire::Header& h = packet.header;
   if (!job.table.acknowledge(h.child, h.seq)) return {Verdict::dropped, DropReason::beyond_window};
   release_acknowledged(job);
+  if (job.config.parent) acknowledge_up(job, out);
   return {Verdict::noted};
 }
 
@@ -114,9 +119,10 @@ void Shard::multicast_result(ShardJob& job, const Tombstone& e, Outbox& out) {
   if (e.overflow) job.counters.saturated.add();
   const bool all = !has_target(e.description.collective);
   job.counters.result_bytes.add(job.payload(e).size());
-  if (!all && job.children[e.description.target].present) {
+  const auto target = all ? std::nullopt : job.child_map.child_of(e.description.target);
+  if (target && job.children[*target].present) {
     if (Outgoing* const to_target = out.add()) {
-      to_target->peer = job.children[e.description.target].peer;
+      to_target->peer = job.children[*target].peer;
       finish_result(job, e, *to_target, true);
     }
   }
@@ -131,8 +137,9 @@ void Shard::send_result(ShardJob& job, const Tombstone& e, const Peer& to, Outbo
   if (o == nullptr) return;
   o->peer = to;
   job.counters.results_resent.add();
-  const std::uint16_t target = e.description.target;
-  const bool whole = !has_target(e.description.collective) || job.children[target].peer == to;
+  const auto target = job.child_map.child_of(e.description.target);
+  const bool whole =
+      !has_target(e.description.collective) || (target && job.children[*target].peer == to);
   finish_result(job, e, *o, whole);
 }
 

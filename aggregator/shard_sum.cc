@@ -10,29 +10,39 @@
 namespace tributary::aggregator {
 
 void Shard::take_in(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels) {
-  if (!job.waits_for_order) return fold_one(job, e, c.payload.data(), kernels);
+  if (c.overflow) e.overflow = true;
+  if (!job.waits_for_order) return fold_one(job, e, c.child, c.payload.data(), kernels);
   if (job.folds_prefix()) return fold_prefix(job, e, c, kernels);
   collect(job, e, c, kernels);
 }
 
-void Shard::fold_one(ShardJob& job, Tombstone& e, const std::byte* data, const Kernels& kernels) {
+void Shard::fold_one(ShardJob& job, Tombstone& e, std::uint16_t child, const std::byte* data,
+                     const Kernels& kernels) {
   const std::size_t n = e.description.element_count;
-  if (e.buffer == kNone) {
-    e.buffer = job.buffers.take();
-    kernels.open(job.buffers.at(e.buffer), data, n);
-  } else if (kernels.fold(job.buffers.at(e.buffer), data, n)) {
-    e.overflow = true;
-  }
+  // A switch below sends its accumulator, unless the job's partial sums are narrowed.
+  const bool partial =
+      job.child_map[child].is_switch && job.config.partials == wire::Partials::wide;
+  const bool first = e.buffer == kNone;
+  if (first) e.buffer = job.buffers.take();
+  std::byte* const sum = job.buffers.at(e.buffer);
+  bool saturated = false;
+  if (first && partial)
+    std::memcpy(sum, data, n * kernels.acc_bytes);
+  else if (first)
+    kernels.open(sum, data, n);
+  else
+    saturated = partial ? kernels.merge(sum, data, n) : kernels.fold(sum, data, n);
+  if (saturated) e.overflow = true;
   ++e.combined;
 }
 
 void Shard::fold_prefix(ShardJob& job, Tombstone& e, const Contribution& c,
                         const Kernels& kernels) {
   if (job.order.position_of(c.child) != e.combined) return hold(job, e, c);
-  fold_one(job, e, c.payload.data(), kernels);
+  fold_one(job, e, c.child, c.payload.data(), kernels);
   while (e.combined < job.fan_in && job.held_at(e, e.combined) != kNone) {
     std::uint32_t& next = job.held_at(e, e.combined);
-    fold_one(job, e, job.hold_buffers->at(next), kernels);
+    fold_one(job, e, job.order.child_at(e.combined), job.hold_buffers->at(next), kernels);
     job.hold_buffers->put(next);
     next = kNone;
   }
@@ -46,11 +56,22 @@ void Shard::collect(ShardJob& job, Tombstone& e, const Contribution& c, const Ke
     const std::uint32_t buffer = job.held_at(e, position);
     sources_[position] = buffer == kNone ? c.payload.data() : job.hold_buffers->at(buffer);
   }
+  if (job.child_map.has_switches()) {
+    // One pass takes data of workers only; the same order one by one gives the same bits.
+    for (std::uint16_t position = 0; position < job.fan_in; ++position)
+      fold_one(job, e, job.order.child_at(position),
+               static_cast<const std::byte*>(sources_[position]), kernels);
+    return put_back_held(job, e);
+  }
   e.buffer = job.buffers.take();
   e.combined = static_cast<std::uint16_t>(job.fan_in);
   if (job.order.evaluate(kernels, job.buffers.at(e.buffer), std::span(sources_).first(job.fan_in),
                          e.description.element_count, bracket_values_))
     e.overflow = true;
+  put_back_held(job, e);
+}
+
+void Shard::put_back_held(ShardJob& job, const Tombstone& e) {
   for (std::uint16_t position = 0; position < job.fan_in; ++position) {
     std::uint32_t& buffer = job.held_at(e, position);
     if (buffer != kNone) job.hold_buffers->put(buffer);

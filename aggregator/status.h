@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "aggregator/outbox.h"
@@ -11,11 +13,22 @@ namespace tributary::aggregator {
 
 // For `show jobs`.
 struct MemberStatus {
-  std::uint32_t rank = 0;
+  std::uint32_t rank = 0;  // or the id of a switch
   bool present = false;
   Peer peer;
   Duration silent_for;            // since its last packet
   std::uint32_t held_before = 0;  // shard 0: holds every result before this seq
+  bool is_switch = false;
+  std::vector<std::uint32_t> ranks;  // inside
+};
+// The switch above, as this one sees it.
+struct UpstreamStatus {
+  std::string name;
+  std::uint32_t id = 0;
+  std::string uplink;
+  std::uint16_t child = 0;
+  std::uint16_t fan_in = 0;
+  std::string state;
 };
 enum class JobState : std::uint8_t { idle, forming, running, aborted };
 const char* name_of(JobState state);
@@ -25,6 +38,7 @@ struct JobStatus {
   std::uint16_t epoch = 0;
   wire::Reason last_abort = wire::Reason::none;
   std::vector<MemberStatus> members;
+  std::optional<UpstreamStatus> upstream;  // none: results are final here
 };
 
 // For `show slots`: one open slot.

@@ -13,6 +13,8 @@
 namespace tributary::aggregator {
 
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
+// Instead of a child: somebody who hangs on another switch.
+inline constexpr std::uint16_t kElsewhere = 0xFFFF;
 
 struct alignas(64) Tombstone {
   std::uint32_t seq = 0;
@@ -30,7 +32,7 @@ struct alignas(64) Tombstone {
   ChunkDescription description;
   std::uint32_t previous = kNone;  // in the ChunkDeadlines
   std::uint32_t next = kNone;
-  Instant opened_at;
+  Instant opened_at;  // of a sent chunk: when the parent was last told or asked
 };
 static_assert(sizeof(Tombstone) == 64);
 

@@ -11,13 +11,14 @@ namespace tributary::aggregator {
 enum class Verdict : std::uint8_t {
   opened,         // first contribution of a chunk: a slot is held
   folded,         // summed into an open slot
-  completed,      // last contribution: the result went out
+  completed,      // last contribution, or the parent's result: the result went out
   answered,       // reply sent: RESULT, PENDING, UNKNOWN, START or ACK
   noted,          // state updated, nothing to say (ack, lease)
   epoch_aborted,  // this packet ended the epoch: ABORT went to every member
   refused,        // NACK or ABORT sent back
   dropped,
   forwarded,  // went on to the completion host
+  sent_up,    // last contribution: the sum went to the parent
 };
 struct Decision {
   Verdict verdict;

@@ -50,6 +50,7 @@ struct ChildConfig {
 // Where a switch sends what it has summed of a job.
 struct ParentConfig {
   std::string name;
+  std::uint32_t id = 0;
   std::uint32_t ipv4 = 0;
   wire::MacAddress mac{};
   std::string uplink;        // own port that leads there

@@ -66,6 +66,8 @@ std::string dump(const Topology& topology);
 // What the switch called `name` is told. Throws std::invalid_argument that names all switches when
 // there is none of that name.
 SwitchConfig node_config(const Topology& topology, const std::string& name);
+// "0-2,5": ascending ranks as people write them.
+std::string ranks_text(const std::vector<std::uint32_t>& ranks);
 // Where each rank of the job's children and parent stand, one line a job, for people.
 std::string describe_tree(const SwitchConfig& config);
 

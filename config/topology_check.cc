@@ -208,15 +208,34 @@ void check_somebody_aggregates(const Topology& t, std::size_t j, ReadContext& co
   }
 }
 
+// What one switch can do by itself, several together cannot.
+void check_spanning_job(const Topology& t, std::size_t j, ReadContext& context) {
+  const JobConfig& job = t.jobs[j].config;
+  const JobTree tree(t, t.jobs[j]);
+  std::size_t spans = 0;
+  for (std::size_t i = 0; i < t.switches.size(); ++i) spans += tree.takes_part(i) ? 1 : 0;
+  if (spans < 2) return;
+  const auto refuse = [&](bool given, const char* key) {
+    if (given)
+      context.report(job_path(j, key), "is not possible where a job spans " +
+                                           std::to_string(spans) +
+                                           " switches; allowed: the default");
+  };
+  refuse(job.slots == SlotMode::dynamic, "slots");
+  refuse(job.on_deadline == OnDeadline::escalate, "on_deadline");
+  refuse(job.verify, "verify");
+  refuse(job.bracketing.has_value(), "bracketing");
+}
+
 // Protocol rule 13: otherwise whole subtrees would be called late.
 void check_deadlines(const Topology& t, std::size_t j, ReadContext& context) {
   const JobTree tree(t, t.jobs[j]);
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
     const auto below = tree.takes_part(i) ? tree.deadline_below(i) : std::nullopt;
-    if (!below || tree.deadline_at(i) >= *below) continue;
+    if (!below || tree.deadline_at(i) > *below) continue;
     context.report(switch_path(i, "deadline"), format_duration(tree.deadline_at(i)) +
-                                                   " is less than " + format_duration(*below) +
-                                                   " of a switch below it; allowed: at least " +
+                                                   " is not more than " + format_duration(*below) +
+                                                   " of a switch below it; allowed: more than " +
                                                    format_duration(*below));
   }
 }
@@ -257,7 +276,10 @@ void check_topology(const Topology& topology, ReadContext& context) {
     check_somebody_aggregates(topology, j, context);
   }
   if (!context.errors().empty()) return;
-  for (std::size_t j = 0; j < topology.jobs.size(); ++j) check_deadlines(topology, j, context);
+  for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
+    check_spanning_job(topology, j, context);
+    check_deadlines(topology, j, context);
+  }
   check_nodes(topology, context);
 }
 

@@ -14,6 +14,8 @@ Duration with_slack(Duration below, Duration base) {
   return below + Duration::ms((slack.to_ns() + 999'999) / 1'000'000);
 }
 
+}  // namespace
+
 std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -26,8 +28,6 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
   }
   return text;
 }
-
-}  // namespace
 
 std::optional<std::size_t> find_switch(const Topology& topology, const std::string& name) {
   for (std::size_t i = 0; i < topology.switches.size(); ++i)
@@ -135,6 +135,7 @@ JobConfig JobTree::config_at(std::size_t node) const {
     return c.is_switch && c.id == topology_.switches[node].config.id;
   });
   config.parent = ParentConfig{up.name,
+                               up.id,
                                up.ipv4,
                                up.mac.value_or(derived_mac(up.ipv4)),
                                topology_.switches[node].uplink,

@@ -76,6 +76,10 @@ inline constexpr std::array kShardMetrics = {
                 false, &ShardCounters::forwarded},
     ShardMetric{"tributary_shard_sent_up_total", "Sums sent to a parent or to be verified", false,
                 &ShardCounters::sent_up},
+    ShardMetric{"tributary_shard_resent_up_total", "Sums that the parent asked for again", false,
+                &ShardCounters::resent_up},
+    ShardMetric{"tributary_shard_probes_up_total", "Questions to the parent", false,
+                &ShardCounters::probes_up},
     ShardMetric{"tributary_shard_host_results_total", "Results that came back", false,
                 &ShardCounters::host_results},
     ShardMetric{"tributary_shard_overflows_total", "Results marked as overflowed", false,
@@ -107,6 +111,9 @@ inline constexpr std::array kAbortMetrics = {
     AbortMetric{"rank-restarted", &JobCounters::aborts_restart},
     AbortMetric{"op-mismatch", &JobCounters::aborts_mismatch},
     AbortMetric{"shutdown", &JobCounters::aborts_shutdown},
+    AbortMetric{"parent-lost", &JobCounters::aborts_parent},
+    AbortMetric{"switch-above", &JobCounters::aborts_above},
+    AbortMetric{"switch-below", &JobCounters::aborts_below},
 };
 
 }  // namespace tributary::control

@@ -7,6 +7,7 @@
 
 #include "config/codec.h"
 #include "config/load.h"
+#include "config/topology.h"
 #include "control/show_text.h"
 
 namespace tributary::control {
@@ -28,15 +29,16 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 }  // namespace
 
 std::string Show::tables() {
-  return "ports, jobs, members, slots, completion, escalated, drops, stages, fdb, config";
+  return "ports, jobs, members, tree, slots, completion, escalated, drops, stages, fdb, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 10> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 11> kTables = {{
       {"ports", &Show::ports},
       {"jobs", &Show::jobs},
       {"members", &Show::members},
+      {"tree", &Show::tree},
       {"slots", &Show::slots},
       {"completion", &Show::completion},
       {"escalated", &Show::escalated},
@@ -97,7 +99,8 @@ ordered_json Show::jobs() {
          {"host_results", c.host_results.get()},
          {"overflows", c.saturated.get()},
          {"aborts", c.aborts_deadline.get() + c.aborts_lease.get() + c.aborts_left.get() +
-                        c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get()},
+                        c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get() +
+                        c.aborts_parent.get() + c.aborts_above.get() + c.aborts_below.get()},
          {"last_abort", wire::name_of(status[i].last_abort)}});
   }
   return rows;
@@ -121,6 +124,33 @@ ordered_json Show::members() {
            {"silent_ms", known ? milliseconds(member.silent_for) : 0.0},
            {"held_before", member.held_before}});
     }
+  return rows;
+}
+
+// This switch's place in each job: the one above it, and its children in their order.
+ordered_json Show::tree() {
+  ordered_json rows = ordered_json::array();
+  for (const auto& job : job_status(switch_)) {
+    if (const auto& up = job.upstream)
+      rows.push_back({{"job", job.id},
+                      {"node", up->name},
+                      {"is", "parent"},
+                      {"index", std::to_string(up->child) + "/" + std::to_string(up->fan_in)},
+                      {"port", up->uplink},
+                      {"state", up->state},
+                      {"ranks", ""}});
+    for (std::size_t k = 0; k < job.members.size(); ++k) {
+      const auto& m = job.members[k];
+      const bool known = m.peer.ipv4 != 0 && m.peer.port < switch_.ports().size();
+      rows.push_back({{"job", job.id},
+                      {"node", (m.is_switch ? "switch " : "rank ") + std::to_string(m.rank)},
+                      {"is", m.is_switch ? "switch" : "worker"},
+                      {"index", std::to_string(k) + "/" + std::to_string(job.members.size())},
+                      {"port", known ? switch_.ports()[m.peer.port]->name() : "-"},
+                      {"state", m.present ? "present" : "absent"},
+                      {"ranks", config::ranks_text(m.ranks)}});
+    }
+  }
   return rows;
 }
 

@@ -25,6 +25,7 @@ class Show {
   nlohmann::ordered_json ports();
   nlohmann::ordered_json jobs();
   nlohmann::ordered_json members();
+  nlohmann::ordered_json tree();
   nlohmann::ordered_json slots();
   nlohmann::ordered_json completion();
   nlohmann::ordered_json escalated();

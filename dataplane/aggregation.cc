@@ -8,13 +8,13 @@ namespace tributary::dataplane {
 
 using aggregator::Outgoing;
 
-Aggregation::Aggregation(const config::SwitchConfig& config, std::uint16_t initial_epoch,
+Aggregation::Aggregation(const config::SwitchConfig& config, aggregator::EngineStart start,
                          rte_mempool* pool, Lanes& lanes, Transmitter& transmitter)
     : pool_(pool),
       lanes_(lanes),
       transmitter_(transmitter),
       writer_(config),
-      engine_(config, {.epoch = initial_epoch}),
+      engine_(config, start),
       host_(config),
       outbox_(engine_.outbox_capacity() + host_.engine().outbox_capacity()) {}
 
@@ -80,6 +80,11 @@ void Aggregation::send_outbox(Instant now) {
     if (message.to == Outgoing::To::job_group) {
       for (const auto& copy : engine_.group_copies(message.header.job))
         send_copy(message, copy.vlan_tci, copy.ports);
+      continue;
+    }
+    if (message.to == Outgoing::To::parent) {
+      const std::uint16_t uplink = *engine_.uplink(message.header.job);
+      send_copy(message, std::nullopt, std::span(&uplink, 1));
       continue;
     }
     if (message.to != Outgoing::To::peer) continue;  // heard by the completion engine

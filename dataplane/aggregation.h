@@ -20,7 +20,7 @@ namespace tributary::dataplane {
 
 class Aggregation {
  public:
-  Aggregation(const config::SwitchConfig& config, std::uint16_t initial_epoch, rte_mempool* pool,
+  Aggregation(const config::SwitchConfig& config, aggregator::EngineStart start, rte_mempool* pool,
               Lanes& lanes, Transmitter& transmitter);
 
   // A frame classified as aggregation traffic: is checked, and what it needs is fetched into the

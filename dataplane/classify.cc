@@ -41,6 +41,25 @@ Classified classify_local(const Identity& identity, Classified c, bool ours) {
   return drop(c, DropReason::unhandled);
 }
 
+// A multicast frame: the switch above says something to this one, or it is none of our business.
+Classified classify_group(const Identity& identity, Classified c) {
+  if (c.ethernet.ether_type != wire::kEtherTypeIpv4) return c;
+  const auto parsed = wire::parse_udp4(c.ethernet.payload);
+  const auto* udp = std::get_if<std::optional<wire::Udp4View>>(&parsed);
+  if (udp == nullptr || !*udp) return c;
+  const wire::UdpEndpoints& to = (*udp)->endpoints;
+  if (to.destination_port < identity.udp_first ||
+      to.destination_port - identity.udp_first >= identity.udp_count)
+    return c;
+  for (const auto& parent : identity.parents) {
+    if (to.destination_ip != parent.group_ipv4 || to.source_ip != parent.parent_ipv4) continue;
+    c.action = Action::aggregate;
+    c.udp = **udp;
+    return c;
+  }
+  return c;
+}
+
 }  // namespace
 
 Classified classify(const Identity& identity, std::span<const std::byte> frame, bool linear) {
@@ -56,6 +75,8 @@ Classified classify(const Identity& identity, std::span<const std::byte> frame, 
   if (ours || (linear && c.ethernet.destination == kBroadcast))
     return classify_local(identity, c, ours);
   c.action = Action::forward;
+  if (linear && !identity.parents.empty() && wire::is_multicast(c.ethernet.destination))
+    return classify_group(identity, c);
   return c;
 }
 

@@ -3,6 +3,7 @@
 //   to the switch's MAC, or broadcast:  aggregation port → aggregate
 //                                       ARP, ICMP echo   → answer
 //   to the switch's MAC, anything else: drop, never flooded
+//   to a job's group, from the switch above: aggregate; the children get it from here
 //   otherwise:                          forward
 #pragma once
 

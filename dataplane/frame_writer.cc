@@ -30,13 +30,21 @@ std::span<const std::byte> with_crc32c(const aggregator::Outgoing& message,
 Identity identity_of(const config::SwitchConfig& config) {
   std::uint16_t shards = 1;
   for (const auto& job : config.jobs) shards = std::max<std::uint16_t>(shards, job.shards);
-  return {config.mac.value_or(config::derived_mac(config.ipv4)), config.ipv4, config.udp_base_port,
-          shards};
+  Identity identity{config.mac.value_or(config::derived_mac(config.ipv4)),
+                    config.ipv4,
+                    config.udp_base_port,
+                    shards,
+                    {}};
+  for (const auto& job : config.jobs)
+    if (job.parent) identity.parents.push_back({config::job_group_ipv4(job.id), job.parent->ipv4});
+  return identity;
 }
 
 FrameWriter::FrameWriter(const config::SwitchConfig& config) : identity_(identity_of(config)) {
-  for (const auto& job : config.jobs)
+  for (const auto& job : config.jobs) {
     if (job.integrity == wire::Integrity::crc32c) crc32c_jobs_.insert(job.id);
+    if (job.parent) parents_.emplace(job.id, Parent{job.parent->ipv4, job.parent->mac});
+  }
 }
 
 std::size_t FrameWriter::write(const aggregator::Outgoing& message,
@@ -55,6 +63,12 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message,
     t.endpoints.destination_port = udp_port;
     t.destination = wire::multicast_mac(t.endpoints.destination_ip);
     t.vlan_tci = group_vlan;
+  } else if (message.to == aggregator::Outgoing::To::parent) {
+    const Parent& parent = parents_.at(message.header.job);
+    t.endpoints.source_port = identity_.udp_first;  // a child is bound to one, whatever the shard
+    t.endpoints.destination_ip = parent.ipv4;
+    t.endpoints.destination_port = udp_port;
+    t.destination = parent.mac;
   } else {
     t.endpoints.destination_ip = message.peer.ipv4;
     t.endpoints.destination_port = message.peer.udp_port;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "aggregator/outbox.h"
@@ -32,6 +33,11 @@ class FrameWriter {
  private:
   Identity identity_;
   std::unordered_set<std::uint32_t> crc32c_jobs_;
+  struct Parent {
+    std::uint32_t ipv4 = 0;
+    wire::MacAddress mac{};
+  };
+  std::unordered_map<std::uint32_t, Parent> parents_;  // by job
 };
 
 }  // namespace tributary::dataplane

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/wire/frame.h"
 
@@ -16,6 +17,12 @@ struct Identity {
   std::uint32_t ipv4 = 0;  // host order
   std::uint16_t udp_first = 0;
   std::uint16_t udp_count = 0;  // one port per shard
+  // Groups to which a switch above sends what is meant for this one, and its address.
+  struct ParentGroup {
+    std::uint32_t group_ipv4 = 0;
+    std::uint32_t parent_ipv4 = 0;
+  };
+  std::vector<ParentGroup> parents = {};
 };
 
 // True for a well-formed ARP request for the switch's address.

@@ -37,7 +37,8 @@ Worker::Worker(const config::SwitchConfig& config, std::span<Port* const> ports,
       lanes_(make_lanes(ports)),
       transmitter_(lanes_),
       forwarder_(config, randomness.fdb_seed, lanes_, transmitter_),
-      aggregation_(config, randomness.initial_epoch, pool, lanes_, transmitter_),
+      aggregation_(config, {.epoch = randomness.initial_epoch, .nonce_seed = randomness.nonce_seed},
+                   pool, lanes_, transmitter_),
       idle_sleep_max_(config.idle_sleep_max) {}
 
 Worker::~Worker() {

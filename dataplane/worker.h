@@ -29,6 +29,7 @@ namespace tributary::dataplane {
 struct Randomness {
   std::uint16_t initial_epoch = 1;
   std::uint64_t fdb_seed = 1;
+  std::uint64_t nonce_seed = 1;
 };
 
 class Worker {

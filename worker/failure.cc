@@ -11,6 +11,13 @@ using wire::Reason;
 std::string job_text(std::uint32_t job) {
   return "job " + std::to_string(job);
 }
+// `id` is 0 where a switch has none, or none is meant.
+std::string the_switch(std::uint32_t id) {
+  return id == 0 ? "the switch" : "switch " + std::to_string(id);
+}
+std::string the_rank(std::uint32_t rank) {
+  return rank == wire::kUnknownRank ? "a rank on another switch" : "rank " + std::to_string(rank);
+}
 std::string chunk_text(const wire::Header& h) {
   return job_text(h.job) + " op " + std::to_string(h.op) + " chunk " + std::to_string(h.chunk);
 }
@@ -36,7 +43,8 @@ Failure mismatch(const wire::Packet& abort) {
     f.text = where + ": workers disagree on count, type or operation";
     return f;
   }
-  f.ranks = {error->got.rank, error->expected.rank};
+  for (const std::uint32_t rank : {error->got.rank, error->expected.rank})
+    if (rank != wire::kUnknownRank) f.ranks.push_back(rank);
   std::string got = describe(error->got);
   std::string expected = describe(error->expected);
   if (got == expected) {
@@ -44,8 +52,8 @@ Failure mismatch(const wire::Packet& abort) {
     got += error->got.last ? " ending here" : " of another op";
     expected += error->expected.last ? " ending here" : "";
   }
-  f.text = where + ": rank " + std::to_string(error->got.rank) + " sent " + got + ", rank " +
-           std::to_string(error->expected.rank) + " sent " + expected;
+  f.text = where + ": " + the_rank(error->got.rank) + " sent " + got + ", " +
+           the_rank(error->expected.rank) + " sent " + expected;
   return f;
 }
 
@@ -53,12 +61,15 @@ const char* refusal_text(Reason reason) {
   switch (reason) {
     case Reason::unknown_job: return "the switch has no such job";
     case Reason::not_joined: return "the switch does not know this member; it was restarted?";
-    case Reason::stale_epoch: return "the switch runs another epoch; the job was started anew?";
+    case Reason::stale_epoch:
+      return "the switch runs another epoch: it was restarted, or the job was started anew";
     case Reason::bad_rank: return "the rank is outside the job, or not allowed on this port";
     case Reason::sender_mismatch:
       return "the rank is bound to another port or address, whose lease has not lapsed";
     case Reason::job_size_mismatch: return "the switch has another worker count for this job";
     case Reason::aborted: return "the epoch was aborted";
+    case Reason::settings_mismatch:
+      return "it and the switch above have different settings of this job";
     default: return "refused";
   }
 }
@@ -94,21 +105,33 @@ Failure aborted(const wire::Packet& abort) {
   if (h.reason == Reason::op_mismatch) return mismatch(abort);
   Failure f{h.reason, missing_in(abort), {}, {}};
   const std::string ranks = rank_list(f.ranks);
+  // In a tree, the switch that the ranks hang on.
+  const std::string behind = h.slot == 0 ? "" : " (behind " + the_switch(h.slot) + ")";
   switch (h.reason) {
     case Reason::deadline:
       f.op = h.op;
       f.text = chunk_text(h) + ": the switch's deadline passed without " + ranks;
       break;
     case Reason::lease_expired:
-      f.text = job_text(h.job) + ": " + ranks + " fell silent and the lease expired";
+      f.text = job_text(h.job) + ": " + ranks + behind + " fell silent and the lease expired";
       break;
     case Reason::rank_left:
       f.text = job_text(h.job) + ": " + ranks + " left while an op was open";
       break;
     case Reason::rank_restarted:
-      f.text = job_text(h.job) + ": " + ranks + " restarted and joined anew";
+      f.text = job_text(h.job) + ": " + ranks + behind + " restarted and joined anew";
       break;
-    case Reason::shutdown: f.text = job_text(h.job) + ": the switch is shutting down"; break;
+    case Reason::shutdown:
+      f.text = job_text(h.job) + ": " + the_switch(h.slot) + " is shutting down";
+      break;
+    case Reason::parent_lost:
+      f.text = job_text(h.job) + ": " + the_switch(h.slot) +
+               " above this one fell silent or was restarted";
+      break;
+    case Reason::settings_mismatch:
+      f.text = job_text(h.job) + ": " + the_switch(h.slot) +
+               " and the one above it have different settings of this job";
+      break;
     default:
       f.text = job_text(h.job) + ": the switch aborted the epoch (" + name_of(h.reason) + ")";
       if (!f.ranks.empty()) f.text += ", " + ranks;

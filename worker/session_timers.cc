@@ -122,6 +122,9 @@ void Session::probe(ChunkIndex i, Instant now, SendBatch& batch) {
   h.collective = c.op->collective;
   h.covered = c.only_received ? 0 : 1;
   put(batch, h, extensions, {}, i);
+  // What it holds, a rank that only receives says by ACK alone. The last one may have been lost,
+  // and its result be what the next one waits for.
+  if (c.only_received) shards_[c.shard].ack_due = true;
   counters_.probes.add();
 }
 

@@ -79,6 +79,9 @@ struct TaskInformation {
   bool operator==(const TaskInformation&) const = default;
 };
 
+// In an error: somebody on another switch.
+inline constexpr std::uint32_t kUnknownRank = 0xFFFFFFFF;
+
 // What a rank sent, as the error extension reports it.
 struct OpDescription {
   std::uint64_t total_elements = 0;  // 0 when only this chunk's count is known

@@ -99,11 +99,13 @@ const char* name_of(Reason r) {
     case Reason::sender_mismatch: return "sender-mismatch";
     case Reason::job_size_mismatch: return "job-size-mismatch";
     case Reason::aborted: return "aborted";
+    case Reason::settings_mismatch: return "settings-mismatch";
     case Reason::lease_expired: return "lease-expired";
     case Reason::rank_left: return "rank-left";
     case Reason::rank_restarted: return "rank-restarted";
     case Reason::op_mismatch: return "op-mismatch";
     case Reason::shutdown: return "shutdown";
+    case Reason::parent_lost: return "parent-lost";
   }
   return "?";
 }

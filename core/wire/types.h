@@ -197,12 +197,14 @@ enum class Reason : std::uint8_t {
   sender_mismatch = 20,  // rank is bound to another port or address
   job_size_mismatch = 21,
   aborted = 22,
+  settings_mismatch = 23,  // two levels of a tree were told different things about a job
   // ABORT
   lease_expired = 32,   // missing ids: the ranks that fell silent
   rank_left = 33,       // missing ids: the ranks that left while an op was open
   rank_restarted = 34,  // missing ids: the ranks that joined anew
   op_mismatch = 35,     // error extension: who sent what
   shutdown = 36,        // the switch is stopping
+  parent_lost = 37,     // the switch above fell silent, or was restarted
 };
 const char* name_of(Reason r);
 

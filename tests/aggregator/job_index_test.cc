@@ -33,5 +33,11 @@ TEST(JobIndex, RefusesTheSameIdTwice) {
   EXPECT_EQ(JobIndex<int>(0).find(7), nullptr);
 }
 
+// A switch that only forwards still gets packets of jobs.
+TEST(JobIndex, FindsNothingWhereThereAreNoJobs) {
+  const JobIndex<int> index(0);
+  for (const std::uint32_t id : {0u, 1u, 7u, 0xFFFFFFFFu}) EXPECT_EQ(index.find(id), nullptr);
+}
+
 }  // namespace
 }  // namespace tributary::aggregator

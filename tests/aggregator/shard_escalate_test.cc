@@ -237,28 +237,6 @@ TEST_F(EscalateTest, SlotIsHeldUntilTheResultReturns) {
   EXPECT_EQ(engine_->chunk_state(0, 0, 1), ChunkState::escalated);
 }
 
-// A switch below another one sends its sum up and hands down what comes back.
-TEST_F(EscalateTest, LeafSendsItsSumToItsParent) {
-  build_with(
-      [](config::JobConfig& job) {
-        job.parent = config::ParentConfig{};
-        job.parent->child = 3;
-        job.parent->fan_in = 5;
-      },
-      2);
-  contribute(0, 0, {1});
-  contribute(1, 0, {2});
-  ASSERT_EQ(sent_.size(), 1u);
-  EXPECT_EQ(sent_[0].to, Outgoing::To::parent);
-  EXPECT_EQ(sent_[0].header.type, PacketType::aggregate);
-  EXPECT_EQ(sent_[0].header.child, 3);
-  EXPECT_EQ(sent_[0].header.fan_in, 5);
-  EXPECT_EQ(sent_[0].header.covered, 2u);
-  EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{3});
-  EXPECT_TRUE(host_result(0, 30));
-  EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{30});
-}
-
 TEST_F(EscalateTest, BarrierIsEscalatedWithWhoHasArrived) {
   build_with(escalate_late);
   wire::Header h = data_header(1, 0, 0, wire::DType::none);

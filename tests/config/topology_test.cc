@@ -203,8 +203,11 @@ TEST(Topology, RefusesRanksTwiceOrNowhere) {
 
 TEST(Topology, Rule13_RefusesAParentDeadlineBelowItsChildrens) {
   expect_refused("id: 1,", "id: 1, deadline: 7s,",
-                 "t.yaml:2:35: switches[0].deadline: 7s is less than 8s of a switch below it; "
-                 "allowed: at least 8s");
+                 "t.yaml:2:35: switches[0].deadline: 7s is not more than 8s of a switch below it; "
+                 "allowed: more than 8s");
+  expect_refused("id: 1,", "id: 1, deadline: 8s,",
+                 "t.yaml:2:35: switches[0].deadline: 8s is not more than 8s of a switch below it; "
+                 "allowed: more than 8s");
 }
 
 TEST(Topology, RefusesATreeInWhichNobodyAggregates) {
@@ -212,6 +215,12 @@ TEST(Topology, RefusesATreeInWhichNobodyAggregates) {
   const std::string b = "name: B,";
   text.replace(text.find(b), b.size(), "name: B, aggregate: false,");
   EXPECT_THAT(errors_of(text), ElementsAre(HasSubstr("no switch between worker 'y' and the root")));
+}
+
+TEST(Topology, RefusesWhatOnlyASingleSwitchCanDo) {
+  for (const std::string key : {"slots: dynamic", "on_deadline: escalate", "verify: true"})
+    expect_refused("workers: 3,", "workers: 3, " + key + ",",
+                   "is not possible where a job spans 3 switches; allowed: the default");
 }
 
 TEST(Topology, NodesAreCheckedLikeSingleSwitches) {

@@ -27,8 +27,8 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what :
-       {"ports", "jobs", "members", "slots", "completion", "escalated", "drops", "stages", "fdb"}) {
+  for (const char* what : {"ports", "jobs", "members", "tree", "slots", "completion", "escalated",
+                           "drops", "stages", "fdb"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -71,6 +71,17 @@ TEST_F(ShowTest, CompletionHasTheJobsOfThisRoot) {
   EXPECT_EQ(table[0]["by_collision"], 0);
   EXPECT_GT(table[0]["bytes_limit"], 0);
   EXPECT_TRUE(show.table("escalated").empty());
+}
+
+TEST_F(ShowTest, TreeOfASwitchThatStandsAlone) {
+  const auto tree = show.table("tree");
+  ASSERT_EQ(tree.size(), 3u);
+  EXPECT_THAT(keys(tree[0]),
+              testing::ElementsAre("job", "node", "is", "index", "port", "state", "ranks"));
+  EXPECT_EQ(tree[1]["node"], "rank 1");
+  EXPECT_EQ(tree[1]["is"], "worker");
+  EXPECT_EQ(tree[1]["index"], "1/3");
+  EXPECT_EQ(tree[1]["state"], "absent");
 }
 
 TEST_F(ShowTest, FdbShowsStaticAddresses) {

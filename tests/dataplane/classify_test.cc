@@ -52,6 +52,27 @@ TEST(Classify, SegmentsAreReadOnlyForOthers) {
   EXPECT_EQ(action(udp(kBroadcast, kSwitch.ipv4, 47000), false), Action::forward);
 }
 
+// In a tree the switch above sends results to the group; they are for this switch, and its children
+// get them from it.
+TEST(Classify, O12_ResultsOfTheSwitchAboveAreTakenIn) {
+  constexpr std::uint32_t kGroup = 0xEFC30001;
+  constexpr std::uint32_t kParent = 1;  // what udp() has as source
+  Identity child = kSwitch;
+  child.parents = {{kGroup, kParent}};
+  const auto group_frame = [](std::uint32_t group, std::uint16_t port) {
+    return udp(wire::multicast_mac(group), group, port);
+  };
+  const auto action_at = [&](const Identity& who, std::span<const std::byte> frame) {
+    return classify(who, frame, true).action;
+  };
+  EXPECT_EQ(action_at(child, group_frame(kGroup, 47003)), Action::aggregate);
+  EXPECT_EQ(action_at(child, group_frame(kGroup, 47004)), Action::forward) << "no shard's port";
+  EXPECT_EQ(action_at(child, group_frame(kGroup + 1, 47000)), Action::forward) << "another job's";
+  EXPECT_EQ(action_at(kSwitch, group_frame(kGroup, 47000)), Action::forward) << "no tree";
+  child.parents[0].parent_ipv4 = 2;
+  EXPECT_EQ(action_at(child, group_frame(kGroup, 47000)), Action::forward) << "not the parent";
+}
+
 TEST(Classify, RuntsAreDropped) {
   const std::array<std::byte, 13> runt{};
   EXPECT_EQ(classify(kSwitch, runt, true).reason, DropReason::frame_truncated);

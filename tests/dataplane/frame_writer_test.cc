@@ -68,6 +68,22 @@ TEST(FrameWriter, GroupMessage) {
   EXPECT_TRUE(std::equal(payload.begin(), payload.end(), p.packet.payload.begin()));
 }
 
+// All shards of a switch reach its parent from one place, to which they are bound (rule 18).
+TEST(FrameWriter, O12_MessagesToTheSwitchAbove) {
+  config::SwitchConfig config = switch_config(wire::Integrity::udp_checksum);
+  config.jobs[0].parent = config::ParentConfig{"root", 240, 0x0A4D00F0, {2, 7}, "up", 1, 2};
+  const FrameWriter writer(config);
+  std::vector<std::byte> payload(64, std::byte{0x5A});
+  Outgoing m = result(payload);
+  m.to = Outgoing::To::parent;
+  m.header.type = wire::PacketType::aggregate;
+  std::array<std::byte, 2048> frame;
+  const Parsed p = parse(std::span(frame).first(writer.write(m, std::nullopt, frame)));
+  EXPECT_EQ(p.ethernet.destination, (wire::MacAddress{2, 7}));
+  EXPECT_EQ(p.udp.endpoints, (wire::UdpEndpoints{0x0A4D00FE, 0x0A4D00F0, 47000, 47003}));
+  EXPECT_EQ(p.integrity, DropReason::count_);
+}
+
 TEST(FrameWriter, GroupVlanTag) {
   const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
   std::vector<std::byte> payload(8);

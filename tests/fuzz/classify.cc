@@ -15,7 +15,7 @@ using dataplane::Action;
 using dataplane::Classified;
 
 // As in the golden packets.
-constexpr dataplane::Identity kIdentity = {{0x02, 0x74, 0x0a, 0x4d, 0, 0xfe}, 0x0A4D00FE, 47000, 4};
+const dataplane::Identity kIdentity = {{0x02, 0x74, 0x0a, 0x4d, 0, 0xfe}, 0x0A4D00FE, 47000, 4};
 
 void check_arp_answer(std::vector<std::byte> frame, const Classified& c) {
   const auto request = wire::parse_arp(c.ethernet.payload);

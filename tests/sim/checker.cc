@@ -29,8 +29,14 @@ std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t salt) {
 
 bool names_chunk(PacketType type) {
   return type == PacketType::contribution || type == PacketType::result ||
-         type == PacketType::probe || type == PacketType::pending || type == PacketType::unknown ||
-         type == PacketType::ack;
+         type == PacketType::aggregate || type == PacketType::probe ||
+         type == PacketType::pending || type == PacketType::unknown || type == PacketType::ack;
+}
+
+// What only the switch above may say. (ACK may be a member's own, too.)
+bool is_from_above(PacketType type) {
+  return type == PacketType::start || type == PacketType::result || type == PacketType::pending ||
+         type == PacketType::unknown || type == PacketType::nack || type == PacketType::abort;
 }
 
 // Nothing happens that patience would not repair: no epoch may fail at all.
@@ -42,6 +48,13 @@ bool benign(const Scenario& s) {
   });
   return s.script.empty() && s.hostile.packets == 0 && l.loss_ppm + l.corrupt_ppm <= 10'000 &&
          l.reorder_delay_max <= Duration::ms(5) && l.bits_per_second == 0 && patient;
+}
+
+// At the root of a tree deadlines are longer: an eighth, at least 100 ms, a level.
+Duration deadline_at_most(const Scenario& s, const JobScenario& job) {
+  if (s.switches.size() < 2 && s.fat_tree.levels < 2) return job.deadline;
+  constexpr std::int64_t kMostLevels = 8;
+  return job.deadline + std::max(job.deadline / 8, Duration::ms(100)) * kMostLevels;
 }
 
 // What an honest packet may be refused for: it is late, or its epoch is over.
@@ -63,7 +76,7 @@ bool excusable(DropReason reason, bool may_disagree) {
 Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenario.seed ^ 0xBAD) {
   Duration longest;
   for (const JobScenario& job : scenario.jobs) {
-    longest = std::max({longest, job.lease, job.deadline});
+    longest = std::max({longest, job.lease, deadline_at_most(scenario, job)});
     JobView view;
     view.scenario = &job;
     view.last_seq.assign(job.shards, scenario.first_seq - 1);
@@ -72,10 +85,10 @@ Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenar
   if (!benign(scenario)) settled_at_ = Instant() + scenario.heal_at + longest + kAftermath;
 }
 
-void Checker::watch(World& world, SwitchNode& aggregator,
+void Checker::watch(World& world, std::span<SwitchNode* const> aggregators,
                     std::vector<std::vector<WorkerNode*>> ranks) {
   world_ = &world;
-  aggregator_ = &aggregator;
+  aggregators_.assign(aggregators.begin(), aggregators.end());
   ranks_ = std::move(ranks);
   for (const auto& job : ranks_) all_ranks_.insert(all_ranks_.end(), job.begin(), job.end());
   every_turn_ = all_ranks_.size() <= kMostRanksEveryTurn;
@@ -97,18 +110,24 @@ std::optional<std::uint32_t> Checker::index_of(std::uint32_t job) const {
 
 void Checker::before_packet(SwitchNode&, const FrameRef&, const wire::Packet&) {}
 
-void Checker::on_decision(SwitchNode&, const FrameRef& frame, const wire::Packet& packet,
+void Checker::on_decision(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet,
                           aggregator::Decision decision) {
   reach_.verdict(decision.verdict);
   const auto job = index_of(packet.header.job);
   if (!job) return;
-  if (decision.verdict == Verdict::opened || decision.verdict == Verdict::completed) {
+  if (decision.verdict == Verdict::opened || decision.verdict == Verdict::completed ||
+      decision.verdict == Verdict::sent_up) {
     auto& last = jobs_[*job].last_seq[packet.header.shard];
     if (seq_before(last, packet.header.seq)) last = packet.header.seq;
   }
   if (frame.truth().forged) {
+    const bool taken = decision.verdict != Verdict::dropped && decision.verdict != Verdict::refused;
+    if (taken && is_from_above(packet.header.type))
+      violation("a forged packet passed for one of the switch above: " +
+                describe_frame(frame.bytes()));
     if (decision.verdict == Verdict::opened || decision.verdict == Verdict::folded ||
-        decision.verdict == Verdict::completed || decision.verdict == Verdict::epoch_aborted)
+        decision.verdict == Verdict::completed || decision.verdict == Verdict::sent_up ||
+        decision.verdict == Verdict::epoch_aborted)
       violation("a forged packet was taken for true: " + describe_frame(frame.bytes()));
     return;
   }
@@ -117,20 +136,61 @@ void Checker::on_decision(SwitchNode&, const FrameRef& frame, const wire::Packet
     // decide who it comes from, never what it says.
     return;
   }
-  check_honest(packet, decision);
+  check_honest(node, packet, decision);
 }
 
-void Checker::check_honest(const wire::Packet& packet, aggregator::Decision decision) {
+const WorkerNode* Checker::sender_of(const SwitchNode& node, const wire::Packet& packet) const {
+  const wire::Header& h = packet.header;
+  if (h.type != PacketType::contribution && h.type != PacketType::probe) return nullptr;
+  const config::JobConfig* const job = node.job(h.job);
+  if (job == nullptr) return nullptr;
+  if (!job->children.empty() &&
+      (h.child >= job->children.size() || job->children[h.child].is_switch))
+    return nullptr;
+  return ranks_[*index_of(h.job)][h.origin];
+}
+
+const SwitchNode* Checker::switch_below(const SwitchNode& node, const wire::Packet& packet) const {
+  const config::JobConfig* const job = node.job(packet.header.job);
+  const std::uint16_t child = packet.header.child;
+  if (job == nullptr || child >= job->children.size() || !job->children[child].is_switch)
+    return nullptr;
+  const auto found = std::find_if(
+      aggregators_.begin(), aggregators_.end(),
+      [&](const SwitchNode* s) { return s->config().ipv4 == job->children[child].ipv4; });
+  return found == aggregators_.end() ? nullptr : *found;
+}
+
+void Checker::check_honest(const SwitchNode& at, const wire::Packet& packet,
+                           aggregator::Decision decision) {
   const wire::Header& h = packet.header;
   const std::uint32_t job = *index_of(h.job);
   const bool disagree = jobs_[job].scenario->disagree;
   if (decision.reason == DropReason::count_) return;
   if (!excusable(decision.reason, disagree))
-    return violation(std::string("an honest ") + wire::name_of(h.type) + " of job " +
+    return violation(at.name() + ": an honest " + wire::name_of(h.type) + " of job " +
                      std::to_string(h.job) + " rank " + std::to_string(h.origin) +
                      " was refused: " + drop_label(decision.reason));
   if (decision.reason != DropReason::stale_seq) return;
-  const WorkerNode& node = *ranks_[job][h.origin];
+  check_not_given_up(at, packet);
+}
+
+// Rule 4: what is forgotten here, its sender has.
+void Checker::check_not_given_up(const SwitchNode& at, const wire::Packet& packet) {
+  const wire::Header& h = packet.header;
+  if (const SwitchNode* const below = switch_below(at, packet)) {
+    const auto place = below->place_of(h.job);
+    if (below->engine() == nullptr || !place) return;
+    const auto status = below->engine()->job_status(world_->local_now(below->id()))[*place];
+    if (status.state != aggregator::JobState::running || status.epoch != h.epoch) return;
+    if (below->chunk_state(h.job, h.shard, h.seq) == ChunkState::sent)
+      violation(at.name() + " gave up seq " + std::to_string(h.seq) + " of shard " +
+                std::to_string(h.shard) + " that " + below->name() + " still lacks");
+    return;
+  }
+  const WorkerNode* const sender = sender_of(at, packet);
+  if (sender == nullptr) return;
+  const WorkerNode& node = *sender;
   const worker::Session* session = node.session();
   if (session == nullptr || session->state() != worker::SessionState::running) return;
   if (session->epoch() != h.epoch || node.holds(h.shard, h.seq)) return;
@@ -140,6 +200,8 @@ void Checker::check_honest(const wire::Packet& packet, aggregator::Decision deci
 
 void Checker::on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) {
   if (frame.truth().forged || frame.truth().corrupted) return;
+  // A switch answers where a packet says that it came from, which may have been broken.
+  if (reason == DropReason::unhandled && is_from_aggregator(frame)) return;
   violation(node.name() + " refused an intact frame (" + drop_label(reason) +
             "): " + describe_frame(frame.bytes()));
 }
@@ -149,7 +211,9 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
   const auto job = index_of(h.job);
   if (!job) return;
   JobView& view = jobs_[*job];
-  if (h.type == PacketType::start && h.epoch != view.epoch) {
+  const config::JobConfig* const config = node.job(h.job);
+  const bool is_root = config == nullptr || !config->parent;
+  if (h.type == PacketType::start && h.epoch != view.epoch && is_root) {
     view.epoch = h.epoch;
     view.last_seq.assign(view.scenario->shards, scenario_.first_seq - 1);
     result_bits_.clear();
@@ -178,14 +242,15 @@ void Checker::check_slots(SwitchNode& node, Instant now) {
   for (const auto& slot : engine.slot_status(now, kAll)) {
     const std::uint32_t job = *index_of(slot.job);
     ++open[job];
-    if (slot.open_for >= jobs_[job].scenario->deadline)
+    if (slot.open_for >= node.job(slot.job)->deadline)
       violation("job " + std::to_string(slot.job) + " seq " + std::to_string(slot.seq) +
                 " is open for " + std::to_string(slot.open_for.to_ns() / 1'000) +
                 " us, past its deadline");
   }
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+  for (std::size_t place = 0; place < engine.job_count(); ++place) {
+    const std::uint32_t i = *index_of(engine.job_config(place).id);
     const JobScenario& job = *jobs_[i].scenario;
-    const auto& c = engine.counters(i);
+    const auto& c = engine.counters(place);
     const std::uint64_t limit = std::uint64_t{job.window} * job.shards;
     if (c.slots_open.get() != open[i])
       violation("gauge slots_open says " + std::to_string(c.slots_open.get()) + ", but " +
@@ -273,7 +338,9 @@ void Checker::on_session_failed(WorkerNode& node, const worker::Failure& f) {
   const bool complete = std::all_of(ranks.begin(), ranks.end(), [](const WorkerNode* rank) {
     return rank->end() == WorkerEnd::not_yet;
   });
-  if (!complete || node.options().job->disagree || !world_->alive(aggregator_->id())) return;
+  const bool standing = std::all_of(aggregators_.begin(), aggregators_.end(),
+                                    [&](const SwitchNode* s) { return world_->alive(s->id()); });
+  if (!complete || node.options().job->disagree || !standing) return;
   if (node.session_began_world() < settled_at_) return;
   violation(name(node) + " failed although nothing was wrong any more: " + f.text);
 }
@@ -309,28 +376,47 @@ void Checker::on_hostile(FaultKind kind, const FrameRef& frame) {
   count_frame_fault(kind, frame);
 }
 
+bool Checker::is_from_aggregator(const FrameRef& frame) const {
+  const auto parts = view_parts(frame.bytes());
+  return parts && std::any_of(aggregators_.begin(), aggregators_.end(), [&](const SwitchNode* s) {
+           return s->config().ipv4 == parts->udp.endpoints.source_ip;
+         });
+}
+
+const SwitchNode& Checker::concerned(const FrameRef& frame) const {
+  if (aggregators_.size() == 1) return *aggregators_[0];
+  if (const auto parts = view_parts(frame.bytes()))
+    for (const std::uint32_t address :
+         {parts->udp.endpoints.destination_ip, parts->udp.endpoints.source_ip})
+      for (const SwitchNode* node : aggregators_)
+        if (node->config().ipv4 == address) return *node;
+  return *aggregators_[0];
+}
+
 void Checker::count_frame_fault(FaultKind kind, const FrameRef& frame) {
-  const aggregator::Engine* engine = aggregator_->engine();
+  const SwitchNode& node = concerned(frame);
   const auto packet = view_packet(frame.bytes());
-  if (engine == nullptr || !packet || !names_chunk(packet->header.type)) return;
+  if (node.engine() == nullptr || !packet || !names_chunk(packet->header.type)) return;
   const wire::Header& h = packet->header;
   const auto job = index_of(h.job);
   if (!job || h.shard >= jobs_[*job].scenario->shards) return;
   const std::uint32_t seq = h.type == PacketType::ack ? h.seq - 1 : h.seq;
-  reach_.fault(kind, engine->chunk_state(*job, h.shard, seq));
+  reach_.fault(kind, node.chunk_state(h.job, h.shard, seq));
 }
 
 void Checker::count_node_fault(FaultKind kind) {
-  const aggregator::Engine* engine = aggregator_->engine();
-  if (engine == nullptr) return;
   std::array<bool, kChunkStateCount> seen{};
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    const JobScenario& job = *jobs_[i].scenario;
-    for (std::uint8_t shard = 0; shard < job.shards; ++shard)
-      for (std::uint32_t back = 0; back <= 2 * job.window; ++back) {
-        const auto state = engine->chunk_state(i, shard, jobs_[i].last_seq[shard] + 1 - back);
-        seen[static_cast<std::size_t>(state)] = true;
-      }
+  for (const SwitchNode* node : aggregators_) {
+    if (node->engine() == nullptr) continue;
+    for (const JobView& view : jobs_) {
+      const JobScenario& job = *view.scenario;
+      if (node->job(job.id) == nullptr) continue;
+      for (std::uint8_t shard = 0; shard < job.shards; ++shard)
+        for (std::uint32_t back = 0; back <= 2 * job.window; ++back) {
+          const auto state = node->chunk_state(job.id, shard, view.last_seq[shard] + 1 - back);
+          seen[static_cast<std::size_t>(state)] = true;
+        }
+    }
   }
   for (std::size_t s = 0; s < seen.size(); ++s)
     if (seen[s]) reach_.fault(kind, static_cast<ChunkState>(s));
@@ -359,21 +445,25 @@ void Checker::check_bounds() {
 }
 
 void Checker::check_empty() {
-  const aggregator::Engine* engine = aggregator_->engine();
+  for (const SwitchNode* node : aggregators_) check_empty(*node);
+}
+
+void Checker::check_empty(const SwitchNode& node) {
+  const aggregator::Engine* engine = node.engine();
   if (engine == nullptr) return;
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+  for (std::size_t i = 0; i < engine->job_count(); ++i) {
     const auto& c = engine->counters(i);
     if (c.slots_open.get() + c.results_retained.get() + c.members.get() != 0)
-      violation("job " + std::to_string(jobs_[i].scenario->id) + " is over, but " +
-                std::to_string(c.slots_open.get()) + " slots, " +
+      violation(node.name() + ": job " + std::to_string(engine->job_config(i).id) +
+                " is over, but " + std::to_string(c.slots_open.get()) + " slots, " +
                 std::to_string(c.results_retained.get()) + " results and " +
                 std::to_string(c.members.get()) + " members are left");
   }
-  for (std::size_t p = 0; p < aggregator_->tallies().size(); ++p) {
-    const PortTally& t = aggregator_->tallies()[p];
+  for (std::size_t p = 0; p < node.tallies().size(); ++p) {
+    const PortTally& t = node.tallies()[p];
     if (t.received != t.consumed + t.forwarded + t.answered + t.dropped ||
         t.to_send != t.sent + t.send_dropped)
-      violation("port " + std::to_string(p) + " of the switch lost count of its frames");
+      violation("port " + std::to_string(p) + " of " + node.name() + " lost count of its frames");
   }
 }
 

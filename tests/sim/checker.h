@@ -31,7 +31,8 @@ namespace tributary::sim {
 class Checker : public Observer {
  public:
   explicit Checker(const Scenario& scenario);
-  void watch(World& world, SwitchNode& aggregator, std::vector<std::vector<WorkerNode*>> ranks);
+  void watch(World& world, std::span<SwitchNode* const> aggregators,
+             std::vector<std::vector<WorkerNode*>> ranks);
 
   // SwitchObserver
   void before_packet(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet) override;
@@ -87,16 +88,28 @@ class Checker : public Observer {
   };
 
   void violation(const std::string& what);
+  void check_empty(const SwitchNode& node);
   [[nodiscard]] std::string name(const WorkerNode& node) const;
   [[nodiscard]] std::optional<std::uint32_t> index_of(std::uint32_t job) const;
-  void check_honest(const wire::Packet& packet, aggregator::Decision decision);
+  void check_honest(const SwitchNode& node, const wire::Packet& packet,
+                    aggregator::Decision decision);
   void check_slots(SwitchNode& node, Instant now);
   void check_members(SwitchNode& node, Instant now);
+  void check_not_given_up(const SwitchNode& at, const wire::Packet& packet);
+  // The switch whose packet this is; nullptr: it is a rank's.
+  [[nodiscard]] const SwitchNode* switch_below(const SwitchNode& node,
+                                               const wire::Packet& packet) const;
+  // The rank whose packet this is; nullptr: it is a switch's.
+  [[nodiscard]] const WorkerNode* sender_of(const SwitchNode& node,
+                                            const wire::Packet& packet) const;
+  [[nodiscard]] bool is_from_aggregator(const FrameRef& frame) const;
+  // The switch that a frame is for, or from.
+  [[nodiscard]] const SwitchNode& concerned(const FrameRef& frame) const;
   void check_cause(const WorkerNode& node, const worker::Failure& f);
 
   const Scenario& scenario_;
   World* world_ = nullptr;
-  SwitchNode* aggregator_ = nullptr;
+  std::vector<SwitchNode*> aggregators_;         // the root first
   std::vector<std::vector<WorkerNode*>> ranks_;  // by job index and rank
   std::vector<const WorkerNode*> all_ranks_;
   Instant settled_at_;

@@ -10,9 +10,9 @@ using aggregator::ChunkState;
 using aggregator::Verdict;
 
 constexpr std::array<const char*, kVerdictCount> kVerdictNames = {
-    "opened",        "folded",  "completed", "answered", "noted",
-    "epoch-aborted", "refused", "dropped",   "forwarded"};
-static_assert(static_cast<std::size_t>(Verdict::forwarded) + 1 == kVerdictCount);
+    "opened",        "folded",  "completed", "answered",  "noted",
+    "epoch-aborted", "refused", "dropped",   "forwarded", "sent-up"};
+static_assert(static_cast<std::size_t>(Verdict::sent_up) + 1 == kVerdictCount);
 constexpr std::array<const char*, kChunkStateCount> kStateNames = {"unseen",   "open", "complete",
                                                                    "released", "sent", "escalated"};
 static_assert(static_cast<std::size_t>(ChunkState::escalated) + 1 == kChunkStateCount);
@@ -51,7 +51,7 @@ const char* unreachable(DropReason reason) {
 }
 
 const char* unreachable(FaultKind, ChunkState state) {
-  return state == ChunkState::sent || state == ChunkState::escalated ? kNothingEscalates : nullptr;
+  return state == ChunkState::escalated ? kNothingEscalates : nullptr;
 }
 
 void Reach::add(const Reach& other) {

@@ -13,7 +13,7 @@
 
 namespace tributary::sim {
 
-inline constexpr std::size_t kVerdictCount = 9;
+inline constexpr std::size_t kVerdictCount = 10;
 inline constexpr std::size_t kChunkStateCount = 6;
 
 struct Reach {

@@ -87,8 +87,9 @@ Measurements Recorder::finish(std::span<WorkerNode* const> workers) {
     m.first_call = std::min(m.first_call, m.last_return);
     if (m.ops > 0) first = std::min(first, m.first_call);
     last = std::max(last, m.last_return);
-    if (aggregator_->engine() == nullptr) continue;
-    const auto& c = aggregator_->engine()->counters(i);
+    const auto place = aggregator_->place_of(measured_.jobs[i].id);
+    if (aggregator_->engine() == nullptr || !place) continue;
+    const auto& c = aggregator_->engine()->counters(*place);
     m.contributions = c.contributions.get();
     m.contribution_bytes = c.contribution_bytes.get();
     m.completions = c.completions.get();

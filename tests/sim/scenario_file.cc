@@ -234,7 +234,7 @@ void check_op_size(const JobScenario& job, std::size_t index, config::ReadContex
                              "chunks with payload: modelled");
 }
 
-// What a tree of switches must be, and that nobody can run one yet.
+// What a tree of switches must be.
 void check_tree(const Scenario& s, config::ReadContext& context) {
   std::uint32_t workers = 0;
   for (const JobScenario& job : s.jobs) workers += job.workers;
@@ -248,10 +248,6 @@ void check_tree(const Scenario& s, config::ReadContext& context) {
                                          std::to_string(s.fat_tree.levels) +
                                          " levels have no room for " + std::to_string(workers) +
                                          " workers");
-  constexpr const char* kNotYet =
-      "switches do not yet send what they have summed to a parent; allowed: one level";
-  if (s.switches.size() > 1) context.report("switches", kNotYet);
-  if (s.fat_tree.levels > 1) context.report("fat_tree.levels", kNotYet);
 }
 
 // Contradictions between values that are each fine by themselves.

@@ -1,5 +1,6 @@
 #include "tests/sim/shrink.h"
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -30,6 +31,16 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   change([](JobScenario& job) { job.integrity = wire::Integrity::udp_checksum; });
 }
 
+// What hung on it hangs on its parent.
+void remove_switch(Scenario& s, std::size_t index) {
+  const TreeSwitch gone = s.switches[index];
+  s.switches.erase(s.switches.begin() + static_cast<long>(index));
+  for (TreeSwitch& sw : s.switches) {
+    if (sw.parent == gone.name) sw.parent = gone.parent;
+    if (sw.name == gone.parent) sw.workers += gone.workers;
+  }
+}
+
 // In the order in which they are tried: what removes most comes first.
 std::vector<Step> steps_for(const Scenario& s) {
   std::vector<Step> steps = {
@@ -43,6 +54,7 @@ std::vector<Step> steps_for(const Scenario& s) {
       [](Scenario& t) { t.links.corrupt_ppm = 0; },
       [](Scenario& t) { t.links.bits_per_second = 0; },
       [](Scenario& t) { t.access_switches = 0; },
+      [](Scenario& t) { t.switches.clear(); },
       [](Scenario& t) { t.drift_ppm = 0; },
       [](Scenario& t) { t.first_seq = 0; },
       [](Scenario& t) { t.first_epoch = 1; },
@@ -54,7 +66,20 @@ std::vector<Step> steps_for(const Scenario& s) {
   for (std::size_t i = 0; i < s.script.size(); ++i)
     steps.push_back([i](Scenario& t) { t.script.erase(t.script.begin() + static_cast<long>(i)); });
   for (std::size_t j = 0; j < s.jobs.size(); ++j) add_job_steps(s, j, steps);
+  for (std::size_t i = 1; i < s.switches.size(); ++i)
+    steps.push_back([i](Scenario& t) { remove_switch(t, i); });
   return steps;
+}
+
+// A tree carries as many workers as there are.
+void fit_workers(Scenario& s) {
+  std::uint32_t left = 0;
+  for (const JobScenario& job : s.jobs) left += job.workers;
+  for (TreeSwitch& sw : s.switches) {
+    sw.workers = std::min(sw.workers, left);
+    left -= sw.workers;
+  }
+  if (!s.switches.empty()) s.switches.back().workers += left;
 }
 
 bool same(const Scenario& a, const Scenario& b) {
@@ -74,6 +99,7 @@ Shrunk shrink(const Scenario& failing, std::uint32_t most_runs) {
       if (i >= steps.size()) break;
       Scenario candidate = best.scenario;
       steps[i](candidate);
+      fit_workers(candidate);
       if (same(candidate, best.scenario)) continue;
       // Another seed may fail where this one, on other ground, does not.
       for (std::uint64_t seed = 0; seed < 3 && best.runs < most_runs; ++seed) {

@@ -1,10 +1,10 @@
 #include "tests/sim/simulation.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "tests/sim/checker.h"
 #include "tests/sim/hostile_node.h"
+#include "tests/sim/network_plan.h"
 #include "tests/sim/recorder.h"
 #include "tests/sim/switch_node.h"
 #include "tests/sim/worker_node.h"
@@ -13,12 +13,8 @@
 namespace tributary::sim {
 namespace {
 
-constexpr std::uint32_t kSwitchIpv4 = 0x0A0000FE;  // 10.0.0.254
-constexpr std::uint32_t kAccessIpv4 = 0x0A000100;  // 10.0.1.x
 constexpr std::uint32_t kWorkerIpv4 = 0x0A010000;  // 10.1.0.1 and on, over all jobs
 constexpr std::uint32_t kHostileIpv4 = 0x0A0000FD;
-constexpr std::size_t kLargestPacket = 1500;
-constexpr std::uint32_t kJumboMtu = 9216;
 constexpr Duration kCheckInterval = Duration::ms(25);
 
 // Independent streams from one seed.
@@ -28,15 +24,13 @@ std::uint64_t stream(std::uint64_t seed, std::uint64_t purpose, std::uint64_t in
 }
 enum Purpose : std::uint64_t { kClock = 1, kCable, kWorker, kSwitch, kHostile, kWorkload };
 
-std::string port_name(std::uint32_t index) {
-  std::string name = "p";
-  return name += std::to_string(index);
-}
-
 class Simulation : public WorldObserver {
  public:
   Simulation(const Scenario& scenario, Trace::Sink log, bool measured = false)
-      : scenario_(scenario), world_(*this, scenario.backlog_frames), checker_(scenario) {
+      : scenario_(scenario),
+        plan_(plan_network(scenario)),
+        world_(*this, scenario.backlog_frames),
+        checker_(scenario) {
     if (log) world_.trace().listen(std::move(log));
     if (measured) recorder_.emplace(scenario, world_, checker_);
     build();
@@ -56,31 +50,24 @@ class Simulation : public WorldObserver {
   }
   void report_progress(const ProgressSink& sink);
   void build();
-  void build_workers(const std::vector<NodeId>& access);
-  void add_switch(const config::SwitchConfig& config, std::uint64_t index);
-  [[nodiscard]] config::SwitchConfig aggregator_config() const;
-  [[nodiscard]] config::SwitchConfig access_config(std::uint32_t index) const;
+  void build_workers();
+  void build_hostile();
+  void add_switch(std::size_t index);
   [[nodiscard]] NodeClock clock(std::uint64_t index) const;
   void cable(NodeId a, NodeId b, bool perfect);
   [[nodiscard]] std::optional<NodeId> target_of(const ScriptEntry& entry) const;
-  [[nodiscard]] std::uint32_t worker_count() const;
   [[nodiscard]] std::string report(const std::string& what) const;
 
   const Scenario& scenario_;
+  const NetworkPlan plan_;
   World world_;
   Checker checker_;
   std::optional<Recorder> recorder_;
   worker::SendBatch batch_;
-  std::vector<SwitchNode*> switches_;  // the aggregator first
+  std::vector<SwitchNode*> switches_;  // those that aggregate first
   std::vector<WorkerNode*> workers_;
   std::uint64_t cables_ = 0;
 };
-
-std::uint32_t Simulation::worker_count() const {
-  std::uint32_t n = 0;
-  for (const JobScenario& job : scenario_.jobs) n += job.workers;
-  return n;
-}
 
 NodeClock Simulation::clock(std::uint64_t index) const {
   Prng random(stream(scenario_.seed, kClock, index));
@@ -89,65 +76,19 @@ NodeClock Simulation::clock(std::uint64_t index) const {
   return {Duration::ns(random.below(1'000'000'000)), drift};
 }
 
-config::SwitchConfig Simulation::aggregator_config() const {
-  config::SwitchConfig c;
-  c.ipv4 = kSwitchIpv4;
-  c.forwarding.fdb_entries = std::max(64u, std::bit_ceil(2 * worker_count()));
-  c.forwarding.fdb_ageing = Duration::seconds(5);
-  const bool hostile = scenario_.hostile.packets > 0;
-  const std::uint32_t down =
-      scenario_.access_switches > 0 ? scenario_.access_switches : worker_count();
-  std::size_t largest = 0;
-  std::uint32_t first_worker = 0;
-  c.slots = 0;
-  for (const JobScenario& job : scenario_.jobs) {
-    config::JobConfig jc;
-    jc.id = job.id;
-    jc.workers = job.workers;
-    jc.window = job.window;
-    jc.chunk_bytes = job.carried_chunk_bytes();
-    jc.shards = job.shards;
-    jc.deadline = job.deadline;
-    jc.lease = job.lease;
-    jc.integrity = job.integrity;
-    // A stranger may take the place of a rank that is not tied to a port and not there yet.
-    for (std::uint32_t rank = 0; hostile && rank < job.workers; ++rank)
-      jc.members.push_back({rank, port_name((first_worker + rank) % down)});
-    first_worker += job.workers;
-    c.slots += job.window;
-    largest = std::max(largest, config::kFrameOverheadBytes + job.chunk_bytes);
-    c.jobs.push_back(std::move(jc));
-  }
-  for (std::uint32_t p = 0; p < down + (hostile ? 1u : 0u); ++p)
-    c.ports.push_back({port_name(p), "", largest > kLargestPacket ? kJumboMtu : 1500});
-  return c;
-}
-
-config::SwitchConfig Simulation::access_config(std::uint32_t index) const {
-  config::SwitchConfig c;
-  c.ipv4 = kAccessIpv4 + index;
-  c.forwarding.fdb_entries = std::max(64u, std::bit_ceil(2 * worker_count()));
-  c.forwarding.fdb_ageing = Duration::seconds(5);
-  std::uint32_t ports = 1;
-  for (std::uint32_t w = index; w < worker_count(); w += scenario_.access_switches) ++ports;
-  for (std::uint32_t p = 0; p < ports; ++p) c.ports.push_back({port_name(p), "", kJumboMtu});
-  return c;
-}
-
-void Simulation::add_switch(const config::SwitchConfig& config, std::uint64_t index) {
+void Simulation::add_switch(std::size_t index) {
   SwitchOptions o;
-  o.config = config;
+  o.config = plan_.switches[index].config;
   o.turn_max = scenario_.turn_max;
   o.tick = scenario_.tick;
-  if (index == 0) o.cost = scenario_.cost;
-  o.capture = index == 0 && scenario_.hostile.packets > 0;
+  if (index < plan_.aggregators) o.cost = scenario_.cost;
+  o.capture = index == plan_.attacked && scenario_.hostile.packets > 0;
   for (const JobScenario& job : scenario_.jobs)
     o.payload_scale.emplace(job.id, job.payload_scale());
   o.first_epoch = static_cast<std::uint16_t>(scenario_.first_epoch);
   o.first_seq = scenario_.first_seq;
   o.seed = stream(scenario_.seed, kSwitch, index);
-  const std::string name = index == 0 ? "switch" : "access " + std::to_string(index - 1);
-  auto node = std::make_unique<SwitchNode>(name, std::move(o), observer());
+  auto node = std::make_unique<SwitchNode>(plan_.switches[index].name, std::move(o), observer());
   switches_.push_back(node.get());
   world_.add(std::move(node), clock(1000 + index));
 }
@@ -159,35 +100,36 @@ void Simulation::cable(NodeId a, NodeId b, bool perfect) {
 }
 
 void Simulation::build() {
-  add_switch(aggregator_config(), 0);
+  for (std::size_t i = 0; i < plan_.switches.size(); ++i) {
+    add_switch(i);
+    if (const auto above = plan_.switches[i].above)
+      cable(switches_[*above]->id(), switches_[i]->id(), false);
+  }
   if (recorder_) recorder_->watch(*switches_[0]);
-  std::vector<NodeId> access;
-  for (std::uint32_t i = 0; i < scenario_.access_switches; ++i) {
-    add_switch(access_config(i), i + 1);
-    access.push_back(switches_.back()->id());
-    cable(switches_[0]->id(), access.back(), false);
-  }
-  build_workers(access);
-  if (scenario_.hostile.packets > 0) {
-    HostileOptions o;
-    o.packets = scenario_.hostile.packets;
-    o.span = scenario_.heal_at;
-    o.seed = stream(scenario_.seed, kHostile, 0);
-    o.mac = {2, 0xBA, 0xD0, 0, 0, 1};
-    o.ipv4 = kHostileIpv4;
-    o.switch_mac = config::derived_mac(kSwitchIpv4);
-    o.switch_ipv4 = kSwitchIpv4;
-    o.udp_base_port = config::kDefaultUdpBasePort;
-    const NodeId id =
-        world_.add(std::make_unique<HostileNode>(o, *switches_[0], observer()), clock(2000));
-    cable(switches_[0]->id(), id, true);
-  }
+  build_workers();
+  if (scenario_.hostile.packets > 0) build_hostile();
   for (std::uint32_t i = 0; i < scenario_.script.size(); ++i)
     world_.schedule(Instant() + scenario_.script[i].at, Event::Kind::script, i);
   world_.schedule(Instant() + kCheckInterval, Event::Kind::check, 0);
 }
 
-void Simulation::build_workers(const std::vector<NodeId>& access) {
+void Simulation::build_hostile() {
+  const config::SwitchConfig& victim = plan_.switches[plan_.attacked].config;
+  HostileOptions o;
+  o.packets = scenario_.hostile.packets;
+  o.span = scenario_.heal_at;
+  o.seed = stream(scenario_.seed, kHostile, 0);
+  o.mac = {2, 0xBA, 0xD0, 0, 0, 1};
+  o.ipv4 = kHostileIpv4;
+  o.switch_mac = config::derived_mac(victim.ipv4);
+  o.switch_ipv4 = victim.ipv4;
+  o.udp_base_port = config::kDefaultUdpBasePort;
+  SwitchNode& node = *switches_[plan_.attacked];
+  const NodeId id = world_.add(std::make_unique<HostileNode>(o, node, observer()), clock(2000));
+  cable(node.id(), id, true);
+}
+
+void Simulation::build_workers() {
   std::vector<std::vector<WorkerNode*>> ranks;
   for (std::uint32_t j = 0; j < scenario_.jobs.size(); ++j) {
     auto& of_job = ranks.emplace_back();
@@ -201,8 +143,9 @@ void Simulation::build_workers(const std::vector<NodeId>& access) {
       o.seed = stream(scenario_.seed, kWorker, number);
       o.ipv4 = kWorkerIpv4 + number + 1;
       o.mac = config::derived_mac(o.ipv4);
-      o.switch_mac = config::derived_mac(kSwitchIpv4);
-      o.switch_ipv4 = kSwitchIpv4;
+      const NetworkPlan::Place& place = plan_.workers[number];
+      o.switch_ipv4 = plan_.switches[place.serving].config.ipv4;
+      o.switch_mac = config::derived_mac(o.switch_ipv4);
       o.udp_base_port = config::kDefaultUdpBasePort;
       o.first_seq = scenario_.first_seq;
       const std::string name =
@@ -211,16 +154,16 @@ void Simulation::build_workers(const std::vector<NodeId>& access) {
       workers_.push_back(node.get());
       of_job.push_back(node.get());
       const NodeId id = world_.add(std::move(node), clock(number));
-      cable(access.empty() ? switches_[0]->id() : access[number % access.size()], id, false);
+      cable(switches_[place.cabled_to]->id(), id, false);
     }
   }
-  checker_.watch(world_, *switches_[0], std::move(ranks));
+  checker_.watch(world_, std::span(switches_).first(plan_.aggregators), std::move(ranks));
 }
 
 std::optional<NodeId> Simulation::target_of(const ScriptEntry& e) const {
   switch (e.target) {
     case ScriptTarget::worker: return workers_[e.index % workers_.size()]->id();
-    case ScriptTarget::aggregator: return switches_[0]->id();
+    case ScriptTarget::aggregator: return switches_[e.index % plan_.aggregators]->id();
     case ScriptTarget::access:
       if (scenario_.access_switches == 0) return std::nullopt;
       return switches_[1 + e.index % scenario_.access_switches]->id();
@@ -301,7 +244,7 @@ Outcome Simulation::run(const ProgressSink& progress) {
   outcome.ops_done = checker_.ops_done();
   outcome.sessions_failed = checker_.sessions_failed();
   outcome.ranks_done = checker_.ranks_done();
-  outcome.ranks = worker_count();
+  outcome.ranks = worker_count(scenario_);
   outcome.reach = checker_.reach();
   for (const SwitchNode* node : switches_)
     for (std::size_t i = 0; i < kDropReasonCount; ++i)

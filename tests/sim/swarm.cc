@@ -100,6 +100,33 @@ void draw_script(Draw& draw, Scenario& s) {
   for (const ScriptEntry& e : s.script) s.heal_at = std::max(s.heal_at, e.at + e.length);
 }
 
+std::string switch_name(std::uint32_t index) {
+  std::string name = "s";
+  return name += std::to_string(index);
+}
+
+// Some worlds have a tree of up to six switches, of up to four levels, with workers anywhere.
+void draw_tree(Draw& draw, Scenario& s) {
+  s.access_switches = 0;
+  const std::uint32_t switches = draw.between(2, 6);
+  std::vector<std::uint32_t> levels;
+  for (std::uint32_t i = 0; i < switches; ++i) {
+    TreeSwitch sw;
+    sw.name = switch_name(i);
+    std::uint32_t above = i == 0 ? 0 : draw.between(0, i - 1);
+    if (i > 0 && levels[above] >= 3) above = 0;
+    if (i > 0) sw.parent = switch_name(above);
+    levels.push_back(i == 0 ? 0 : levels[above] + 1);
+    s.switches.push_back(std::move(sw));
+  }
+  for (const JobScenario& job : s.jobs)
+    for (std::uint32_t w = 0; w < job.workers; ++w)
+      ++s.switches[draw.between(0, switches - 1)].workers;
+  // Many faults of switches are then those of sub-switches.
+  for (ScriptEntry& e : s.script)
+    if (e.target == ScriptTarget::access || draw.one_in(3)) e.target = ScriptTarget::aggregator;
+}
+
 // What patience repairs: losses are few, and nobody is in a hurry.
 void make_gentle(Draw& draw, Scenario& s) {
   s.script.clear();
@@ -137,6 +164,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   if (draw.one_in(3)) s.hostile.packets = draw.between(20, 200);
   if (draw.one_in(3)) s.hostile.faulty_ppm = draw.between(10'000, 300'000);
   if (draw.one_in(5)) make_gentle(draw, s);
+  if (draw.one_in(2)) draw_tree(draw, s);
   return s;
 }
 

@@ -18,8 +18,8 @@ constexpr std::uint32_t kEpochsPerIncarnation = 4099;
 }  // namespace
 
 struct SwitchNode::Running {
-  explicit Running(const SwitchOptions& o, std::uint16_t epoch)
-      : engine(o.config, {epoch, o.first_seq}),
+  Running(const SwitchOptions& o, std::uint16_t epoch, std::uint64_t nonce_seed)
+      : engine(o.config, {.epoch = epoch, .seq = o.first_seq, .nonce_seed = nonce_seed}),
         host(o.config),
         outbox(engine.outbox_capacity() + host.engine().outbox_capacity()),
         writer(o.config),
@@ -61,7 +61,7 @@ SwitchNode::~SwitchNode() = default;
 void SwitchNode::start(Instant now) {
   const auto epoch =
       static_cast<std::uint16_t>(options_.first_epoch + kEpochsPerIncarnation * incarnation_++);
-  running_ = std::make_unique<Running>(options_, epoch);
+  running_ = std::make_unique<Running>(options_, epoch, options_.seed ^ ~std::uint64_t{epoch});
   tick_at_ = now + options_.tick;
 }
 
@@ -81,6 +81,25 @@ const aggregator::Engine* SwitchNode::engine() const {
 
 const completion::Engine* SwitchNode::completion() const {
   return running_ ? &running_->host.engine() : nullptr;
+}
+
+std::optional<std::size_t> SwitchNode::place_of(std::uint32_t id) const {
+  const auto& jobs = options_.config.jobs;
+  for (std::size_t place = 0; place < jobs.size(); ++place)
+    if (jobs[place].id == id) return place;
+  return std::nullopt;
+}
+
+const config::JobConfig* SwitchNode::job(std::uint32_t id) const {
+  const auto place = place_of(id);
+  return place ? &options_.config.jobs[*place] : nullptr;
+}
+
+aggregator::ChunkState SwitchNode::chunk_state(std::uint32_t id, std::uint8_t shard,
+                                               std::uint32_t seq) const {
+  const auto place = place_of(id);
+  if (!running_ || !place) return aggregator::ChunkState::unseen;
+  return running_->engine.chunk_state(*place, shard, seq);
 }
 
 void SwitchNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {
@@ -209,6 +228,12 @@ void SwitchNode::send_outbox(Instant now) {
       const auto copies = running_->engine.group_copies(message.header.job);
       if (!copies.empty()) observer_.on_message(*this, message);
       for (const auto& copy : copies) send_copy(message, copy.vlan_tci, copy.ports);
+      continue;
+    }
+    if (message.to == aggregator::Outgoing::To::parent) {
+      observer_.on_message(*this, message);
+      const std::uint16_t uplink = *running_->engine.uplink(message.header.job);
+      send_copy(message, std::nullopt, std::span(&uplink, 1));
       continue;
     }
     if (message.to != aggregator::Outgoing::To::peer) continue;  // heard by the completion engine

@@ -93,6 +93,14 @@ class SwitchNode : public Node {
   // Frames that came by lately, for those who would replay them.
   [[nodiscard]] const std::deque<FrameRef>& captured() const { return captured_; }
   [[nodiscard]] bool aggregates() const { return !options_.config.jobs.empty(); }
+  [[nodiscard]] const config::SwitchConfig& config() const { return options_.config; }
+  // Of one job; nullptr: the switch does not have it.
+  [[nodiscard]] const config::JobConfig* job(std::uint32_t id) const;
+  // Its place in the configuration, and so in the engine.
+  [[nodiscard]] std::optional<std::size_t> place_of(std::uint32_t id) const;
+  // What its engine knows of a chunk; unseen also without one.
+  [[nodiscard]] aggregator::ChunkState chunk_state(std::uint32_t job, std::uint8_t shard,
+                                                   std::uint32_t seq) const;
 
  private:
   struct Running;  // all that a crash takes away

@@ -66,7 +66,7 @@ def test_scaling_prints_a_row_for_each_size(scenario, tmp_path):
     ("jobs:\n  - {id: 1, wndow: 3}\n", ":2:13", "did you mean 'window'"),
     ("jobs:\n  - {id: 1}\nlinks: {delay_min: soon}\n", ":3:20", "is not a duration"),
     ("jobs:\n  - {id: 1, chunk_bytes: 64, op_bytes: 100, payload: modelled}\n", ":2:", "whole chunks"),
-    ("jobs:\n  - {id: 1}\nfat_tree: {levels: 2, radix: 8}\n", ":3:20", "do not yet"),
+    ("jobs:\n  - {id: 1, workers: 5}\nfat_tree: {levels: 3, radix: 1}\n", ":3", "no room"),
     ("jobs: [\n", ":", "scenario.yaml"),
 ])
 def test_a_bad_scenario_is_refused_with_its_line(scenario, text, where, what):

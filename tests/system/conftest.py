@@ -16,6 +16,7 @@ TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tools/lib"))
 
 from testbed import bed as testbed_bed  # noqa: E402  (needs the path above)
+from testbed import tree_bed  # noqa: E402
 from testbed.loop import Loop  # noqa: E402
 from testbed.switch import Job  # noqa: E402
 from testbed.tree import PYTHON  # noqa: E402
@@ -32,7 +33,7 @@ class Worker:
         self.events = []
         self._loop = bed.loop
         command = [PYTHON, WORKER, json.dumps(order)]
-        self.process = bed.start(name, command, rank=port, on_line=self._line)
+        self.process = bed.start(name, command, port, on_line=self._line)
 
     def _line(self, _process, text):
         if text.startswith("{"):
@@ -94,6 +95,34 @@ class Launcher:
         return Worker(self._bed, f"worker{self._count}-job{job}-rank{rank}", order, port)
 
 
+class TreeLauncher:
+    """Starts the ranks of jobs on a tree, each at the worker that the topology gives it."""
+
+    def __init__(self, bed):
+        self._bed = bed
+        self._count = 0
+
+    def start(self, steps, job=1, **options):
+        topology = self._bed.topology
+        size = topology.jobs[job]["workers"]
+        return [
+            self.start_rank(rank, size, steps, job, worker, **options)
+            for rank, worker in sorted(topology.ranks(job).items())
+        ]
+
+    def start_rank(self, rank, size, steps, job, worker, **options):
+        order = {
+            "job": job,
+            "rank": rank,
+            "size": size,
+            "address": self._bed.address(worker),
+            "steps": steps,
+            **options,
+        }
+        self._count += 1
+        return Worker(self._bed, f"run{self._count}-{worker}", order, worker)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def need_root():
     if os.geteuid() != 0:
@@ -123,6 +152,26 @@ def make_bed(loop):
             return stack.enter_context(testbed_bed.Bed(loop, ports, workers, jobs, **options))
 
         yield make
+
+
+@pytest.fixture
+def make_tree(loop):
+    """TreeBed(...) without the loop argument; torn down after the test.
+
+    Integer sums wrap, as in make_bed.
+    """
+    with contextlib.ExitStack() as stack:
+
+        def make(*arguments, **options):
+            options["job_options"] = {"arithmetic": "modular", **options.get("job_options", {})}
+            return stack.enter_context(tree_bed.TreeBed(loop, *arguments, **options))
+
+        yield make
+
+
+@pytest.fixture
+def launch_tree():
+    return TreeLauncher
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ Steps:
     {"do": "barrier"}
     {"do": "wait_fifo", "path": p}   goes on when somebody has opened the FIFO for writing
 Events: joined, submitted (the first op of a step is on its way), progress (each op done),
-step (with "exact": whether every element was right), error (reason, missing_ranks, text), done.
+step (both with "exact": whether every element was right), error (reason, missing_ranks, text), done.
 
 Every rank can compute every rank's data, so each checks all elements of each sum. Floats are small
 integers: their sums are exact in any order.
@@ -49,8 +49,9 @@ def allreduce(communicator, order, step):
         if op == 0:
             emit("submitted")
         request.wait()
-        exact = exact and np.array_equal(values, expected(dtype, count, seed, op, order["size"]))
-        emit("progress", op=op)
+        right = bool(np.array_equal(values, expected(dtype, count, seed, op, order["size"])))
+        exact = exact and right
+        emit("progress", op=op, exact=right)
     emit("step", exact=bool(exact), ops=step.get("repeat", 1))
 
 

@@ -55,6 +55,14 @@ TEST(Failure, EveryAbortNamesItsCause) {
   EXPECT_EQ(text(Reason::rank_left), "job 9: rank 3 left while an op was open");
   EXPECT_EQ(text(Reason::rank_restarted), "job 9: rank 3 restarted and joined anew");
   EXPECT_EQ(text(Reason::shutdown), "job 9: the switch is shutting down");
+  EXPECT_EQ(text(Reason::parent_lost),
+            "job 9: the switch above this one fell silent or was restarted");
+  p.header.slot = 240;
+  EXPECT_EQ(text(Reason::parent_lost),
+            "job 9: switch 240 above this one fell silent or was restarted");
+  EXPECT_EQ(text(Reason::lease_expired),
+            "job 9: rank 3 (behind switch 240) fell silent and the lease expired");
+  p.header.slot = 0;
   EXPECT_EQ(text(Reason::no_slot), "job 9: the switch aborted the epoch (no-slot), rank 3");
   EXPECT_EQ(text(Reason::op_mismatch), "job 9 op 4: workers disagree on count, type or operation");
 }

@@ -13,6 +13,8 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 using wire::Collective;
 using wire::DType;
 using wire::PacketType;
@@ -179,6 +181,20 @@ TEST_F(Collectives, ReceiversAcknowledgeEveryQuarterOfTheWindow) {
     for (const Sent& s : of_type(drain(), PacketType::ack)) acknowledged.push_back(s.header.seq);
   }
   EXPECT_THAT(acknowledged, ElementsAre(4u, 8u, 12u, 16u));
+}
+
+// Nothing else says what a receiver holds, and the next result waits for it.
+TEST_F(Collectives, AReceiversLostAckIsRepeatedAfterItsNextProbe) {
+  start(start_info(1));
+  call(Collective::broadcast, 4 * 3, 0);
+  drain();
+  receive_elements(result(Collective::broadcast, 0, 0, 4), {1, 2, 3, 4});
+  ASSERT_THAT(of_type(drain(), PacketType::ack), SizeIs(1)) << "it is lost";
+  const auto later = run_for(Duration::ms(60));
+  ASSERT_THAT(of_type(later, PacketType::probe), Not(IsEmpty()));
+  const auto again = of_type(later, PacketType::ack);
+  ASSERT_THAT(again, Not(IsEmpty()));
+  EXPECT_EQ(again[0].header.seq, 1u);
 }
 
 // The root may be ahead: what came too early is asked for at once, not after a timeout.

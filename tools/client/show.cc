@@ -37,6 +37,7 @@ void add_show(CLI::App& app) {
                    "ports      link, packets, bytes, drops of each port\n"
                    "jobs       state, epoch, counters of each job\n"
                    "members    the ranks of each job: where they are, what they hold\n"
+                   "tree       the switch above, and the children, of each job\n"
                    "slots      chunks being summed now, and whose data is missing\n"
                    "completion what the completion engine of each job holds and has finished\n"
                    "escalated  chunks that wait there, and whose data is missing\n"
@@ -45,7 +46,7 @@ void add_show(CLI::App& app) {
                    "fdb        addresses that the switch knows, and their ports\n"
                    "config     the configuration in force, defaults included")
       ->required()
-      ->check(CLI::IsMember({"ports", "jobs", "members", "slots", "completion", "escalated",
+      ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "completion", "escalated",
                              "drops", "stages", "fdb", "config"}))
       ->type_name("WHAT");
   command->add_option("--socket", options->socket, "Control socket of the switch")

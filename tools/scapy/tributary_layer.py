@@ -48,8 +48,10 @@ REASONS = {
     0: "none", 1: "deadline", 2: "excluded", 3: "collision", 4: "resend", 5: "overflow",
     6: "no-slot", 7: "verify", 16: "unknown-job", 17: "not-joined", 18: "stale-epoch",
     19: "bad-rank", 20: "sender-mismatch", 21: "job-size-mismatch", 22: "aborted",
+    23: "settings-mismatch",
     32: "lease-expired", 33: "rank-left", 34: "rank-restarted", 35: "op-mismatch",
     36: "shutdown",
+    37: "parent-lost",
 }
 EXTENSION_TYPES = {
     0: "padding", 1: "missing-ids", 2: "rank-bitmap", 3: "task-information", 4: "authentication",

@@ -68,8 +68,8 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0x846dcae10851929d}, Known{42, 0x7dcfad0414ff76a5},
-                             Known{1234, 0xc4ffdda23f8d5aa2}}) {
+  for (const Known& known : {Known{1, 0xc6a6a5d4aed93670}, Known{42, 0x5d88ec8a0172eba0},
+                             Known{1234, 0x2384cb66c38e2d49}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
         << "seed " << known.seed << ": 0x" << std::hex << outcome.trace_hash;

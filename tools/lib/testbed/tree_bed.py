@@ -31,8 +31,10 @@ _READY_S = 60
 class TreeBed:
     """A context manager. Entering starts all switches; start() runs commands at workers."""
 
-    def __init__(self, loop, path, ports="veth", impairment=None):
+    def __init__(self, loop, path, ports="veth", impairment=None, job_options=None):
+        """`job_options`: keys of every job that replace what the file says."""
         self.loop = loop
+        self._job_options = job_options or {}
         self.ports = ports
         self.path = path
         self.build = build_directory()
@@ -114,11 +116,7 @@ class TreeBed:
     def environment(self, worker, job, rank):
         """What a command at a worker is told."""
         return {
-            "PATH": f"{self.build}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-            "PYTHONPATH": str(module_directory(self.build)),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "RUNTIME_DIRECTORY": str(self.run.path),
+            **self._common_environment(),
             "TRIBUTARY_WORKER": worker,
             "TRIBUTARY_JOB": str(job),
             "TRIBUTARY_RANK": str(rank),
@@ -126,15 +124,24 @@ class TreeBed:
             "TRIBUTARY_ADDRESS": self.address(worker),
         }
 
-    def start(self, worker, argv, job=1, rank=0, on_line=None):
+    def _common_environment(self):
+        return {
+            "PATH": f"{self.build}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "PYTHONPATH": str(module_directory(self.build)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "RUNTIME_DIRECTORY": str(self.run.path),
+        }
+
+    def start(self, name, argv, worker, on_line=None):
         """A process at a worker's port, stopped with the bed."""
         process = Process(
             self.loop,
-            f"{worker}",
+            name,
             argv,
-            self.run / f"{worker}.log",
+            self.run / f"{name}.log",
             namespace=self._namespaces.get(worker),
-            env=self.environment(worker, job, rank),
+            env=self._common_environment(),
             on_line=on_line,
         )
         self._stack.enter_context(process)
@@ -244,6 +251,8 @@ class TreeBed:
             if self.ports == "memif":  # one network for all: only one could have the address
                 switch.pop("metrics", None)
             (self.run / name).mkdir()
+        for job in self.topology.tree["jobs"]:
+            job.update(self._job_options)
         file = self.run / "topology.yaml"
         file.write_text(yaml.safe_dump(self.topology.tree, sort_keys=False))
         self.check(file)

@@ -1,0 +1,195 @@
+// Sums that go up, and what comes back (protocol, "Trees"). A sum is kept until the parent's
+// result is here, so that a lost one can be sent again; nothing is ever added to it any more.
+#include <algorithm>
+#include <cstring>
+
+#include "aggregator/shard.h"
+
+namespace tributary::aggregator {
+namespace {
+
+// Children that wait ask again and again; one question to the parent answers all of them.
+constexpr Duration kProbeSpacing = Duration::ms(2);
+
+// The payload of such a result goes to one rank, and so to one child only.
+bool is_elsewhere(const ShardJob& job, const ChunkDescription& d) {
+  return has_target(d.collective) && !job.child_map.child_of(d.target);
+}
+
+}  // namespace
+
+std::optional<Instant> Shard::parent_heard(std::uint32_t place) const {
+  if (jobs_[place] == nullptr || !jobs_[place]->running) return std::nullopt;
+  return jobs_[place]->parent_heard;
+}
+
+// All that can be here is here.
+void Shard::send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+  job.deadlines.cancel(e);
+  free_slot(job, e, now);
+  job.table.send(e);
+  job.counters.sent_up.add();
+  job.refresh_gauges();
+  e.opened_at = now;  // from here on: when the parent was last told or asked
+  send_aggregate(job, e, 0, out);
+}
+
+void Shard::send_aggregate(ShardJob& job, Tombstone& e, std::uint32_t flags, Outbox& out) {
+  const ChunkDescription& d = e.description;
+  const bool passed_on = is_passed_on(d.collective);
+  const Kernels* const kernels = passed_on ? nullptr : job.kernels.find(d.dtype, d.reduce_op);
+  std::size_t bytes = d.payload_bytes();
+  if (kernels != nullptr && job.config.partials == wire::Partials::wide)
+    bytes = std::size_t{d.element_count} * kernels->acc_bytes;
+  else if (kernels != nullptr && !kernels->finish_is_identity)
+    narrow(job, e, *kernels);
+  Outgoing* const o = begin_aggregate(job, e, out);
+  if (o == nullptr) return;  // a child's probe brings it
+  o->to = Outgoing::To::parent;
+  o->header.flags |= flags | wire::kFlagCompleteSubtree;
+  o->header.child = job.config.parent->child;
+  o->header.fan_in = job.config.parent->fan_in;
+  o->header.covered = passed_on ? 1 : job.child_map.covered();
+  if (e.buffer != kNone) o->payload = {job.buffers.at(e.buffer), bytes};
+  job.counters.bytes_out.add(o->payload.size());
+}
+
+Outgoing* Shard::begin_upward(ShardJob& job, wire::PacketType type, Outbox& out) {
+  Outgoing* const o = out.add();
+  if (o == nullptr) return nullptr;
+  o->to = Outgoing::To::parent;
+  o->header.type = type;
+  o->header.job = job.config.id;
+  o->header.epoch = job.epoch;
+  o->header.origin = switch_id_;
+  o->header.child = job.config.parent->child;
+  o->header.fan_in = job.config.parent->fan_in;
+  o->header.shard = index_;
+  return o;
+}
+
+// A child asks for a result that the parent makes. `e`: the sum went up; nullptr: another switch's
+// data is passed on, and nothing of it is here.
+void Shard::probe_parent(ShardJob& job, const wire::Header& asked, Tombstone* e, Instant now,
+                         Outbox& out) {
+  Instant& last = e != nullptr ? e->opened_at : job.asked_above;
+  if (now - last < kProbeSpacing) return;
+  // Who only receives says what it holds by ACK alone; one that was lost would never be repeated.
+  if (e == nullptr) say_held(job, out);
+  Outgoing* const o = begin_upward(job, wire::PacketType::probe, out);
+  if (o == nullptr) return;
+  last = now;
+  o->header.op = asked.op;
+  o->header.chunk = asked.chunk;
+  o->header.seq = asked.seq;
+  o->header.collective = asked.collective;
+  o->header.covered = e != nullptr ? 1 : 0;
+  job.counters.probes_up.add();
+}
+
+// All results before the lowest that is not complete are here; the parent may forget them.
+void Shard::acknowledge_up(ShardJob& job, Outbox& out) {
+  if (job.table.low() != job.acknowledged_up) say_held(job, out);
+}
+
+void Shard::say_held(ShardJob& job, Outbox& out) {
+  const std::uint32_t low = job.table.low();
+  Outgoing* const o = begin_upward(job, wire::PacketType::ack, out);
+  if (o == nullptr) return;
+  o->header.seq = low;
+  job.acknowledged_up = low;
+}
+
+Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) {
+  settle_buffers();
+  const wire::Header& h = packet.header;
+  ShardJob* const job = by_id_.find(h.job);
+  if (job == nullptr || h.plane != 0 || h.stream != 0)
+    return {Verdict::dropped, DropReason::bad_shard};
+  if (!job->running || h.epoch != job->epoch || h.attempt != 0)
+    return {Verdict::dropped, DropReason::stale_epoch};
+  job->parent_heard = now;
+  Tombstone* e = nullptr;
+  const ChunkTable::Place place = job->table.find(h.seq, e);
+  if (place == ChunkTable::Place::stale) return {Verdict::dropped, DropReason::stale_seq};
+  if (h.type == wire::PacketType::pending) {
+    std::vector<std::uint32_t>& awaited = job->awaited_above;
+    awaited.resize(wire::kMaxMissingIds);  // within its capacity
+    awaited.resize(std::min(wire::find_missing_ids(packet.extensions, awaited), awaited.size()));
+    return {Verdict::noted};
+  }
+  const bool others = is_passed_on(h.collective) && h.type == wire::PacketType::result;
+  if (place == ChunkTable::Place::unseen && others)
+    return on_unasked_result(*job, packet, now, out);
+  if (place != ChunkTable::Place::seen) return {Verdict::dropped, DropReason::beyond_window};
+  if (e->description.op != h.op || e->description.chunk != h.chunk)
+    return {Verdict::dropped, DropReason::op_mismatch};
+  // A rank elsewhere has passed its data on; the ranks here take the chunk for another one.
+  if (e->state == ChunkState::open && others) {
+    Contribution elsewhere = contribution_of(packet);
+    elsewhere.child = kElsewhere;
+    return request_mismatch_abort(*job, *e, elsewhere);
+  }
+  if (e->state != ChunkState::sent) return {Verdict::dropped, DropReason::duplicate};
+  if (h.type == wire::PacketType::result) return on_parent_result(*job, *e, packet, out);
+  if (h.type != wire::PacketType::unknown) return {Verdict::dropped, DropReason::bad_type};
+  e->opened_at = now;
+  job->counters.resent_up.add();
+  send_aggregate(*job, *e, wire::kFlagResend, out);
+  return {Verdict::answered};
+}
+
+Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
+                                 Outbox& out) {
+  const wire::Header& h = packet.header;
+  const ChunkDescription& d = e.description;
+  const bool header_only = is_elsewhere(job, d);
+  const std::uint32_t covered = is_passed_on(d.collective) ? 1 : job.config.workers;
+  if (h.dtype != d.dtype || h.reduce_op != d.reduce_op || h.collective != d.collective ||
+      h.encoding != d.encoding || h.covered != covered)
+    return {Verdict::dropped, DropReason::op_mismatch};
+  // Where the payload is one rank's, the others' copies have none; they are not for its switch.
+  if (has_target(d.collective) && !header_only && h.element_count == 0 && d.element_count != 0)
+    return {Verdict::dropped, DropReason::duplicate};
+  const std::size_t bytes = header_only ? 0 : d.payload_bytes();
+  if (packet.payload.size() != bytes || h.element_count != (header_only ? 0 : d.element_count))
+    return {Verdict::dropped, DropReason::op_mismatch};
+  keep_result(job, e, packet, out);
+  return {Verdict::completed};
+}
+
+// Data of a rank elsewhere that is passed on to all: nobody here has anything to add.
+Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Instant now,
+                                  Outbox& out) {
+  Contribution c = contribution_of(packet);
+  c.child = 0;  // no child's, whatever a packet from above says: see forget_arrivals() below
+  if (c.description.dtype == wire::DType::none || packet.header.covered != 1 ||
+      c.payload.size() > job.config.chunk_bytes || c.description.encoding != wire::Encoding::plain)
+    return {Verdict::dropped, DropReason::op_mismatch};
+  Tombstone* e = nullptr;
+  job.table.find(c.seq, e);
+  job.table.open(*e, c, now);
+  job.table.forget_arrivals(*e);
+  e->first_child = kElsewhere;
+  keep_result(job, *e, packet, out);
+  return {Verdict::completed};
+}
+
+// The result takes the sum's place, and goes on to the children.
+void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out) {
+  if (packet.payload.empty()) let_go(job.buffers, e.buffer);
+  if (!packet.payload.empty()) {
+    if (e.buffer == kNone) e.buffer = job.buffers.take();
+    std::memcpy(job.buffers.at(e.buffer), packet.payload.data(), packet.payload.size());
+  }
+  e.overflow = (packet.header.flags & wire::kFlagOverflow) != 0;
+  e.verified = (packet.header.flags & wire::kFlagVerified) != 0;
+  job.table.complete(e);
+  job.awaited_above.clear();
+  job.counters.host_results.add();
+  job.counters.completions.add();
+  job.refresh_gauges();
+  multicast_result(job, e, out);
+}
+
+}  // namespace tributary::aggregator

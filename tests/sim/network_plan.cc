@@ -1,0 +1,170 @@
+#include "tests/sim/network_plan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "config/topology.h"
+#include "core/prng.h"
+
+namespace tributary::sim {
+namespace {
+
+constexpr std::uint32_t kSwitchIpv4 = 0x0A0000FE;  // 10.0.0.254
+constexpr std::uint32_t kAccessIpv4 = 0x0A000100;  // 10.0.1.x
+constexpr std::uint32_t kTreeIpv4 = 0x0A400000;    // 10.64.x.y
+constexpr std::size_t kLargestPacket = 1500;
+constexpr std::uint32_t kJumboMtu = 9216;
+constexpr Duration kFdbAgeing = Duration::seconds(5);
+
+std::string port_name(std::size_t index) {
+  std::string name = "p";
+  return name += std::to_string(index);
+}
+
+std::string worker_name(std::size_t number) {
+  std::string name = "w";
+  return name += std::to_string(number);
+}
+
+std::uint32_t fdb_entries(const Scenario& s) {
+  return std::max(64u, std::bit_ceil(2 * worker_count(s)));
+}
+
+config::JobConfig job_config(const JobScenario& job) {
+  config::JobConfig jc;
+  jc.id = job.id;
+  jc.workers = job.workers;
+  jc.window = job.window;
+  jc.chunk_bytes = job.carried_chunk_bytes();
+  jc.shards = job.shards;
+  jc.deadline = job.deadline;
+  jc.lease = job.lease;
+  jc.integrity = job.integrity;
+  return jc;
+}
+
+std::uint32_t slots_for(const Scenario& s) {
+  std::uint32_t slots = 0;
+  for (const JobScenario& job : s.jobs) slots += job.window;
+  return slots;
+}
+
+std::uint32_t mtu_for(const Scenario& s) {
+  std::size_t largest = 0;
+  for (const JobScenario& job : s.jobs)
+    largest = std::max(largest, config::kFrameOverheadBytes + job.chunk_bytes);
+  return largest > kLargestPacket ? kJumboMtu : 1500;
+}
+
+config::SwitchConfig aggregator_config(const Scenario& s) {
+  config::SwitchConfig c;
+  c.ipv4 = kSwitchIpv4;
+  c.forwarding.fdb_entries = fdb_entries(s);
+  c.forwarding.fdb_ageing = kFdbAgeing;
+  const bool hostile = s.hostile.packets > 0;
+  const std::uint32_t down = s.access_switches > 0 ? s.access_switches : worker_count(s);
+  std::uint32_t first_worker = 0;
+  c.slots = slots_for(s);
+  for (const JobScenario& job : s.jobs) {
+    config::JobConfig jc = job_config(job);
+    // A stranger may take the place of a rank that is not tied to a port and not there yet.
+    for (std::uint32_t rank = 0; hostile && rank < job.workers; ++rank)
+      jc.members.push_back({rank, port_name((first_worker + rank) % down)});
+    first_worker += job.workers;
+    c.jobs.push_back(std::move(jc));
+  }
+  for (std::uint32_t p = 0; p < down + (hostile ? 1u : 0u); ++p)
+    c.ports.push_back({port_name(p), "", mtu_for(s)});
+  return c;
+}
+
+config::SwitchConfig access_config(const Scenario& s, std::uint32_t index) {
+  config::SwitchConfig c;
+  c.ipv4 = kAccessIpv4 + index;
+  c.forwarding.fdb_entries = fdb_entries(s);
+  c.forwarding.fdb_ageing = kFdbAgeing;
+  std::uint32_t ports = 1;
+  for (std::uint32_t w = index; w < worker_count(s); w += s.access_switches) ++ports;
+  for (std::uint32_t p = 0; p < ports; ++p) c.ports.push_back({port_name(p), "", kJumboMtu});
+  return c;
+}
+
+NetworkPlan plan_one(const Scenario& s) {
+  NetworkPlan plan;
+  plan.switches.push_back({"switch", aggregator_config(s), std::nullopt});
+  for (std::uint32_t i = 0; i < s.access_switches; ++i)
+    plan.switches.push_back(
+        {std::string("access ").append(std::to_string(i)), access_config(s, i), 0});
+  for (std::uint32_t w = 0; w < worker_count(s); ++w)
+    plan.workers.push_back({s.access_switches == 0 ? 0 : 1 + w % s.access_switches, 0});
+  return plan;
+}
+
+// A new port of a switch that is being described.
+std::string add_port(config::TopologySwitch& sw, std::uint32_t mtu) {
+  sw.config.ports.push_back({port_name(sw.config.ports.size()), "", mtu});
+  return sw.config.ports.back().name;
+}
+
+// The switch of each worker.
+std::vector<std::size_t> homes_of(const std::vector<TreeSwitch>& tree, std::uint32_t workers) {
+  std::vector<std::size_t> homes;
+  for (std::size_t i = 0; i < tree.size(); ++i) homes.insert(homes.end(), tree[i].workers, i);
+  homes.resize(workers, 0);  // those that the list forgets hang on the root
+  return homes;
+}
+
+NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
+  NetworkPlan plan;
+  plan.aggregators = tree.size();
+  config::Topology topology;
+  topology.switches.resize(tree.size());
+  const std::uint32_t mtu = mtu_for(s);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    config::TopologySwitch& sw = topology.switches[i];
+    sw.config.name = tree[i].name;
+    sw.config.id = static_cast<std::uint32_t>(i + 1);
+    sw.config.ipv4 = kTreeIpv4 + sw.config.id;
+    sw.config.slots = slots_for(s);
+    sw.config.forwarding.fdb_entries = fdb_entries(s);
+    sw.config.forwarding.fdb_ageing = kFdbAgeing;
+    sw.parent = tree[i].parent;
+    plan.switches.push_back({tree[i].name, {}, std::nullopt});
+    if (sw.parent.empty()) continue;
+    std::size_t above = 0;
+    while (tree[above].name != sw.parent) ++above;
+    plan.switches.back().above = above;
+    sw.parent_port = add_port(topology.switches[above], mtu);
+    sw.uplink = add_port(sw, mtu);
+  }
+  for (const std::size_t home : homes_of(tree, worker_count(s))) {
+    const std::string name = worker_name(plan.workers.size());
+    topology.workers.push_back(
+        {name, tree[home].name, add_port(topology.switches[home], mtu), std::nullopt});
+    plan.workers.push_back({home, home});
+  }
+  plan.attacked = Prng(s.seed).below(static_cast<std::uint32_t>(tree.size()));
+  if (s.hostile.packets > 0) add_port(topology.switches[plan.attacked], mtu);
+  std::uint32_t number = 0;
+  for (const JobScenario& job : s.jobs) {
+    config::TopologyJob tj;
+    tj.config = job_config(job);
+    for (std::uint32_t rank = 0; rank < job.workers; ++rank)
+      tj.members.push_back({rank, worker_name(number++)});
+    topology.jobs.push_back(std::move(tj));
+  }
+  for (std::size_t i = 0; i < tree.size(); ++i)
+    plan.switches[i].config = config::node_config(topology, tree[i].name);
+  return plan;
+}
+
+}  // namespace
+
+NetworkPlan plan_network(const Scenario& scenario) {
+  if (scenario.fat_tree.levels > 1)
+    return plan_tree(scenario, generate(scenario.fat_tree, worker_count(scenario)));
+  if (scenario.switches.size() > 1) return plan_tree(scenario, scenario.switches);
+  return plan_one(scenario);
+}
+
+}  // namespace tributary::sim

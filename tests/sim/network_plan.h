@@ -1,0 +1,41 @@
+// What a scenario's network consists of: which switches, which cables, where each worker hangs and
+// which switch it sends to. Ports of a switch are numbered in the order in which its cables are
+// plugged in: uplink, switches below, workers, a hostile host.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/switch_config.h"
+#include "tests/sim/scenario.h"
+
+namespace tributary::sim {
+
+struct NetworkPlan {
+  struct Switch {
+    std::string name;
+    config::SwitchConfig config;
+    std::optional<std::size_t> above;  // cabled to; always an earlier one
+  };
+  struct Place {
+    std::size_t cabled_to = 0;
+    std::size_t serving = 0;  // which switch aggregates for the worker
+  };
+
+  std::vector<Switch> switches;  // those that aggregate come first
+  std::size_t aggregators = 1;
+  std::vector<Place> workers;  // over all jobs
+  std::size_t attacked = 0;    // the switch on which the hostile host hangs
+};
+
+NetworkPlan plan_network(const Scenario& scenario);
+
+inline std::uint32_t worker_count(const Scenario& scenario) {
+  std::uint32_t n = 0;
+  for (const JobScenario& job : scenario.jobs) n += job.workers;
+  return n;
+}
+
+}  // namespace tributary::sim

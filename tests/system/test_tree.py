@@ -1,0 +1,157 @@
+"""Trees of real switches (T1, O12): exact sums, whatever happens to whom, and what links carry."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from testbed.fabric import Impairment
+from testbed.tree import TOP
+
+TWELVE = TOP / "examples/hpcc-12.yaml"
+FIVE = TOP / "examples/two-level-5.yaml"
+LEAF, MIDDLE, ROOT = "S250", "S201", "S240"
+BAD_NETWORK = ("--drop", "1%", "--duplicate", "1%", "--reorder", "1%")
+LONG = [{"do": "allreduce", "count": 20_000, "dtype": "int32", "repeat": 100_000, "seed": 3}]
+SHORT = [
+    {"do": "allreduce", "count": 5_000, "dtype": "float32", "repeat": 3, "seed": 4},
+    {"do": "barrier"},
+]
+
+
+def exact(workers):
+    for worker in workers:
+        worker.finish()
+
+
+@pytest.mark.parametrize("ports", ["veth", "memif"])
+def test_t1_twelve_workers_on_three_levels(make_tree, launch_tree, ports):
+    bed = make_tree(TWELVE, ports)
+    steps = [
+        {"do": "allreduce", "count": count, "dtype": dtype, "seed": count}
+        for count in (1, 2049, 100_003)
+        for dtype in ("int32", "float32")
+    ]
+    exact(launch_tree(bed).start([*steps, {"do": "barrier"}]))
+
+
+def test_a1_a_job_below_one_switch_ends_there(make_tree, launch_tree):
+    bed = make_tree(FIVE)
+    launcher = launch_tree(bed)
+    exact(launcher.start(SHORT, job=2))
+    assert [row["job"] for row in bed.show("root", "jobs")] == [1]
+    exact(launcher.start(SHORT, job=1))
+
+
+def test_o12_bad_cables_everywhere(make_tree, launch_tree):
+    """1 % dropped, duplicated and reordered, between switches too: every sum is exact."""
+    bed = make_tree(FIVE, impairment=Impairment(BAD_NETWORK, seed=11))
+    steps = [{"do": "allreduce", "count": 200_000, "dtype": "int32", "repeat": 4, "seed": 1}]
+    exact(launch_tree(bed).start(steps))
+
+
+def test_a7_links_carry_the_payload_once_each_way(make_tree, launch_tree):
+    """At most 5 % more than the payload, headers and all, on every link of the tree."""
+    bed = make_tree(TWELVE)
+    count, repeat = 500_000, 4
+    exact(
+        launch_tree(bed).start(
+            [{"do": "allreduce", "count": count, "dtype": "int32", "repeat": repeat, "seed": 2}]
+        )
+    )
+    payload = 4 * count * repeat
+    for cable in bed.topology.cables:
+        port = {row["port"]: row for row in bed.show(cable.switch, "ports")}[cable.port]
+        jobs = bed.show(cable.switch, "jobs")
+        # Where a busy machine kept somebody waiting, data was asked for again; normally none.
+        for way, again in (("rx_bytes", "resends"), ("tx_bytes", "results_resent")):
+            most = 1.05 * payload + cable.mtu * sum(row[again] for row in jobs)
+            assert payload <= port[way] <= most, (cable, way, port[way] / payload)
+
+
+def test_show_tree(make_tree, launch_tree):
+    bed = make_tree(TWELVE)
+    workers = launch_tree(bed).start(LONG)
+    for worker in workers:
+        worker.wait_event("progress")
+    rows = bed.show(MIDDLE, "tree")
+    assert [(row["node"], row["is"], row["state"], row["ranks"]) for row in rows] == [
+        ("S240", "parent", "running", ""),
+        ("switch 250", "switch", "present", "0-1"),
+        ("rank 2", "worker", "present", "2"),
+    ]
+
+
+@pytest.mark.parametrize("victim", [LEAF, MIDDLE, ROOT])
+def test_a_killed_switch_is_named_and_the_next_job_runs(make_tree, launch_tree, victim):
+    bed = make_tree(TWELVE)
+    launcher = launch_tree(bed)
+    workers = launcher.start(LONG, op_timeout=20.0)
+    for worker in workers:
+        worker.wait_event("progress", 3)
+    bed.switches[victim].signal(signal.SIGKILL)
+    errors = [worker.fail() for worker in workers]
+    for worker in workers:
+        assert all(op["exact"] for op in worker.of("progress"))
+    number = victim.removeprefix("S")
+    named = [e for e in errors if f"switch {number}" in e["text"] or "did not answer" in e["text"]]
+    assert len(named) == len(errors), [e["text"] for e in errors]
+    bed.start_switch(victim)
+    exact(launcher.start(SHORT))
+
+
+def test_a_killed_worker_is_named_and_the_next_job_runs(make_tree, launch_tree):
+    bed = make_tree(TWELVE)
+    launcher = launch_tree(bed)
+    workers = launcher.start(LONG, op_timeout=20.0)
+    for worker in workers:
+        worker.wait_event("progress", 3)
+    workers[1].process.signal(signal.SIGKILL)
+    for worker in workers[:1] + workers[2:]:
+        assert worker.fail()["missing_ranks"] == [1]
+    exact(launcher.start(SHORT))
+
+
+@pytest.fixture
+def short_path():
+    """DPDK's sockets are in there, and the path of a socket has at most 107 characters."""
+    with tempfile.TemporaryDirectory(prefix="tt", dir="/tmp") as path:
+        yield Path(path)
+
+
+def test_testbed_command_leaves_nothing(short_path):
+    """tools/testbed up, run, down: as the documentation says, on the twelve-worker tree."""
+    environment = {**os.environ, "TMPDIR": str(short_path), "TRIBUTARY_TESTBED": f"test-{os.getpid()}"}
+
+    def testbed(*arguments):
+        return subprocess.run(
+            [sys.executable, "-B", TOP / "tools/testbed", *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    up = testbed("up", TWELVE)
+    assert up.returncode == 0, up.stdout + up.stderr
+    try:
+        again = testbed("up", TWELVE)
+        assert again.returncode == 1 and "is up already" in again.stdout
+        run = testbed(
+            "run", "--", "tributary", "allreduce", "--job", "{job}", "--size", "{size}",
+            "--rank", "{rank}", "--address", "{address}", "--count", "1000", "--dtype", "int32",
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert run.stdout.count("0 of 1000 elements wrong") == 12
+        assert testbed("kill", "S203").returncode == 0
+        status = testbed("status")
+        assert status.returncode == 1 and "dead" in status.stdout
+        assert testbed("start", "S203").returncode == 0
+        assert testbed("status").returncode == 0
+    finally:
+        assert testbed("down").returncode == 0
+    assert testbed("status").returncode == 1
+    assert list(short_path.iterdir()) == []

@@ -1,0 +1,91 @@
+"""Any node of a tree killed at any instant (O12, O13): seeded, again and again on one bed.
+
+TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or a longer one.
+"""
+
+import os
+import random
+import signal
+import time
+
+from testbed.tree import TOP
+
+TWELVE = TOP / "examples/hpcc-12.yaml"
+OPS = 200
+STEPS = [{"do": "allreduce", "count": 3_000, "dtype": "int32", "repeat": OPS, "seed": 5}]
+SHORT = [{"do": "allreduce", "count": 5_000, "dtype": "float32", "repeat": 3, "seed": 4}]
+# Well above what a busy machine delays, well below the limits of the waits.
+PATIENCE = {"lease": "3s", "deadline": "5s"}
+OP_TIMEOUT_S = 12.0
+LIMIT_S = 50
+
+
+def kill(bed, launcher, dice):
+    """Starts a job and kills a node in it; returns its name, the ranks and who is left of them."""
+    workers = launcher.start(STEPS, op_timeout=OP_TIMEOUT_S)
+    names = dict(sorted(bed.topology.ranks(1).items()))
+    victim = dice.choice([*bed.topology.switches, *names.values()])
+    dice.choice(workers).wait_event("progress", dice.randrange(1, OPS - 20))
+    instant = time.monotonic() + dice.uniform(0, 0.01)  # ops take a few milliseconds
+    while (left := instant - time.monotonic()) > 0:
+        bed.loop.turn(left)
+    if victim in bed.switches:
+        bed.switches[victim].signal(signal.SIGKILL)
+        return victim, workers, workers
+    rank = {name: rank for rank, name in names.items()}[victim]
+    workers[rank].process.signal(signal.SIGKILL)
+    return victim, workers, [worker for worker in workers if worker.rank != rank]
+
+
+def names_the_dead(error, victim, topology):
+    if victim in topology.switches:
+        # Who hangs on it has only its silence to go by, or that it does not know them any more.
+        said = (f"switch {topology.switches[victim]['id']}", "did not answer", "was restarted")
+        return any(words in error["text"] for words in said)
+    rank = {name: rank for rank, name in topology.ranks(1).items()}[victim]
+    return error["missing_ranks"] == [rank]
+
+
+def check_end(worker, victim, topology):
+    worker.process.wait_exit(LIMIT_S)
+    done = worker.of("progress")
+    assert [op["op"] for op in done] == list(range(len(done)))
+    assert all(op["exact"] for op in done), f"rank {worker.rank}: a wrong sum"
+    if worker.process.returncode == 0:
+        assert len(done) == OPS
+        return
+    assert worker.process.returncode == 1, worker.process.describe()
+    error = worker.of("error")[0]
+    assert names_the_dead(error, victim, topology), (victim, worker.rank, error)
+
+
+def wait_empty(bed):
+    """Nobody is a member and nothing is held, on any switch."""
+
+    def empty(name):
+        idle = all(row["state"] != "running" for row in bed.show(name, "jobs"))
+        return idle and not bed.show(name, "slots")
+
+    for name in bed.topology.switches:
+        bed.loop.wait(lambda name=name: empty(name), LIMIT_S, f"{name} holds nothing")
+
+
+def test_o12_any_node_killed_at_any_instant(make_tree, launch_tree):
+    seed = int(os.environ.get("TRIBUTARY_SEED", "1"))
+    rounds = int(os.environ.get("TRIBUTARY_ROUNDS", "6"))
+    dice = random.Random(seed)
+    bed = make_tree(TWELVE, job_options=PATIENCE)
+    launcher = launch_tree(bed)
+    for number in range(rounds):
+        victim, _, left = kill(bed, launcher, dice)
+        at_once = dice.random() < 0.5
+        print(f"seed {seed} round {number}: {victim}, back {'at once' if at_once else 'later'}")
+        if victim in bed.switches and at_once:
+            bed.start_switch(victim)
+        for worker in left:
+            check_end(worker, victim, bed.topology)
+        if victim in bed.switches and not at_once:
+            bed.start_switch(victim)
+        wait_empty(bed)
+    for worker in launcher.start(SHORT):
+        worker.finish()
