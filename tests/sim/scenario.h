@@ -85,6 +85,8 @@ struct Scenario {
   std::uint32_t access_switches = 0;  // workers are spread over them; 0: a port each
   std::vector<TreeSwitch> switches;   // a tree of aggregating switches; none: one
   FatTree fat_tree;                   // the same, generated
+  // Of every AGGREGATE and RESULT between two switches the first copy is lost, always.
+  bool lose_first_between_switches = false;
   std::uint32_t backlog_frames = 64;
   std::uint32_t first_epoch = 1;
   std::uint32_t first_seq = 0;

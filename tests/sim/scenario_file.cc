@@ -197,6 +197,8 @@ const Fields<Scenario>& scenario_fields() {
       mapping<S, FatTree>(
           "fat_tree", [](auto& s) -> auto& { return s.fat_tree; }, fat_tree_fields(),
           "Instead of switches: a tree that is generated."),
+      scalar("lose_first_between_switches", &S::lose_first_between_switches, boolean(),
+             "Each sum and each result between two switches has to be sent again, always."),
       scalar("backlog_frames", &S::backlog_frames, integer<std::uint32_t>(0, 1'000'000),
              "That wait for a node which stands still."),
       scalar("first_epoch", &S::first_epoch, integer<std::uint32_t>(0, 65535), "Of the switch."),

@@ -55,6 +55,7 @@ std::vector<Step> steps_for(const Scenario& s) {
       [](Scenario& t) { t.links.bits_per_second = 0; },
       [](Scenario& t) { t.access_switches = 0; },
       [](Scenario& t) { t.switches.clear(); },
+      [](Scenario& t) { t.lose_first_between_switches = false; },
       [](Scenario& t) { t.drift_ppm = 0; },
       [](Scenario& t) { t.first_seq = 0; },
       [](Scenario& t) { t.first_epoch = 1; },

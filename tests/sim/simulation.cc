@@ -1,10 +1,13 @@
 #include "tests/sim/simulation.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "tests/sim/checker.h"
 #include "tests/sim/hostile_node.h"
 #include "tests/sim/network_plan.h"
+#include "tests/sim/packet_view.h"
 #include "tests/sim/recorder.h"
 #include "tests/sim/switch_node.h"
 #include "tests/sim/worker_node.h"
@@ -41,6 +44,7 @@ class Simulation : public WorldObserver {
   void on_frame_fault(FaultKind kind, const FrameRef& frame) override {
     checker_.count_frame_fault(kind, frame);
   }
+  bool loses(NodeId from, NodeId to, const FrameRef& frame) override;
   void on_script(std::uint32_t entry) override;
   void on_check() override;
 
@@ -67,6 +71,10 @@ class Simulation : public WorldObserver {
   std::vector<SwitchNode*> switches_;  // those that aggregate first
   std::vector<WorkerNode*> workers_;
   std::uint64_t cables_ = 0;
+  // To whom a packet of that type, about that chunk, was sent before.
+  using Passage = std::tuple<NodeId, wire::PacketType, std::uint32_t, std::uint16_t, std::uint8_t,
+                             std::uint32_t>;
+  std::set<Passage> passages_;
 };
 
 NodeClock Simulation::clock(std::uint64_t index) const {
@@ -169,6 +177,17 @@ std::optional<NodeId> Simulation::target_of(const ScriptEntry& e) const {
       return switches_[1 + e.index % scenario_.access_switches]->id();
   }
   return std::nullopt;
+}
+
+bool Simulation::loses(NodeId from, NodeId to, const FrameRef& frame) {
+  // The switches are the first nodes, those that aggregate before the others.
+  if (!scenario_.lose_first_between_switches || std::max(from, to) >= plan_.aggregators)
+    return false;
+  const auto packet = view_packet(frame.bytes());
+  if (!packet) return false;
+  const wire::Header& h = packet->header;
+  if (h.type != wire::PacketType::aggregate && h.type != wire::PacketType::result) return false;
+  return passages_.emplace(to, h.type, h.job, h.epoch, h.shard, h.seq).second;
 }
 
 // Entries beyond the script's end start what crashed again.

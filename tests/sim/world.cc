@@ -142,7 +142,10 @@ void World::arrive(const Event& event) {
   const NodeId to = cable.to.node;
   if (event.duplicate) observer_.on_frame_fault(FaultKind::duplicate, frame);
   if (event.reordered) observer_.on_frame_fault(FaultKind::reorder, frame);
-  switch (cable.link.arrive(now_)) {
+  Fate fate = cable.link.arrive(now_);
+  if (fate == Fate::delivered && observer_.loses(sources_[event.argument].node, to, frame))
+    fate = Fate::lost;
+  switch (fate) {
     case Fate::lost:
       observer_.on_frame_fault(FaultKind::loss, frame);
       trace_.add(now_, to, TraceKind::lost, frame.bytes());

@@ -24,6 +24,8 @@ class WorldObserver {
   virtual ~WorldObserver() = default;
   // A fault struck this frame, in the state the world is in now.
   virtual void on_frame_fault(FaultKind kind, const FrameRef& frame) = 0;
+  // A storm loses it, whatever the cable would do.
+  virtual bool loses(NodeId from, NodeId to, const FrameRef& frame) = 0;
   virtual void on_script(std::uint32_t entry) = 0;
   virtual void on_check() = 0;
 };

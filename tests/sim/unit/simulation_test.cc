@@ -50,6 +50,22 @@ TEST(Simulation, WithoutFaultsEveryRankGetsAllItsOps) {
   EXPECT_EQ(outcome.ops_done, 7u * 8u);
 }
 
+// O12, rules 6 and 7: between levels nothing arrives at the first try, and nothing is lost for it.
+TEST(Simulation, O12_EveryFirstSumAndResultBetweenLevelsLostCostsTimeOnly) {
+  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
+                             "/tests/sim/scenarios/storm-between-levels.yaml");
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    s.seed = seed;
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    EXPECT_EQ(outcome.ranks_done, 12u);
+    EXPECT_EQ(outcome.sessions_failed, 0u);
+    EXPECT_EQ(outcome.ops_done, 12u * 30u);
+    // Four cables between switches, up and down, for every op at least.
+    EXPECT_GE(outcome.reach.fault_total(FaultKind::loss), 2u * 4u * 30u) << "seed " << seed;
+  }
+}
+
 TEST(Simulation, TheSameSeedDoesTheSame) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Scenario scenario = draw_scenario(seed);
