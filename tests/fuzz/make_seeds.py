@@ -105,8 +105,8 @@ def npy():
 
 def patterns():
     ramp = bytes(range(256))
-    for target in ("wire_build", "c_api", "fdb", "engine", "completion", "session", "network",
-                   "memif_control", "memif_rings", "checksum"):
+    for target in ("wire_build", "c_api", "fdb", "engine", "engine_tree", "completion", "session",
+                   "network", "memif_control", "memif_rings", "checksum"):
         write(target, "ramp", ramp)
         write(target, "zero", bytes(64))
     for dtype in range(13):
