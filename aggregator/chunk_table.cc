@@ -119,9 +119,11 @@ std::size_t ChunkTable::missing(const Tombstone& e, std::span<std::uint32_t> out
   return written;
 }
 
-const Tombstone* ChunkTable::open_without(std::uint16_t child) const {
-  for (const Tombstone& e : entries_)
-    if (e.state == ChunkState::open && !has_contributed(e, child)) return &e;
+const Tombstone* ChunkTable::unfinished_without(std::uint16_t child) const {
+  for (const Tombstone& e : entries_) {
+    const bool unfinished = e.state == ChunkState::open || e.state == ChunkState::escalated;
+    if (unfinished && !has_contributed(e, child)) return &e;
+  }
   return nullptr;
 }
 

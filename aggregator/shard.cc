@@ -135,7 +135,7 @@ bool Shard::forget_child(std::uint32_t place, std::uint16_t child) {
   job.children[child].present = false;
   job.table.forget_child(child);
   release_acknowledged(job);
-  return job.table.open_without(child) != nullptr;
+  return job.table.unfinished_without(child) != nullptr;
 }
 
 std::optional<Instant> Shard::last_heard(std::uint32_t place, std::uint32_t rank) const {

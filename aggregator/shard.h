@@ -53,7 +53,7 @@ class Shard {
   void bind(std::uint32_t job, std::uint32_t rank, const Peer& peer);
   // The epoch is over: frees all that the job held.
   void clear(std::uint32_t job);
-  // A rank has left. True when an open chunk still needs its contribution.
+  // A rank has left. True when an unfinished chunk still needs its contribution.
   bool forget_child(std::uint32_t job, std::uint16_t child);
   // When this member was last heard of here; nullopt: not since the epoch began.
   [[nodiscard]] std::optional<Instant> last_heard(std::uint32_t job, std::uint32_t rank) const;
@@ -148,6 +148,7 @@ class Shard {
   void send_held(ShardJob& job, Tombstone& e, Outbox& out);
   void send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
   void resend_to_verify(ShardJob& job, Tombstone& e, Outbox& out);
+  void chase(ShardJob& job, Tombstone& e, Outbox& out);
   Outgoing* begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out);
 
   // shard_tree.cc

@@ -104,6 +104,11 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
     pass_on(job, e, c.payload);
     return on_complete(job, e, nullptr, now, out);
   }
+  // A rank that left can contribute to nothing any more, wherever the chunk is made.
+  if (job.table.present() < job.fan_in) {
+    begin_abort(job, wire::Reason::rank_left);
+    return {Verdict::epoch_aborted};
+  }
   if (c.at_ps) return escalate_first(job, e, c, wire::Reason::resend, packet, now, out);
   if (job.dynamic()) {
     const wire::Reason why_not = take_slot(job, c.seq, now, out);
@@ -117,11 +122,6 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
   job.deadlines.arm(e);
   job.refresh_gauges();
   if (job.fan_in == 1) return on_complete(job, e, kernels, now, out);
-  // A rank that left can contribute to nothing any more.
-  if (job.table.present() < job.fan_in) {
-    begin_abort(job, wire::Reason::rank_left);
-    return {Verdict::epoch_aborted};
-  }
   return {Verdict::opened};
 }
 
@@ -184,13 +184,8 @@ Decision Shard::on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, 
     case ChunkState::sent:
       // With the parent, which a probe asks.
       if (job.config.parent) return {Verdict::dropped, DropReason::duplicate};
-      if (e.holds_slot) {
-        resend_to_verify(job, e, out);
-        return {Verdict::answered};
-      }
-      // What went up is lost, or takes its time: the completion host finds out.
-      job.table.escalate(e);
-      announce(job, e, wire::Reason::resend, out);
+      chase(job, e, out);
+      if (e.state == ChunkState::sent) return {Verdict::answered};
       [[fallthrough]];
     case ChunkState::escalated:
       forward(job, packet, wire::kFlagResend, out);

@@ -95,14 +95,18 @@ Outgoing* Shard::begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out)
 }
 
 // The sum so far, in what it is accumulated in; in the element's own type where partials are
-// narrow. Nothing is in it yet: an announcement.
+// narrow. Nothing is in it yet, or rounding it would show in a declared order's bits (T15): an
+// announcement, and the host asks for what it needs.
 void Shard::send_sum(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out) {
   const ChunkDescription& d = e.description;
   const bool in_order = job.waits_for_order && d.dtype != wire::DType::none;
-  if (in_order && e.combined == 0) return announce(job, e, reason, out);
   std::size_t bytes = d.payload_bytes();
   const Kernels* const kernels =
       is_passed_on(d.collective) ? nullptr : job.kernels.find(d.dtype, d.reduce_op);
+  const bool rounds = job.config.partials == wire::Partials::narrow && kernels != nullptr &&
+                      kernels->acc_bytes != kernels->wire_bytes;
+  if (in_order && (e.combined == 0 || (rounds && e.combined < job.fan_in)))
+    return announce(job, e, reason, out);
   if (kernels != nullptr && job.config.partials == wire::Partials::wide)
     bytes = std::size_t{d.element_count} * kernels->acc_bytes;
   else if (kernels != nullptr && !kernels->finish_is_identity)
@@ -173,11 +177,22 @@ void Shard::resend_to_verify(ShardJob& job, Tombstone& e, Outbox& out) {
   send_sum(job, e, wire::Reason::verify, out);
 }
 
+// The host here answers at once: where a sum that went to be verified has brought no result, the
+// host had no room for it. What is still here goes again; otherwise all ranks are asked (rule 7).
+void Shard::chase(ShardJob& job, Tombstone& e, Outbox& out) {
+  if (e.holds_slot) return resend_to_verify(job, e, out);
+  job.table.escalate(e);
+  job.counters.escalations[reason_index(wire::Reason::resend)].add();
+  announce(job, e, wire::Reason::resend, out);
+}
+
 bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   settle_buffers();
   const wire::Header& h = packet.header;
   ShardJob* const job = by_id_.find(h.job);
-  if (job == nullptr || !job->running || h.epoch != job->epoch) return false;
+  if (job == nullptr || !job->running || h.epoch != job->epoch || h.attempt != 0) return false;
+  if (const auto info = wire::find_result_info(packet.extensions))
+    if (info->host_term != 0) return false;  // of another host than the one that START named
   Tombstone* e = nullptr;
   if (job->table.find(h.seq, e) != ChunkTable::Place::seen) return false;
   // What is complete or released has been decided; what is open here is nobody else's to decide.

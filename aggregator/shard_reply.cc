@@ -50,6 +50,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   if (place == ChunkTable::Place::beyond_window && !is_passed_on(h.collective))
     return {Verdict::dropped, DropReason::beyond_window};
   const bool waiting = only_waits || (seen && job.table.has_contributed(*e, h.child));
+  if (seen && waiting && e->state == ChunkState::sent && !job.config.parent) chase(job, *e, out);
   if (seen && waiting && e->state == ChunkState::escalated) {
     forward(job, packet, 0, out);
     return {Verdict::forwarded};

@@ -20,6 +20,9 @@ class EscalateTest : public EngineTest {
   static void escalate_late(config::JobConfig& job) {
     job.on_deadline = config::OnDeadline::escalate;
   }
+  [[nodiscard]] std::uint64_t escalated(Reason reason) const {
+    return counters().escalations[static_cast<std::size_t>(reason)].get();
+  }
   [[nodiscard]] std::uint64_t covered_by(const Sent& sent) const {
     std::array<std::uint64_t, 1> ranks{};
     EXPECT_TRUE(wire::read_rank_bitmaps(sent.extensions, workers_, ranks));
@@ -124,6 +127,16 @@ TEST_F(EscalateTest, OnlyTheFirstResultOfAnEscalatedChunkCounts) {
   const std::uint16_t epoch = std::exchange(epoch_, 3);
   EXPECT_FALSE(host_result(0, 9));
   epoch_ = epoch;
+  wire::Header attempt = data_header(0, 0, 1);
+  attempt.type = PacketType::result;
+  attempt.attempt = 1;
+  const std::array<std::byte, 4> one{};
+  EXPECT_FALSE(from_host({attempt, {}, one}));
+  attempt.attempt = 0;
+  std::array<std::byte, 24> buffer;
+  wire::ExtensionWriter other_host(buffer);
+  other_host.add(wire::ResultInfo{4, 0, 1, 0});  // another term than START named
+  EXPECT_FALSE(from_host({attempt, other_host.bytes(), one}));
   EXPECT_TRUE(host_result(0, 3, wire::kFlagVerified));
   EXPECT_NE(sent_.at(0).header.flags & wire::kFlagVerified, 0u);
   EXPECT_FALSE(host_result(0, 4));
@@ -168,6 +181,25 @@ TEST_F(EscalateTest, ReproducibleChunkIsHandedOverAsPrefixAndSingles) {
   EXPECT_EQ(sent_[1].elements<std::int32_t>(), std::vector<std::int32_t>{8});
 }
 
+// T15: a prefix that would be rounded on its way is not part of the declared expression; the host
+// asks for what is in it.
+TEST_F(EscalateTest, NarrowReproduciblePrefixIsNotRounded) {
+  build_with([](config::JobConfig& job) {
+    escalate_late(job);
+    job.order = wire::Order::reproducible;
+    job.partials = wire::Partials::narrow;
+  });
+  const std::array<std::uint16_t, 1> v = {0x6800};
+  for (std::uint32_t r = 0; r < 2; ++r)
+    deliver({data_header(r, 0, 1, wire::DType::float16), {}, std::as_bytes(std::span(v))}, peer(r));
+  contribute(0, 1, {7});  // an int32 is never rounded
+  now_ = now_ + Duration::ms(500);
+  expire();
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(sent_[0].header.covered, 0u);
+  EXPECT_EQ(sent_[1].header.covered, 1u);
+}
+
 // Sums of small types travel in what they are accumulated in, or rounded where the job says so.
 TEST_F(EscalateTest, PartialSumsAreWideOrNarrow) {
   for (const auto partials : {wire::Partials::wide, wire::Partials::narrow}) {
@@ -202,10 +234,26 @@ TEST_F(EscalateTest, VerifiedResultComesBackThroughTheSwitch) {
   EXPECT_EQ(sent_[0].header.covered, 2u);
   EXPECT_EQ(counters().slots_open.get(), 0u);
   EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::sent);
-  probe(0, 0);
-  EXPECT_EQ(sent_.at(0).header.type, PacketType::pending);
   EXPECT_TRUE(host_result(0, 3, wire::kFlagVerified));
   EXPECT_EQ(sent_.at(0).to, Outgoing::To::job_group);
+}
+
+// Rule 7: the host answers at once, so where it has not, the sum is gone: the first rank to ask
+// makes the chunk the host's, which asks all ranks for their data.
+TEST_F(EscalateTest, SumThatTheHostRefusedIsMadeAgain) {
+  build_with([](config::JobConfig& job) { job.verify = true; }, 2);
+  contribute(0, 0, {1});
+  contribute(1, 0, {2});
+  EXPECT_EQ(probe(0, 0).verdict, Verdict::forwarded);
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(sent_[0].header.type, PacketType::escalation);
+  EXPECT_EQ(sent_[0].header.covered, 0u);
+  EXPECT_EQ(sent_[1].header.type, PacketType::probe);
+  EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::escalated);
+  EXPECT_EQ(escalated(Reason::resend), 1u);
+  EXPECT_EQ(contribute(0, 0, {1}, wire::kFlagResend).verdict, Verdict::forwarded);
+  EXPECT_EQ(probe(1, 0).verdict, Verdict::forwarded);
+  EXPECT_EQ(escalated(Reason::resend), 1u);
 }
 
 // O9's second mode: until the result returns the sum can be sent again, but no longer than the
@@ -220,9 +268,13 @@ TEST_F(EscalateTest, SlotIsHeldUntilTheResultReturns) {
   contribute(0, 0, {1});
   contribute(1, 0, {2});
   EXPECT_EQ(counters().slots_open.get(), 1u);
-  EXPECT_EQ(contribute(0, 0, {1}, wire::kFlagResend).verdict, Verdict::answered);
-  ASSERT_EQ(sent_.size(), 1u);  // the aggregate was lost
+  EXPECT_EQ(probe(0, 0).verdict, Verdict::answered);
+  ASSERT_EQ(sent_.size(), 2u);  // the host had no room for the sum
+  EXPECT_EQ(sent_[0].to, Outgoing::To::completion_host);
   EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{3});
+  EXPECT_EQ(sent_[1].header.type, PacketType::pending);
+  EXPECT_EQ(contribute(0, 0, {1}, wire::kFlagResend).verdict, Verdict::answered);
+  ASSERT_EQ(sent_.size(), 1u);
   EXPECT_TRUE(host_result(0, 3));
   EXPECT_EQ(counters().slots_open.get(), 0u);
 
@@ -235,6 +287,30 @@ TEST_F(EscalateTest, SlotIsHeldUntilTheResultReturns) {
   // Rule 7: what went up exists nowhere any more, so the data can be asked for again.
   EXPECT_EQ(contribute(0, 1, {1}, wire::kFlagResend).verdict, Verdict::forwarded);
   EXPECT_EQ(engine_->chunk_state(0, 0, 1), ChunkState::escalated);
+  EXPECT_EQ(escalated(Reason::resend), 1u);
+}
+
+// Rule 1: survivors are told at once when a chunk needs the data of a rank that leaves, wherever
+// the chunk is being made.
+TEST_F(EscalateTest, LeavingWithDataOwedToAnEscalatedChunkEndsTheEpoch) {
+  build_with(escalate_late);
+  contribute(0, 0, {1});
+  contribute(2, 0, {1});
+  now_ = now_ + Duration::ms(500);
+  expire();
+  EXPECT_EQ(leave(2).verdict, Verdict::answered);  // the host has all that it needs of it
+  EXPECT_EQ(leave(1).verdict, Verdict::epoch_aborted);
+  EXPECT_EQ(sent_.at(0).header.reason, Reason::rank_left);
+  EXPECT_EQ(sent_.at(0).missing(), (std::vector<std::uint32_t>{1, 2}));
+}
+
+TEST_F(EscalateTest, ChunkForTheHostAfterALeaveEndsTheEpoch) {
+  build_with(escalate_late);
+  leave(2);
+  EXPECT_EQ(contribute(0, 0, {1}, wire::kFlagAtPs).verdict, Verdict::epoch_aborted);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].header.reason, Reason::rank_left);
+  EXPECT_EQ(sent_[0].missing(), std::vector<std::uint32_t>{2});
 }
 
 TEST_F(EscalateTest, BarrierIsEscalatedWithWhoHasArrived) {

@@ -52,11 +52,6 @@ void EngineModel::after_packet(const wire::Packet& packet, aggregator::Decision 
     FUZZ_CHECK(job != nullptr && packet.header.type == PacketType::contribution);
     contribution(*job, static_cast<std::size_t>(job - jobs_.data()), packet, decision);
   }
-  // One that opens a chunk which a departed rank would have to complete is counted before it ends
-  // the epoch; one that contradicts its chunk is not.
-  if (job != nullptr && decision.verdict == Verdict::epoch_aborted &&
-      packet.header.type == PacketType::contribution && decision.reason == DropReason::count_)
-    ++job->contributions;
   sent(out);
   if (decision.verdict != Verdict::completed) return;
   const auto is_result = [&](const Outgoing& m) {
