@@ -4,9 +4,10 @@
 
 namespace tributary::aggregator {
 
-ResultCache::ResultCache(std::uint32_t capacity)
+ResultCache::ResultCache(std::uint32_t capacity, std::size_t jobs)
     : entries_(capacity),
-      heads_(capacity == 0 ? 0 : std::bit_ceil(std::size_t{capacity} * 2), kNone) {}
+      heads_(capacity == 0 ? 0 : std::bit_ceil(std::size_t{capacity} * 2), kNone),
+      newest_(capacity == 0 ? 0 : jobs, kNone) {}
 
 std::size_t ResultCache::home(std::uint32_t job, std::uint32_t op, std::uint32_t chunk) const {
   std::uint64_t key = (std::uint64_t{op} << 32 | chunk) * 0x9E3779B97F4A7C15ULL;
@@ -19,8 +20,10 @@ std::uint32_t ResultCache::put(std::uint32_t job, std::uint32_t seq, std::uint32
   if (entries_.empty()) return buffer;
   const std::uint32_t evicted = entries_[oldest_].job == kNone ? kNone : take_out(oldest_);
   std::uint32_t& head = heads_[home(job, description.op, description.chunk)];
-  entries_[oldest_] = {job, seq, buffer, head, flags, description};
-  head = oldest_;
+  std::uint32_t& newest = newest_[job];
+  entries_[oldest_] = {job, seq, buffer, head, newest, kNone, flags, description};
+  if (newest != kNone) entries_[newest].newer = oldest_;
+  head = newest = oldest_;
   if (++oldest_ == entries_.size()) oldest_ = 0;
   ++size_;
   return evicted;
@@ -41,6 +44,8 @@ std::uint32_t ResultCache::take_out(std::uint32_t index) {
   std::uint32_t* link = &heads_[home(e.job, e.description.op, e.description.chunk)];
   while (*link != index) link = &entries_[*link].next;
   *link = e.next;
+  (e.newer == kNone ? newest_[e.job] : entries_[e.newer].older) = e.older;
+  if (e.older != kNone) entries_[e.older].newer = e.newer;
   e.job = kNone;
   --size_;
   return e.buffer;

@@ -18,24 +18,26 @@ class ResultCache {
     std::uint32_t job = kNone;  // place in the configuration; kNone: empty
     std::uint32_t seq = 0;
     std::uint32_t buffer = kNone;
-    std::uint32_t next = kNone;  // with the same hash
-    std::uint32_t flags = 0;     // of the RESULT
+    std::uint32_t next = kNone;   // with the same hash
+    std::uint32_t older = kNone;  // of the same job
+    std::uint32_t newer = kNone;
+    std::uint32_t flags = 0;  // of the RESULT
     ChunkDescription description;
   };
 
-  explicit ResultCache(std::uint32_t capacity);
+  // For the jobs of a configuration.
+  ResultCache(std::uint32_t capacity, std::size_t jobs);
 
   // Keeps the result and owns its buffer. Returns the buffer of the one that had to go, or kNone;
   // with no capacity that is the new one.
   std::uint32_t put(std::uint32_t job, std::uint32_t seq, std::uint32_t buffer, std::uint32_t flags,
                     const ChunkDescription& description);
   [[nodiscard]] const Entry* find(std::uint32_t job, std::uint32_t op, std::uint32_t chunk) const;
-  // Takes out all results of this job; each one's buffer goes to `put_back`.
+  // Takes out all results of this job, in as many steps; each one's buffer goes to `put_back`.
   template <typename F>
   void drop(std::uint32_t job, F put_back) {
-    if (size_ == 0) return;
-    for (std::uint32_t i = 0; i < entries_.size(); ++i)
-      if (entries_[i].job == job) put_back(take_out(i));
+    if (entries_.empty()) return;
+    while (newest_[job] != kNone) put_back(take_out(newest_[job]));
   }
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
@@ -43,7 +45,8 @@ class ResultCache {
     return static_cast<std::uint32_t>(entries_.size());
   }
   [[nodiscard]] std::size_t table_bytes() const {
-    return entries_.size() * sizeof(Entry) + heads_.size() * sizeof(std::uint32_t);
+    return entries_.size() * sizeof(Entry) +
+           (heads_.size() + newest_.size()) * sizeof(std::uint32_t);
   }
 
  private:
@@ -52,7 +55,8 @@ class ResultCache {
 
   std::vector<Entry> entries_;  // a ring in order of arrival
   std::vector<std::uint32_t> heads_;
-  std::uint32_t oldest_ = 0;  // where the next one goes
+  std::vector<std::uint32_t> newest_;  // by job: the end of its list
+  std::uint32_t oldest_ = 0;           // where the next one goes
   std::uint32_t size_ = 0;
 };
 static_assert(sizeof(ResultCache::Entry) == 64);

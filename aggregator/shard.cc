@@ -43,8 +43,9 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
       pool_(config::pool_slots(config), pool_quotas(config, index)) {
   for (const auto& c : config::buffer_classes(config, index)) {
     const std::uint32_t count = c.reserved + c.cached;
-    classes_.push_back(std::make_unique<BufferClass>(BufferClass{
-        BufferPool(memory_.first(count * c.bytes), c.bytes, count), ResultCache(c.cached)}));
+    classes_.push_back(std::make_unique<BufferClass>(
+        BufferClass{BufferPool(memory_.first(count * c.bytes), c.bytes, count),
+                    ResultCache(c.cached, config.jobs.size())}));
     memory_ = memory_.subspan(count * c.bytes);
   }
   std::span<Tombstone> left(tombstones_);
@@ -71,7 +72,7 @@ void Shard::add_job(const config::SwitchConfig& config, std::uint32_t place,
   const config::JobConfig& job = config.jobs[place];
   jobs_[place] = std::make_unique<ShardJob>(
       job, place, first_slot, entries, *class_for(config::slot_buffer_bytes(job)),
-      config::holds_data(job) ? class_for(config::hold_buffer_bytes(job)) : nullptr,
+      config::hold_buffers(job) > 0 ? class_for(config::hold_buffer_bytes(job)) : nullptr,
       queue_for(job.deadline), kernels_[static_cast<std::size_t>(job.arithmetic)]);
   ShardJob& added = *jobs_[place];
   by_id_.insert(job.id, &added);

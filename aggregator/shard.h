@@ -135,6 +135,7 @@ class Shard {
   bool preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out);
   void free_slot(ShardJob& job, Tombstone& e, Instant now);
   void change_seed(ShardJob& job, std::uint32_t seq);
+  void adopt_seed(ShardJob& job);
   [[nodiscard]] std::uint32_t pool_slot(const ShardJob& job, std::uint32_t seq) const;
 
   // shard_escalate.cc

@@ -99,6 +99,7 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
 
 Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
                          const wire::Packet& packet, Instant now, Outbox& out) {
+  adopt_seed(job);
   if (is_passed_on(c.description.collective)) {
     job.table.open(e, c, now);
     pass_on(job, e, c.payload);

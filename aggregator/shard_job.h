@@ -84,7 +84,7 @@ struct ShardJob {
   ChunkTable table;
   BufferPool& buffers;
   ResultCache& cache;
-  BufferPool* hold_buffers;         // nullptr: nothing is ever held
+  BufferPool* hold_buffers;  // nullptr: nothing is ever held, maybe for want of a second child
   std::vector<std::uint32_t> held;  // buffer by slot of the window and position in the order
   ChunkDeadlines& deadlines;
   ShardCounters counters;

@@ -10,13 +10,14 @@ std::uint32_t Shard::pool_slot(const ShardJob& job, std::uint32_t seq) const {
 }
 
 wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Outbox& out) {
+  // Who has no right to a slot takes none from others.
+  if (!pool_.may_take(job.place)) return wire::Reason::no_slot;
   const std::uint32_t slot = pool_slot(job, seq);
   if (pool_.owner(slot).job != kNone && !preempt(job, slot, now, out)) {
     job.counters.collisions.add();
     change_seed(job, seq);
     return wire::Reason::collision;
   }
-  if (!pool_.may_take(job.place)) return wire::Reason::no_slot;
   pool_.take(slot, job.place, seq, now);
   return wire::Reason::none;
 }
@@ -43,12 +44,16 @@ bool Shard::preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out)
 
 // Takes effect where no rank can be yet: seq + W cannot be sent before the result of seq.
 void Shard::change_seed(ShardJob& job, std::uint32_t seq) {
-  if (job.seed != job.next_seed) {
-    if (!job.table.all_complete_before(job.seed_from)) return;  // one change at a time
-    job.seed = job.next_seed;
-  }
+  if (job.seed != job.next_seed) return;  // one change at a time
   job.next_seed = static_cast<std::uint8_t>(job.seed + 1);
   job.seed_from = seq + job.config.window;
+}
+
+// No chunk is left that has its slot by the old seed. Noticed before seed_from is half the number
+// space ago, when it would seem to lie ahead.
+void Shard::adopt_seed(ShardJob& job) {
+  if (job.seed != job.next_seed && job.table.all_complete_before(job.seed_from))
+    job.seed = job.next_seed;
 }
 
 void Shard::free_slot(ShardJob& job, Tombstone& e, Instant now) {
@@ -56,7 +61,7 @@ void Shard::free_slot(ShardJob& job, Tombstone& e, Instant now) {
   e.holds_slot = false;
   job.deadlines.cancel(e);
   if (e.state == ChunkState::sent) --job.sent_held;
-  if (job.dynamic()) pool_.give(pool_slot(job, e.seq));
+  if (job.dynamic()) pool_.give(pool_slot(job, e.seq), job.place);
   const Duration held = now - e.opened_at;
   job.counters.slot_hold.add(held);
   job.counters.slot_hold_ns_max.raise_to(static_cast<std::uint64_t>(held.to_ns()));

@@ -110,7 +110,7 @@ void Shard::settle_buffers() {
 
 void Shard::let_go_of_data(ShardJob& job, Tombstone& e) {
   let_go(job.buffers, e.buffer);
-  if (!job.waits_for_order || e.state == ChunkState::unseen) return;
+  if (job.hold_buffers == nullptr || e.state == ChunkState::unseen) return;
   for (std::uint16_t position = 0; position < job.fan_in; ++position)
     let_go(*job.hold_buffers, job.held_at(e, position));
 }

@@ -20,7 +20,7 @@ void SlotPool::stop(std::uint32_t job) {
   if (!shares_[job].running) return;
   if (shares_[job].held > 0)
     for (std::uint32_t slot = 0; slot < slots(); ++slot)
-      if (owners_[slot].job == job) give(slot);
+      if (owners_[slot].job == job) give(slot, job);
   shares_[job].running = false;
   share_out();
 }
@@ -57,8 +57,9 @@ void SlotPool::take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, In
   unfilled_ += unfilled(shares_[job]);
 }
 
-void SlotPool::give(std::uint32_t slot) {
-  Share& s = shares_[owners_[slot].job];
+void SlotPool::give(std::uint32_t slot, std::uint32_t job) {
+  assert(owners_[slot].job == job);
+  Share& s = shares_[job];
   owners_[slot].job = kNone;
   ++free_;
   unfilled_ -= unfilled(s);

@@ -1,9 +1,10 @@
 // The slots that the dynamic jobs of a shard share (O7): who holds which, and who may have another.
 //
-// A chunk's slot is fixed by hash(job, seed) + seq, so a job never collides with itself while its
-// window fits the pool; it collides with other jobs. Each running job is guaranteed an equal share
-// of the pool, or its quota if that is less; beyond that it may borrow what no other running job's
-// guarantee needs. So a greedy job cannot starve another.
+// A chunk's slot is fixed by hash(job, seed) + seq, so a job does not collide with itself while its
+// window fits the pool; it collides with other jobs. (Where seqs wrap, a pool whose size is no
+// power of two has a seam at which it may; that chunk is escalated like any other.) Each running
+// job is guaranteed an equal share of the pool, or its quota if that is less; beyond that it may
+// borrow what no other running job's guarantee needs. So a greedy job cannot starve another.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class SlotPool {
   [[nodiscard]] bool may_take(std::uint32_t job) const;
   void take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, Instant now);
   void touch(std::uint32_t slot, Instant now) { owners_[slot].touched = now; }
-  void give(std::uint32_t slot);
+  // `job` is the slot's owner.
+  void give(std::uint32_t slot, std::uint32_t job);
 
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(owners_.size()); }
   [[nodiscard]] std::uint32_t free() const { return free_; }

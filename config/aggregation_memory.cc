@@ -30,6 +30,9 @@ std::size_t growth(const JobConfig& job) {
   return most;
 }
 
+// Of one size in one shard: indices stay small, and the sum with what is reserved too.
+constexpr std::uint64_t kMostCached = 1u << 30;
+
 void reserve(std::vector<BufferClass>& classes, std::size_t bytes, std::uint32_t count) {
   if (count == 0) return;
   const auto same = [bytes](const BufferClass& c) { return c.bytes == bytes; };
@@ -93,8 +96,16 @@ std::vector<BufferClass> buffer_classes(const SwitchConfig& config, std::uint8_t
   std::sort(classes.begin(), classes.end(),
             [](const BufferClass& a, const BufferClass& b) { return a.bytes > b.bytes; });
   const std::uint64_t spare = (std::uint64_t{config.cache.megabytes} << 20) / shard_count(config);
+  const auto holds_results = [&](const BufferClass& c) {
+    return std::any_of(config.jobs.begin(), config.jobs.end(), [&](const JobConfig& job) {
+      return shard < job.shards && slot_buffer_bytes(job) == c.bytes;
+    });
+  };
+  const auto sizes =
+      static_cast<std::uint64_t>(std::count_if(classes.begin(), classes.end(), holds_results));
   for (BufferClass& c : classes) {
-    c.cached = static_cast<std::uint32_t>(spare / classes.size() / c.bytes);
+    if (holds_results(c))
+      c.cached = static_cast<std::uint32_t>(std::min(spare / sizes / c.bytes, kMostCached));
     if (c.bytes == largest) c.reserved += kMaxBracketDepth;  // values of inner brackets
   }
   return classes;
@@ -128,7 +139,9 @@ AggregationMemory aggregation_memory(const SwitchConfig& config) {
     for (const BufferClass& c : buffer_classes(config, static_cast<std::uint8_t>(s))) {
       sum.cache += c.cached * c.bytes;
       sum.tables += std::uint64_t{c.cached} * (kBufferIndexBytes + kCacheEntryBytes);
-      if (c.cached > 0) sum.tables += std::bit_ceil(std::size_t{c.cached} * 2) * 4;
+      if (c.cached > 0)
+        sum.tables +=
+            (std::bit_ceil(std::size_t{c.cached} * 2) + config.jobs.size()) * kBufferIndexBytes;
       std::uint64_t of_jobs = 0;
       for (const JobConfig& job : config.jobs) {
         if (s >= job.shards) continue;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace tributary::aggregator {
 namespace {
 
@@ -13,7 +15,7 @@ ChunkDescription named(std::uint32_t op, std::uint32_t chunk) {
 }
 
 TEST(ResultCache, OldestGoesWhenItIsFull) {
-  ResultCache cache(3);
+  ResultCache cache(3, 1);
   for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(cache.put(0, i, 10 + i, 0, named(i, 0)), kNone);
   EXPECT_EQ(cache.put(0, 3, 13, 0, named(3, 0)), 10u);
   EXPECT_EQ(cache.find(0, 0, 0), nullptr);
@@ -21,7 +23,7 @@ TEST(ResultCache, OldestGoesWhenItIsFull) {
 }
 
 TEST(ResultCache, JobsDoNotMixAndLeaveAlone) {
-  ResultCache cache(4);
+  ResultCache cache(4, 3);
   cache.put(1, 0, 1, 0, named(5, 6));
   cache.put(2, 0, 2, 0, named(5, 6));
   EXPECT_EQ(cache.find(1, 5, 6)->buffer, 1u);
@@ -33,8 +35,36 @@ TEST(ResultCache, JobsDoNotMixAndLeaveAlone) {
   EXPECT_EQ(cache.size(), 1u);
 }
 
+// A job's end costs what the job has here, however much others have.
+TEST(ResultCache, ListsOfJobsSurviveEvictionAtBothEnds) {
+  ResultCache cache(6, 2);
+  std::uint32_t next = 0;
+  std::vector<std::uint32_t> kept;  // buffers of job 1, newest first
+  const auto put = [&](std::uint32_t job) {
+    const std::uint32_t evicted = cache.put(job, next, next, 0, named(next, 0));
+    if (evicted != kNone) std::erase(kept, evicted);
+    if (job == 1) kept.insert(kept.begin(), next);
+    ++next;
+  };
+  const auto drop = [&](std::uint32_t job) {
+    std::vector<std::uint32_t> dropped;
+    cache.drop(job, [&](std::uint32_t buffer) { dropped.push_back(buffer); });
+    return dropped;
+  };
+  for (const std::uint32_t job : {1u, 0u, 1u, 1u, 0u, 1u, 0u, 1u}) put(job);
+  ASSERT_EQ(kept.size(), 4u);
+  EXPECT_EQ(drop(1), kept);
+  kept.clear();
+  EXPECT_EQ(cache.size(), 2u);
+  for (const std::uint32_t job : {1u, 1u, 0u}) put(job);
+  EXPECT_EQ(drop(1), kept);
+  EXPECT_EQ(drop(1), std::vector<std::uint32_t>());
+  EXPECT_EQ(drop(0).size(), 2u);
+  EXPECT_EQ(cache.size(), 0u);
+}
+
 TEST(ResultCache, WithoutRoomItGivesTheBufferBack) {
-  ResultCache cache(0);
+  ResultCache cache(0, 1);
   EXPECT_EQ(cache.put(0, 0, 9, 0, named(0, 0)), 9u);
   EXPECT_EQ(cache.find(0, 0, 0), nullptr);
 }

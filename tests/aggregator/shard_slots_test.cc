@@ -40,10 +40,21 @@ class SlotsTest : public EngineTest {
     h.epoch = epochs_[job];
     return deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
   }
+  // The completion host's result of a chunk.
+  void finish(std::size_t job, std::uint32_t seq) {
+    wire::Header h = data_header(0, seq, 1);
+    h.type = PacketType::result;
+    h.job = engine_->job_config(job).id;
+    h.epoch = epochs_[job];
+    const std::int32_t value = 2;
+    sent_.clear();
+    EXPECT_TRUE(
+        engine_->on_host_packet({h, {}, std::as_bytes(std::span(&value, 1))}, now_, *outbox_));
+    collect();
+  }
   [[nodiscard]] std::uint64_t escalated(std::size_t job, wire::Reason reason) const {
     return engine_->counters(job).escalations[static_cast<std::size_t>(reason)].get();
   }
-  // Which of the two jobs' first seqs, if any, meet in a pool of this size.
   std::array<std::uint16_t, 2> epochs_{};
 };
 
@@ -131,16 +142,69 @@ TEST_F(SlotsTest, HigherPriorityTakesTheSlot) {
     EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{41});
   }
   EXPECT_EQ(engine_->counters(0).preemptions.get(), taken);
-  for (std::uint32_t s = 2; s < 4; ++s) give(1, 0, s, 1);
+  // Beyond its share it takes none away from the other, whatever its priority.
+  for (std::uint32_t s = 2; s < 4; ++s) EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::forwarded);
+  EXPECT_EQ(escalated(1, wire::Reason::no_slot), 2u);
+  EXPECT_EQ(engine_->counters(0).preemptions.get(), taken);
   EXPECT_EQ(engine_->counters(1).collisions.get(), 0u);
 }
 
+// Of four seqs in a row each has another one of the four slots, so the two that are held are met.
+TEST_F(SlotsTest, EveryHeldSlotIsTakenByHigherPriority) {
+  config::JobConfig high = dynamic_job(8);
+  high.priority = 1;
+  build_two(4, {dynamic_job(7), high});
+  for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 41);
+  for (std::uint32_t s = 0; s < 4; ++s) {
+    EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::opened);
+    EXPECT_EQ(give(1, 1, s, 1).verdict, Verdict::completed);
+  }
+  EXPECT_EQ(engine_->counters(0).preemptions.get(), 2u);
+  EXPECT_EQ(escalated(0, wire::Reason::no_slot), 2u);
+}
+
 TEST_F(SlotsTest, IdleSlotMayBeTaken) {
-  build_two(4, {dynamic_job(7), dynamic_job(8)}, Duration::ms(50));
-  for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 1);
-  now_ = now_ + Duration::ms(50);
-  for (std::uint32_t s = 0; s < 2; ++s) EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::opened);
-  EXPECT_EQ(engine_->counters(1).collisions.get(), 0u);
+  for (const auto idle_for : {Duration::ms(49), Duration::ms(50)}) {
+    build_two(4, {dynamic_job(7), dynamic_job(8)}, Duration::ms(50));
+    for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 1);
+    now_ = now_ + idle_for;
+    std::uint64_t collided = 0;
+    for (std::uint32_t s = 0; s < 4; ++s) {
+      if (give(1, 0, s, 1).verdict == Verdict::forwarded) ++collided;
+      give(1, 1, s, 1);
+    }
+    const bool idle = idle_for == Duration::ms(50);
+    EXPECT_EQ(engine_->counters(0).preemptions.get(), idle ? 2u : 0u);
+    EXPECT_EQ(collided != 0, !idle);
+  }
+}
+
+// Rule 8: once nobody can be before it, the next seed is the seed, and another collision may change
+// it again, however many seqs later.
+TEST_F(SlotsTest, NextSeedIsAdoptedWhenNobodyIsBeforeIt) {
+  build_two(8, {dynamic_job(7), dynamic_job(8)});
+  for (std::uint32_t s = 0; s < 4; ++s) give(0, 0, s, 1);
+  std::uint32_t seq = 0;
+  for (; give(1, 0, seq, 1).verdict != Verdict::forwarded; ++seq) {
+    give(1, 1, seq, 1);
+    ASSERT_LT(seq, 8u);
+  }
+  const std::uint32_t from = seq + 4;
+  for (std::uint32_t s = 0; s < 4; ++s) give(0, 1, s, 1);  // the neighbour goes away
+  give(1, 1, seq, 1);
+  finish(1, seq);
+  for (; seq <= from; ++seq) {
+    if (engine_->chunk_state(1, 0, seq) == ChunkState::unseen) {
+      EXPECT_EQ(give(1, 0, seq, 1).verdict, Verdict::opened);
+      EXPECT_EQ(give(1, 1, seq, 1).verdict, Verdict::completed);
+    }
+    ASSERT_EQ(sent_.at(0).header.seed_generation, 1);
+    const auto info = wire::find_result_info(sent_.at(0).extensions);
+    ASSERT_EQ(info.has_value(), seq < from) << seq;
+    if (info) {
+      EXPECT_EQ(info->effective_from_seq, from);
+    }
+  }
 }
 
 // A job that dies gives back all that it held (O9).

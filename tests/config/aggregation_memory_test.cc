@@ -60,6 +60,31 @@ TEST(AggregationMemory, CacheIsSharedOutToShardsAndSizes) {
   EXPECT_EQ(aggregation_memory(c).cache, std::uint64_t{1} << 20);
 }
 
+// Held contributions are no results: buffers of their size alone can't serve the cache.
+TEST(AggregationMemory, CacheIsOnlyForSizesOfResults) {
+  SwitchConfig c;
+  c.cache.megabytes = 1;
+  c.jobs = {job_of(3, 8, 64)};
+  c.jobs[0].order = wire::Order::reproducible;
+  c.jobs[0].partials = wire::Partials::narrow;
+  const auto classes = buffer_classes(c, 0);
+  ASSERT_EQ(classes.size(), 2u);
+  EXPECT_EQ(classes[0].bytes, 256u);
+  EXPECT_EQ(classes[0].cached, (1u << 20) / 256);
+  EXPECT_EQ(classes[1].cached, 0u);
+}
+
+// What the memory check compares is what would be taken, however much is asked for.
+TEST(AggregationMemory, LargestCacheIsNotMistakenForASmallOne) {
+  SwitchConfig c;
+  c.cache.megabytes = 1u << 20;
+  c.jobs = {job_of(2, 8, 64)};
+  EXPECT_EQ(buffer_classes(c, 0)[0].cached, 1u << 30);
+  EXPECT_EQ(aggregation_memory(c).cache, std::uint64_t{64} << 30);
+  c.jobs[0].chunk_bytes = 8192;
+  EXPECT_EQ(aggregation_memory(c).cache, std::uint64_t{1} << 40);
+}
+
 // A job that does not fit is refused with the figures.
 TEST(AggregationMemory, TooLargeIsRefusedWithTheFigures) {
   const auto errors =
