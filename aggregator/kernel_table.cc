@@ -22,8 +22,8 @@ KernelTable::KernelTable(wire::Arithmetic arithmetic) {
 }
 
 AdmittedReductions::AdmittedReductions(const config::JobConfig& job) {
-  const auto admit = [this](wire::DType t, wire::ReduceOp op) {
-    if (wire::why_invalid(t, op) == nullptr)
+  const auto admit = [&](wire::DType t, wire::ReduceOp op) {
+    if (wire::why_invalid(t, op, job.partials) == nullptr)
       ops_[static_cast<std::size_t>(t)] |=
           static_cast<std::uint16_t>(1u << static_cast<unsigned>(op));
   };

@@ -29,25 +29,33 @@ class RootHost {
   // heard before the engine is called again, because then their payload may be gone.
   template <typename Root>
   void exchange(aggregator::Outbox& box, Instant now, Root&& root) {
-    for (std::size_t heard = 0; heard < box.items().size();) {
-      for (; heard < box.items().size(); ++heard) hear(box.items()[heard], now);
-      pass_on(root);
-    }
+    exchange_from(0, box, now, root);
   }
-  // Chunks past their deadline; then exchange() what came of it.
+  // exchange(), and what is past its deadline here.
   template <typename Root>
-  void expire(Instant now, Root&& root) {
+  void expire(aggregator::Outbox& box, Instant now, Root&& root) {
+    const std::size_t heard = exchange_from(0, box, now, root);
     engine_.expire(now, replies_);
     pass_on(root);
+    exchange_from(heard, box, now, root);
   }
 
   [[nodiscard]] const Engine& engine() const { return engine_; }
 
  private:
+  // Returns how many of the box's messages have been heard: all of them.
+  template <typename Root>
+  std::size_t exchange_from(std::size_t heard, aggregator::Outbox& box, Instant now, Root& root) {
+    while (heard < box.items().size()) {
+      for (; heard < box.items().size(); ++heard) hear(box.items()[heard], now);
+      pass_on(root);
+    }
+    return heard;
+  }
   void hear(const aggregator::Outgoing& message, Instant now);
   void begin_epoch(const aggregator::Outgoing& start);
   template <typename Root>
-  void pass_on(Root&& root) {
+  void pass_on(Root& root) {
     for (const aggregator::Outgoing& reply : replies_.items()) {
       const wire::Header& h = reply.header;
       const bool accepted = root(wire::Packet{h, reply.extension_span(), reply.payload});

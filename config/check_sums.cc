@@ -57,6 +57,16 @@ void check_order(const JobConfig& job, std::size_t i, ReadContext& context) {
                    "tree; allowed: partials: wide, or no inner brackets");
 }
 
+void check_reductions(const JobConfig& job, std::size_t i, ReadContext& context) {
+  for (std::size_t r = 0; r < job.reductions.size(); ++r) {
+    const std::string path = item_path(job_path(i, "reductions"), r);
+    if (!context.usable(path) || !context.usable(job_path(i, "partials"))) continue;
+    if (const char* why =
+            wire::why_invalid(job.reductions[r].dtype, job.reductions[r].op, job.partials))
+      context.report(path, why);
+  }
+}
+
 void check_slot_use(const JobConfig& job, std::size_t i, ReadContext& context) {
   const bool dynamic = job.slots == SlotMode::dynamic;
   if (!dynamic && job.quota != 0)
@@ -93,6 +103,7 @@ void check_sums(const SwitchConfig& config, ReadContext& context) {
   check_slots(config, context);
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     check_order(config.jobs[i], i, context);
+    check_reductions(config.jobs[i], i, context);
     check_slot_use(config.jobs[i], i, context);
   }
   check_memory(config, context);

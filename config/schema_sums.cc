@@ -47,7 +47,8 @@ Fields<JobConfig> way_of_summing() {
              {{"wide", wire::Partials::wide}, {"narrow", wire::Partials::narrow}},
              "Sums of 16-bit floats and 8-bit integers between switches. wide: in 4 bytes, rounded "
              "once at the end; a chunk has half or a quarter of the elements. narrow: in the "
-             "element's type, rounded at each switch; slots are two or four times as large."),
+             "element's type, rounded at each switch; slots are two or four times as large, and "
+             "16-bit floats have no mean."),
       choice("arithmetic", &JobConfig::arithmetic,
              {{"saturating", wire::Arithmetic::saturating}, {"modular", wire::Arithmetic::modular}},
              "Integer sums and products. saturating: overflow is reported, never delivered. "

@@ -47,8 +47,8 @@ void Aggregation::handle(Instant now) {
 
 std::size_t Aggregation::expire(Instant now) {
   engine_.expire(now, outbox_);
-  exchange(now);
-  host_.expire(now, [&](const wire::Packet& p) { return engine_.on_host_packet(p, now, outbox_); });
+  host_.expire(outbox_, now,
+               [&](const wire::Packet& p) { return engine_.on_host_packet(p, now, outbox_); });
   const std::size_t messages = outbox_.items().size();
   if (messages != 0) send_outbox(now);
   return messages;

@@ -16,7 +16,7 @@ std::string name(const CollectiveCall& call) {
   throw std::invalid_argument(text);
 }
 
-void check_elements(const CollectiveCall& call) {
+void check_elements(const CollectiveCall& call, wire::Partials partials) {
   const bool reduces = call.collective == Collective::allreduce ||
                        call.collective == Collective::reduce ||
                        call.collective == Collective::reduce_scatter;
@@ -31,17 +31,17 @@ void check_elements(const CollectiveCall& call) {
     refuse(name(call) + ": unknown encoding; plain and block-scaled are known");
   if (wire::size_of(call.dtype) == 0) refuse(name(call) + ": unknown data type");
   if (!reduces) return;
-  if (const char* why = wire::why_invalid(call.dtype, call.op))
+  if (const char* why = wire::why_invalid(call.dtype, call.op, partials))
     refuse(name(call) + " of " + wire::name_of(call.dtype) + " with " + wire::name_of(call.op) +
            ": " + why);
 }
 
 }  // namespace
 
-void check_call(const CollectiveCall& call, std::uint32_t ranks) {
+void check_call(const CollectiveCall& call, std::uint32_t ranks, wire::Partials partials) {
   if (call.collective > Collective::barrier) refuse("unknown collective");
   if (call.collective == Collective::barrier) return;
-  check_elements(call);
+  check_elements(call, partials);
   const bool parts =
       call.collective == Collective::all_gather || call.collective == Collective::reduce_scatter;
   if (call.root >= ranks)

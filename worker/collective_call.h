@@ -7,7 +7,8 @@
 
 namespace tributary::worker {
 
-// Throws std::invalid_argument: what is wrong, and what is allowed.
-void check_call(const CollectiveCall& call, std::uint32_t ranks);
+// Throws std::invalid_argument: what is wrong, and what is allowed. `partials` are the job's.
+void check_call(const CollectiveCall& call, std::uint32_t ranks,
+                wire::Partials partials = wire::Partials::wide);
 
 }  // namespace tributary::worker

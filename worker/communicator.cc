@@ -57,7 +57,8 @@ class CommunicatorImpl final : public Communicator {
   }
 
   Request start(const CollectiveCall& call) override {
-    worker::check_call(call, options_.size);
+    worker::check_call(call, options_.size,
+                       static_cast<wire::Partials>(progress_->start_info().partials));
     auto state = std::make_shared<Request::State>();
     state->collective = call.collective;
     if (call.collective == wire::Collective::barrier) return submit(std::span(&state, 1));

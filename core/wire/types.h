@@ -157,6 +157,16 @@ constexpr std::size_t accumulator_bytes(DType t, ReduceOp op) {
       t == DType::int8 || t == DType::uint8 || t == DType::float16 || t == DType::bfloat16;
   return grows && small ? 4 : size_of(t);
 }
+// Why a job with such partials cannot reduce these; nullptr: it can. Numbers outside the
+// enumerations are invalid.
+constexpr const char* why_invalid(DType t, ReduceOp op, Partials partials) {
+  if (const char* const why = why_invalid(t, op)) return why;
+  const bool narrows = partials == Partials::narrow && accumulator_bytes(t, op) != size_of(t);
+  return op == ReduceOp::mean && narrows
+             ? "a mean of 16-bit floats needs partials: wide, because narrow ones are rounded, and "
+               "may overflow, before they are divided"
+             : nullptr;
+}
 // Elements of every chunk of an op but the last (protocol rule 17). `reduces`: false where one rank
 // alone sends each chunk.
 constexpr std::uint32_t elements_per_chunk(std::uint32_t chunk_bytes, DType t, ReduceOp op,

@@ -63,6 +63,36 @@ TEST_F(SumTest, MeanIsDividedOnceAtTheEnd) {
   EXPECT_EQ(sent_.at(0).elements<float>(), std::vector<float>{1.5f});
 }
 
+// Four times 40000 is infinite in float16, in which narrow partials travel; their mean is not.
+TEST_F(SumTest, NarrowPartialsHaveNoMeanOfSmallFloats) {
+  config::JobConfig job = test_job(2);
+  job.partials = wire::Partials::narrow;
+  build(test_switch({job}));
+  join_all();
+  const std::vector<std::uint16_t> v = {0x78E2};
+  EXPECT_EQ(give(0, 0, v, DType::float16, ReduceOp::mean).reason, DropReason::bad_reduce_op);
+  EXPECT_EQ(give(0, 0, v, DType::float16).verdict, Verdict::opened);
+  EXPECT_EQ(give(0, 1, std::vector<float>{1}, DType::float32, ReduceOp::mean).verdict,
+            Verdict::opened);
+}
+
+// Where nothing can be early there is nothing to hold, and no memory for it.
+TEST_F(SumTest, OneRankAloneNeedsNoOrder) {
+  for (const auto partials : {wire::Partials::wide, wire::Partials::narrow}) {
+    for (const auto trigger : {config::Trigger::streaming, config::Trigger::collect}) {
+      config::JobConfig job = test_job(1);
+      job.order = wire::Order::reproducible;
+      job.partials = partials;
+      job.trigger = trigger;
+      build(test_switch({job}));
+      join_all();
+      EXPECT_EQ(give(0, 0, std::vector<float>{1.5F}, DType::float32).verdict, Verdict::completed);
+      EXPECT_EQ(sent_.at(0).elements<float>(), std::vector<float>{1.5F});
+      leave(0);
+    }
+  }
+}
+
 TEST_F(SumTest, LogicalOpsOfBools) {
   build(2);
   join_all();

@@ -156,12 +156,30 @@ TEST_F(RootHostTest, AnOverdueChunkIsTheRootsToAbort) {
   want_single(0, 100, three_);
   exchange();
   const auto heard = [&](const wire::Packet& p) { return root(p); };
-  host_->expire(now_ + Duration::ms(499), heard);
+  box_.clear();
+  host_->expire(box_, now_ + Duration::ms(499), heard);
   EXPECT_TRUE(heard_.empty());
-  host_->expire(now_ + Duration::ms(500), heard);
+  host_->expire(box_, now_ + Duration::ms(500), heard);
   ASSERT_EQ(heard_.size(), 1u);
   EXPECT_EQ(heard_[0].type, PacketType::abort);
   EXPECT_EQ(heard_[0].reason, wire::Reason::deadline);
+}
+
+// What a tick brings forth is heard like the rest: the root's ABORT ends the epoch here too.
+TEST_F(RootHostTest, HearsWhatComesOfItsDeadlines) {
+  want_start(5);
+  want_single(0, 100, three_);
+  exchange();
+  box_.clear();
+  want_single(1, 101, four_);  // of the root's own tick
+  host_->expire(box_, now_ + Duration::ms(500), [&](const wire::Packet& p) {
+    if (p.header.type == PacketType::abort) want(PacketType::abort, Outgoing::To::job_group);
+    return true;
+  });
+  EXPECT_EQ(host_->engine().counters(0).singles.get(), 2u);
+  want_single(1, 100, four_);  // no epoch: unlike one that was aborted here, it has no answer
+  host_->exchange(box_, now_, [&](const wire::Packet& p) { return root(p); });
+  EXPECT_TRUE(heard_.empty());
 }
 
 TEST_F(RootHostTest, HostsOnlyJobsWhoseRootIsHere) {

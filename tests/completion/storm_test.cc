@@ -86,13 +86,15 @@ class StormTest : public ::testing::Test {
   }
   void expire() {
     engine_->expire(now_, *outbox_);
-    host_->exchange(*outbox_, now_, [&](const wire::Packet& p) { return to_root(p); });
-    host_->expire(now_, [&](const wire::Packet& p) { return to_root(p); });
-    settle();
+    host_->expire(*outbox_, now_, [&](const wire::Packet& p) { return to_root(p); });
+    send();
   }
   bool to_root(const wire::Packet& p) { return engine_->on_host_packet(p, now_, *outbox_); }
   void settle() {
     host_->exchange(*outbox_, now_, [&](const wire::Packet& p) { return to_root(p); });
+    send();
+  }
+  void send() {
     EXPECT_EQ(outbox_->overflows(), 0u);
     for (const Outgoing& o : outbox_->items()) on_sent(o);
     outbox_->clear();

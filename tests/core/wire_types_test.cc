@@ -69,6 +69,21 @@ TEST(Types, InvalidPairsOfTypeAndOpHaveAReason) {
                "unknown reduce op");
 }
 
+// A partial sum of 16-bit floats may be infinite where their mean is not.
+TEST(Types, NarrowPartialsHaveNoMeanOfSmallFloats) {
+  for (int i = 1; i <= kDTypeMax; ++i) {
+    for (int j = 1; j <= kReduceOpMax; ++j) {
+      const auto t = static_cast<DType>(i);
+      const auto op = static_cast<ReduceOp>(j);
+      EXPECT_EQ(why_invalid(t, op, Partials::wide), why_invalid(t, op));
+      const bool small_mean = op == ReduceOp::mean && (t == DType::float16 || t == DType::bfloat16);
+      EXPECT_EQ(why_invalid(t, op, Partials::narrow) == nullptr,
+                why_invalid(t, op) == nullptr && !small_mean)
+          << name_of(t) << ' ' << name_of(op);
+    }
+  }
+}
+
 // Rule 17: room for accumulators, where there are any.
 TEST(Types, ElementsPerChunkLeaveRoomForAccumulators) {
   const auto per_chunk = [](DType t, ReduceOp op, Partials p = Partials::wide,

@@ -34,8 +34,7 @@ struct SwitchNode::Running {
   void exchange(Instant now) { host.exchange(outbox, now, root(now)); }
   void expire(Instant now) {
     engine.expire(now, outbox);
-    exchange(now);
-    host.expire(now, root(now));
+    host.expire(outbox, now, root(now));
   }
   aggregator::Engine engine;
   completion::RootHost host;

@@ -45,6 +45,15 @@ TEST_F(CollectiveCalls, ReductionsTakeThePairsThatMakeSense) {
             "allreduce of float32 with band: bitwise and logical operations need integers or bool");
 }
 
+// The switch would only drop it.
+TEST_F(CollectiveCalls, JobsWithNarrowPartialsHaveNoMeanOfSmallFloats) {
+  call = {Collective::allreduce, &memory, nullptr, 1, DType::float16, ReduceOp::mean};
+  EXPECT_EQ(refusal(call), "accepted");
+  EXPECT_THROW(check_call(call, 3, wire::Partials::narrow), std::invalid_argument);
+  call.dtype = DType::float32;
+  EXPECT_NO_THROW(check_call(call, 3, wire::Partials::narrow));
+}
+
 TEST_F(CollectiveCalls, MovesTakeEveryType) {
   for (const auto kind : {Collective::broadcast, Collective::all_gather})
     for (std::uint8_t d = 1; d <= wire::kDTypeMax; ++d) {
