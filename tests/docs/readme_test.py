@@ -39,6 +39,8 @@ class Shell:
         command = ISOLATED if os.geteuid() == 0 else ["bash", "--norc", "-s"]
         # DPDK's run directory has the process's number, which another namespace has, too.
         environment = {**os.environ, "RUNTIME_DIRECTORY": FOLDER}
+        # Unbuffered, a line and its end are two writes, between which another rank's may come.
+        environment.pop("PYTHONUNBUFFERED", None)
         self._shell = subprocess.Popen(command, cwd=TOP, stdin=subprocess.PIPE, text=True,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                        env=environment)
