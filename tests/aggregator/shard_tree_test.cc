@@ -399,10 +399,15 @@ TEST_F(RootShardTest, Rule4_DataToPassOnSaysWhatItsSwitchHolds) {
   wire::Header ack = header(PacketType::ack, 1);
   ack.fan_in = 2;
   for (const std::uint32_t seq : {0u, 1u, 2u}) {
-    wire::Header h = sum_header(seq);
-    h.collective = Collective::broadcast;
+    // Of an all_gather: in between somebody else sends.
+    wire::Header h = seq == 1 ? data_header(1, seq, 1) : sum_header(seq);
+    h.fan_in = 2;
+    h.collective = Collective::all_gather;
     h.covered = 1;
-    EXPECT_EQ(sum(h, I32{1}).verdict, Verdict::completed) << seq;
+    const I32 data{1};
+    const Peer from = seq == 1 ? worker() : leaf();
+    EXPECT_EQ(deliver({h, {}, std::as_bytes(std::span(data))}, from).verdict, Verdict::completed)
+        << seq;
     ack.seq = seq + 1;
     deliver(ack, worker());
   }
