@@ -105,6 +105,7 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   job.parent_heard = now;
   job.acknowledged_up = first_seq;
   job.awaited_above.clear();
+  std::fill(job.asked_above.begin(), job.asked_above.end(), AskedAbove());
   pool_.start(place);
   for (std::size_t child = 0; child < peers.size(); ++child)
     job.children[child] = {peers[child], true, false, now};

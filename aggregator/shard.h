@@ -156,8 +156,8 @@ class Shard {
   void send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
   void send_aggregate(ShardJob& job, Tombstone& e, std::uint32_t flags, Outbox& out);
   Outgoing* begin_upward(ShardJob& job, wire::PacketType type, Outbox& out);
-  void probe_parent(ShardJob& job, const wire::Header& asked, Tombstone* e, Instant now,
-                    Outbox& out);
+  bool ask_parent(ShardJob& job, const wire::Header& asked, const Tombstone* e, Instant now,
+                  Outbox& out);
   void acknowledge_up(ShardJob& job, Outbox& out);
   void say_held(ShardJob& job, Outbox& out);
   Decision on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out);

@@ -36,6 +36,13 @@ struct BufferClass {
   ResultCache cache;
 };
 
+// What the parent was asked about a chunk whose result it makes.
+struct AskedAbove {
+  std::uint32_t seq = 0;
+  bool pending = false;  // it has answered that it waits, too
+  Instant at;
+};
+
 struct ShardJob {
   ShardJob(const config::JobConfig& job_config, std::uint32_t job_place, std::uint32_t slot,
            std::span<Tombstone> entries, BufferClass& sums, BufferClass* holds,
@@ -57,6 +64,7 @@ struct ShardJob {
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
         deadlines(queue) {
     awaited_above.reserve(wire::kMaxMissingIds);
+    if (config.parent) asked_above.resize(config.window);
   }
 
   const config::JobConfig config;
@@ -77,7 +85,8 @@ struct ShardJob {
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
   // Of a job that has a parent:
   Instant parent_heard;
-  Instant asked_above;                       // about a chunk that is not remembered here
+  std::vector<AskedAbove> asked_above;       // by slot of the window
+  Instant said_held_at;                      // beside a probe
   std::uint32_t acknowledged_up = 0;         // every result before it, to the parent
   std::vector<std::uint32_t> awaited_above;  // ranks that the parent said it waits for
   std::vector<Child> children;

@@ -34,8 +34,16 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
                          Outbox& out) {
   const wire::Header& h = packet.header;
   Tombstone* e = nullptr;
-  const ChunkTable::Place place = job.table.find(h.seq, e);
+  ChunkTable::Place place = job.table.find(h.seq, e);
+  // Where one rank passes its data on, the others only wait for it.
+  const bool only_waits = is_passed_on(h.collective) && h.covered == 0;
   job.counters.probes.add();
+  if (place == ChunkTable::Place::beyond_window && e != nullptr && !only_waits) {
+    // Whoever has sent this chunk holds what is in its way, though its data may have been lost.
+    job.table.note_sent(h.child, h.seq);
+    release_acknowledged(job);
+    place = job.table.find(h.seq, e);
+  }
   const bool seen = place == ChunkTable::Place::seen;
   if (place == ChunkTable::Place::stale || (seen && e->state == ChunkState::released))
     return answer_from_cache(job, packet, from, out);
@@ -45,9 +53,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
     send_result(job, *e, from, out);
     return {Verdict::answered};
   }
-  // Where one rank passes its data on, the others only wait for it.
-  const bool only_waits = is_passed_on(h.collective) && h.covered == 0;
-  if (place == ChunkTable::Place::beyond_window && !is_passed_on(h.collective))
+  if (place == ChunkTable::Place::beyond_window && e == nullptr && !is_passed_on(h.collective))
     return {Verdict::dropped, DropReason::beyond_window};
   const bool waiting = only_waits || (seen && job.table.has_contributed(*e, h.child));
   if (seen && waiting && e->state == ChunkState::sent && !job.config.parent) chase(job, *e, out);
@@ -56,6 +62,10 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
     return {Verdict::forwarded};
   }
 
+  // What the parent says is the answer, and tells more than PENDING would: nothing is said here but
+  // what it said last.
+  const bool above = waiting && job.config.parent && (!seen || e->state == ChunkState::sent);
+  if (above && !ask_parent(job, h, seen ? e : nullptr, now, out)) return {Verdict::noted};
   Outgoing* o = out.add();
   if (o == nullptr) return {Verdict::dropped, DropReason::no_mbuf};
   o->peer = from;
@@ -65,12 +75,10 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   o->header.seq = h.seq;
   o->header.shard = h.shard;
   if (waiting) {
-    const bool above = job.config.parent && (!seen || e->state == ChunkState::sent);
     std::span<const std::uint32_t> missing = job.awaited_above;
     if (!above && seen) missing = missing_ranks(job, *e, scratch_ids_);
     wire::ExtensionWriter ext(o->extensions);
     ext.add_missing_ids(missing);
-    if (above) probe_parent(job, h, seen ? e : nullptr, now, out);
     o->extension_bytes = ext.bytes().size();
     job.counters.pending_replies.add();
   } else {

@@ -69,22 +69,31 @@ Outgoing* Shard::begin_upward(ShardJob& job, wire::PacketType type, Outbox& out)
 }
 
 // A child asks for a result that the parent makes. `e`: the sum went up; nullptr: another switch's
-// data is passed on, and nothing of it is here.
-void Shard::probe_parent(ShardJob& job, const wire::Header& asked, Tombstone* e, Instant now,
-                         Outbox& out) {
-  Instant& last = e != nullptr ? e->opened_at : job.asked_above;
-  if (now - last < kProbeSpacing) return;
+// data is passed on, and nothing of it is here. True when the parent has answered PENDING since it
+// was asked last.
+bool Shard::ask_parent(ShardJob& job, const wire::Header& asked, const Tombstone* e, Instant now,
+                       Outbox& out) {
+  AskedAbove& last = job.asked_above[asked.seq & (job.config.window - 1)];
+  if (last.seq != asked.seq) last = {asked.seq, false, Instant()};
+  const bool pending = last.pending;
+  if (now - (e != nullptr ? std::max(last.at, e->opened_at) : last.at) < kProbeSpacing)
+    return pending;
   // Who only receives says what it holds by ACK alone; one that was lost would never be repeated.
-  if (e == nullptr) say_held(job, out);
+  if (e == nullptr && now - job.said_held_at >= kProbeSpacing) {
+    say_held(job, out);
+    job.said_held_at = now;
+  }
   Outgoing* const o = begin_upward(job, wire::PacketType::probe, out);
-  if (o == nullptr) return;
-  last = now;
+  if (o == nullptr) return pending;
+  last.at = now;
+  last.pending = false;
   o->header.op = asked.op;
   o->header.chunk = asked.chunk;
   o->header.seq = asked.seq;
   o->header.collective = asked.collective;
   o->header.covered = e != nullptr ? 1 : 0;
   job.counters.probes_up.add();
+  return pending;
 }
 
 // All results before the lowest that is not complete are here; the parent may forget them.
@@ -114,6 +123,8 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
   if (place == ChunkTable::Place::stale) return {Verdict::dropped, DropReason::stale_seq};
   if (h.type == wire::PacketType::pending) {
     std::vector<std::uint32_t>& awaited = job->awaited_above;
+    AskedAbove& asked = job->asked_above[h.seq & (job->config.window - 1)];
+    if (asked.seq == h.seq) asked.pending = true;
     awaited.resize(wire::kMaxMissingIds);  // within its capacity
     awaited.resize(std::min(wire::find_missing_ids(packet.extensions, awaited), awaited.size()));
     return {Verdict::noted};

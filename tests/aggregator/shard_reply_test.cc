@@ -103,6 +103,22 @@ TEST_F(ReplyTest, BroadcastWaitsForTheSlowestReceiver) {
   EXPECT_EQ(give(0, 4, 4, Collective::broadcast).verdict, Verdict::completed);
 }
 
+// The same is true of a probe, when the data itself was lost; and where others are still awaited,
+// who probes is told to send again. Otherwise all ranks could wait for one another for ever.
+TEST_F(ReplyTest, ProbingAcknowledgesTheResultThatIsInTheWay) {
+  build(3, 1);
+  join_all();
+  complete(0);
+  EXPECT_EQ(give(0, 1, 1, Collective::broadcast).verdict, Verdict::completed);
+  EXPECT_EQ(give(1, 2, 7, Collective::allreduce).reason, DropReason::beyond_window);
+  ask(1, 2, Collective::allreduce);
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::unknown);
+  ask(2, 2, Collective::allreduce);
+  EXPECT_EQ(give(1, 2, 7, Collective::allreduce).verdict, Verdict::opened);
+  EXPECT_EQ(give(2, 2, 7, Collective::allreduce).verdict, Verdict::folded);
+  EXPECT_EQ(give(0, 2, 7, Collective::allreduce).verdict, Verdict::completed);
+}
+
 // C4: a result that all have acknowledged is still there by its name, as long as there is room.
 TEST_F(ReplyTest, AcknowledgedResultsStayInTheCache) {
   config::SwitchConfig c = test_switch({test_job(2, 4)});

@@ -127,7 +127,7 @@ TEST_F(ShardTreeTest, DataToPassOnGoesUpAsItCame) {
   EXPECT_NE(up()[0].header.flags & wire::kFlagCompleteSubtree, 0u);
   EXPECT_THAT(up()[0].elements<std::int8_t>(), ElementsAre(1, -2));
   wait_for_broadcast(0, 0);
-  EXPECT_EQ(sent_[0].header.type, PacketType::pending) << "it has nothing to send";
+  EXPECT_THAT(sent_, IsEmpty()) << "it has nothing to send, and the parent was just told";
   answer(0, DType::int8, I8{1, -2}, Collective::broadcast, 1);
   EXPECT_THAT(sent_[0].elements<std::int8_t>(), ElementsAre(1, -2));
 }
@@ -147,13 +147,35 @@ TEST_F(ShardTreeTest, Rule6_WhoOnlyWaitsAsksTheParentOnceEvery2ms) {
   run_epoch();
   now_ = now_ + Duration::ms(2);
   wait_for_broadcast(0, 0);
-  EXPECT_EQ(to(Outgoing::To::peer)[0].header.type, PacketType::pending);
+  EXPECT_THAT(to(Outgoing::To::peer), IsEmpty());
   ASSERT_THAT(up(), SizeIs(2));
   EXPECT_EQ(up()[1].header.type, PacketType::probe);
   EXPECT_EQ(up()[1].header.covered, 0u);
   EXPECT_EQ(up()[1].header.collective, Collective::broadcast);
   wait_for_broadcast(2, 0);
-  EXPECT_THAT(up(), IsEmpty());
+  EXPECT_THAT(sent_, IsEmpty());
+}
+
+// Whatever was lost of a window is asked for at once, and a result that answers a probe says that
+// more was lost: a subtree that fell behind does not stay there.
+TEST_F(ShardTreeTest, Rule6_EveryChunkOfTheWindowIsAskedForByItself) {
+  run_epoch();
+  now_ = now_ + Duration::ms(2);
+  for (std::uint32_t seq = 0; seq < 3; ++seq) {
+    wait_for_broadcast(0, seq);
+    EXPECT_EQ(up().back().header.type, PacketType::probe);
+    EXPECT_EQ(up().back().header.seq, seq);
+  }
+  deliver(from_parent(PacketType::pending, 1), parent());
+  wait_for_broadcast(2, 0);
+  EXPECT_THAT(sent_, IsEmpty());
+  wait_for_broadcast(2, 1);
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::pending);
+  now_ = now_ + Duration::ms(2);
+  wait_for_broadcast(2, 1);
+  EXPECT_EQ(to(Outgoing::To::peer).at(0).header.type, PacketType::pending);
+  wait_for_broadcast(2, 1);
+  EXPECT_THAT(sent_, IsEmpty()) << "what the parent said before it was asked again is old";
 }
 
 // Nothing else says so for those who only receive, and the parent refuses what is next until it
