@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/sim/network_plan.h"
 #include "tests/sim/packet_view.h"
 
 namespace tributary::sim {
@@ -14,12 +15,9 @@ using wire::PacketType;
 // From the end of the faults until their last consequence is gone: the longest back-off of a
 // probe, and what is still on its way.
 constexpr Duration kAftermath = Duration::seconds(2);
-constexpr std::size_t kRemembered = 16;
-// With more ranks than this, looking at all of them after each turn would take most of the time.
+// With more ranks than this, looking at all of them after each turn would take most of the time; so
+// they are looked at in intervals, the longer the more there are.
 constexpr std::size_t kMostRanksEveryTurn = 64;
-constexpr Duration kFullCheckInterval = Duration::ms(5);
-constexpr Duration kRounding = Duration::ms(1);
-constexpr Duration kLeaveBound = Duration::ms(3 * 20 + 5);
 
 std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t salt) {
   Trace t;
@@ -27,10 +25,9 @@ std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t salt) {
   return t.hash();
 }
 
-bool names_chunk(PacketType type) {
-  return type == PacketType::contribution || type == PacketType::result ||
-         type == PacketType::aggregate || type == PacketType::probe ||
-         type == PacketType::pending || type == PacketType::unknown || type == PacketType::ack;
+bool reduces(wire::Collective c) {
+  return c == wire::Collective::allreduce || c == wire::Collective::reduce ||
+         c == wire::Collective::reduce_scatter;
 }
 
 // What only the switch above may say. (ACK may be a member's own, too.)
@@ -65,7 +62,9 @@ bool excusable(DropReason reason, bool may_disagree) {
     case DropReason::stale_epoch:
     case DropReason::not_joined:
     case DropReason::sender_mismatch:
-    case DropReason::aborted: return true;
+    case DropReason::aborted:
+    // Who sends alone cannot know how far the others are.
+    case DropReason::beyond_window: return true;
     case DropReason::op_mismatch: return may_disagree;
     default: return false;
   }
@@ -75,12 +74,15 @@ bool excusable(DropReason reason, bool may_disagree) {
 
 Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenario.seed ^ 0xBAD) {
   Duration longest;
+  const NetworkPlan network = plan_network(scenario);
   for (const JobScenario& job : scenario.jobs) {
     longest = std::max({longest, job.lease, deadline_at_most(scenario, job)});
     JobView view;
     view.scenario = &job;
+    view.expression = expression_of(network, job.id);
     view.last_seq.assign(job.shards, scenario.first_seq - 1);
     jobs_.push_back(std::move(view));
+    if (job.sums.slots == config::SlotMode::dynamic) ++dynamic_jobs_;
   }
   if (!benign(scenario)) settled_at_ = Instant() + scenario.heal_at + longest + kAftermath;
 }
@@ -108,11 +110,10 @@ std::optional<std::uint32_t> Checker::index_of(std::uint32_t job) const {
   return std::nullopt;
 }
 
-void Checker::before_packet(SwitchNode&, const FrameRef&, const wire::Packet&) {}
-
 void Checker::on_decision(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet,
                           aggregator::Decision decision) {
   reach_.verdict(decision.verdict);
+  check_slot_refusal(node, packet);
   const auto job = index_of(packet.header.job);
   if (!job) return;
   if (decision.verdict == Verdict::opened || decision.verdict == Verdict::completed ||
@@ -219,6 +220,12 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
     result_bits_.clear();
   }
   if (h.type != PacketType::result) return;
+  if (view.scenario->sums.verify && reduces(h.collective) &&
+      (h.flags & (wire::kFlagVerified | wire::kFlagOverflow)) == 0)
+    violation(node.name() + " sent a result that nobody verified: job " + std::to_string(h.job) +
+              " shard " + std::to_string(h.shard) + " seq " + std::to_string(h.seq));
+  // The ranks that do not get a reduced chunk are only told that it is done.
+  if (message.payload.empty()) return;
   const ChunkKey key{h.job, h.epoch, h.shard, h.seq};
   const std::uint64_t salt = std::uint64_t{h.op} << 32 | h.chunk;
   const std::uint64_t bits = hash_of(message.payload, salt >> 1);
@@ -226,49 +233,6 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
   if (!fresh && known->second != bits)
     violation(node.name() + " sent two results for job " + std::to_string(h.job) + " shard " +
               std::to_string(h.shard) + " seq " + std::to_string(h.seq));
-}
-
-void Checker::on_turn_end(SwitchNode& node, Instant now) {
-  if (!node.aggregates() || (!every_turn_ && world_->now() < next_full_check_)) return;
-  next_full_check_ = world_->now() + kFullCheckInterval;
-  check_slots(node, now);
-  check_members(node, now);
-}
-
-void Checker::check_slots(SwitchNode& node, Instant now) {
-  const aggregator::Engine& engine = *node.engine();
-  constexpr std::size_t kAll = 1u << 20;
-  std::vector<std::uint64_t> open(jobs_.size());
-  for (const auto& slot : engine.slot_status(now, kAll)) {
-    const std::uint32_t job = *index_of(slot.job);
-    ++open[job];
-    if (slot.open_for >= node.job(slot.job)->deadline)
-      violation("job " + std::to_string(slot.job) + " seq " + std::to_string(slot.seq) +
-                " is open for " + std::to_string(slot.open_for.to_ns() / 1'000) +
-                " us, past its deadline");
-  }
-  for (std::size_t place = 0; place < engine.job_count(); ++place) {
-    const std::uint32_t i = *index_of(engine.job_config(place).id);
-    const JobScenario& job = *jobs_[i].scenario;
-    const auto& c = engine.counters(place);
-    const std::uint64_t limit = std::uint64_t{job.window} * job.shards;
-    if (c.slots_open.get() != open[i])
-      violation("gauge slots_open says " + std::to_string(c.slots_open.get()) + ", but " +
-                std::to_string(open[i]) + " are open");
-    if (open[i] > limit || c.results_retained.get() > 2 * limit)
-      violation("job " + std::to_string(job.id) + " holds more than its share");
-  }
-}
-
-void Checker::check_members(SwitchNode& node, Instant now) {
-  for (const auto& status : node.engine()->job_status(now)) {
-    const JobScenario& job = *jobs_[*index_of(status.id)].scenario;
-    for (const auto& m : status.members)
-      if (m.present && m.silent_for >= job.lease)
-        violation("job " + std::to_string(job.id) + " rank " + std::to_string(m.rank) +
-                  " is silent for " + std::to_string(m.silent_for.to_ns() / 1'000'000) +
-                  " ms, past its lease, and still counts");
-  }
 }
 
 void Checker::on_epoch_entered(WorkerNode& node) {
@@ -286,28 +250,34 @@ void Checker::on_epoch_entered(WorkerNode& node) {
 }
 
 void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
-                         std::span<const std::byte> data) {
+                         const OpResult& result) {
   const auto& o = node.options();
   const std::uint16_t epoch = node.session()->epoch();
-  world_->trace().add(world_->now(), node.id(), TraceKind::op_done, data);
+  world_->trace().add(world_->now(), node.id(), TraceKind::op_done, result.data);
+  world_->trace().add(world_->now(), node.id(), TraceKind::op_done, result.output);
   world_->trace().say(world_->now(), node.name() + " has op " + std::to_string(index));
   ++ops_done_;
+  reach_.op(plan, o.job->sums);
   const auto where = [&] {
-    return name(node) + ", epoch " + std::to_string(epoch) + ", op " + std::to_string(index) + ": ";
+    return name(node) + ", epoch " + std::to_string(epoch) + ", op " + std::to_string(index) +
+           " (" + describe(plan) + "): ";
   };
   const Members& members = jobs_[o.job_index].members[epoch];
-  if (members.entered != o.job->workers)
+  if (members.entered != o.job->workers && !plan.needs_one_rank())
     return violation(where() + "done, though not all ranks have entered the epoch");
-  // The first rank's result is checked against the inputs, the others' against the first's.
-  const std::uint64_t bits = hash_of(data, index);
-  const auto [known, fresh] = op_bits_.try_emplace(OpKey{o.job->id, epoch, index}, bits);
-  if (!fresh && known->second == bits) return;
+  // Where all get the same, the first rank's result is checked against the inputs, and the others'
+  // against the first's.
+  if (plan.same_everywhere()) {
+    const std::uint64_t bits = hash_of(result.output.empty() ? result.data : result.output, index);
+    const auto [known, fresh] = op_bits_.try_emplace(OpKey{o.job->id, epoch, index}, bits);
+    if (!fresh && known->second != bits) return violation(where() + "ranks hold different bits");
+    if (!fresh) return;
+  }
   std::vector<std::uint64_t> salts;
-  for (const auto& salt : members.salts) salts.push_back(*salt);
-  if (const std::size_t wrong = first_wrong(plan, salts, index, data); wrong != plan.count)
-    return violation(where() + "element " + std::to_string(wrong) + " of " +
-                     std::to_string(plan.count) + " is not the exact sum");
-  if (!fresh) violation(where() + "ranks hold different bits");
+  for (const auto& salt : members.salts) salts.push_back(salt.value_or(0));
+  if (const auto wrong =
+          wrong_with(plan, *o.job, jobs_[o.job_index].expression, salts, index, result))
+    violation(where() + *wrong);
 }
 
 void Checker::check_cause(const WorkerNode& node, const worker::Failure& f) {
@@ -322,10 +292,17 @@ void Checker::check_cause(const WorkerNode& node, const worker::Failure& f) {
   if (impossible) violation(name(node) + " failed for a cause that does not exist: " + f.text);
 }
 
-void Checker::on_op_failed(WorkerNode& node, std::uint32_t index, const worker::Failure& f) {
+void Checker::on_op_failed(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
+                           const worker::Failure& f) {
   world_->trace().add(world_->now(), node.id(), TraceKind::op_failed);
   world_->trace().say(world_->now(),
                       node.name() + " op " + std::to_string(index) + " failed: " + f.text);
+  if (f.reason == wire::Reason::overflow) {
+    if (plan.values != Values::overflows)
+      return violation(name(node) + " op " + std::to_string(index) + " (" + describe(plan) +
+                       ") overflowed, though no sum can");
+    ++reach_.overflows;
+  }
   check_cause(node, f);
 }
 
@@ -347,124 +324,6 @@ void Checker::on_session_failed(WorkerNode& node, const worker::Failure& f) {
 
 void Checker::on_worker_drop(DropReason reason, std::uint64_t count) {
   reach_.worker_drops[static_cast<std::size_t>(reason)] += count;
-}
-
-// Now and then a worker is out of its mind, too: it repeats something it sent lately, bent.
-void Checker::on_contribution(WorkerNode& node, const FrameRef& frame) {
-  if (scenario_.hostile.faulty_ppm == 0 || Instant() + scenario_.heal_at <= world_->now()) return;
-  auto& lately = contributions_[node.id()];
-  lately.push_back(frame);
-  if (lately.size() > kRemembered) lately.pop_front();
-  if (!random_.chance_ppm(scenario_.hostile.faulty_ppm)) return;
-  const FrameRef& base = lately[random_.below(static_cast<std::uint32_t>(lately.size()))];
-  config::JobConfig job;
-  job.chunk_bytes = node.options().job->carried_chunk_bytes();
-  job.shards = node.options().job->shards;
-  const Draft draft = *take_apart(base.bytes());
-  // A refusal would end the epoch that the worker runs: it may lie, but not about who it is.
-  if (draft.header.epoch != node.session()->epoch()) return;
-  FrameRef bent = put_together(world_->frames(), bend(draft, job, random_));
-  bent.writable().truth.forged = true;
-  count_frame_fault(FaultKind::faulty_member, base);
-  node.send_extra(bent);
-}
-
-void Checker::on_hostile(FaultKind kind, const FrameRef& frame) {
-  const auto packet = view_packet(frame.bytes());
-  if (kind == FaultKind::garbage || !packet || !names_chunk(packet->header.type))
-    return count_node_fault(kind);
-  count_frame_fault(kind, frame);
-}
-
-bool Checker::is_from_aggregator(const FrameRef& frame) const {
-  const auto parts = view_parts(frame.bytes());
-  return parts && std::any_of(aggregators_.begin(), aggregators_.end(), [&](const SwitchNode* s) {
-           return s->config().ipv4 == parts->udp.endpoints.source_ip;
-         });
-}
-
-const SwitchNode& Checker::concerned(const FrameRef& frame) const {
-  if (aggregators_.size() == 1) return *aggregators_[0];
-  if (const auto parts = view_parts(frame.bytes()))
-    for (const std::uint32_t address :
-         {parts->udp.endpoints.destination_ip, parts->udp.endpoints.source_ip})
-      for (const SwitchNode* node : aggregators_)
-        if (node->config().ipv4 == address) return *node;
-  return *aggregators_[0];
-}
-
-void Checker::count_frame_fault(FaultKind kind, const FrameRef& frame) {
-  const SwitchNode& node = concerned(frame);
-  const auto packet = view_packet(frame.bytes());
-  if (node.engine() == nullptr || !packet || !names_chunk(packet->header.type)) return;
-  const wire::Header& h = packet->header;
-  const auto job = index_of(h.job);
-  if (!job || h.shard >= jobs_[*job].scenario->shards) return;
-  const std::uint32_t seq = h.type == PacketType::ack ? h.seq - 1 : h.seq;
-  reach_.fault(kind, node.chunk_state(h.job, h.shard, seq));
-}
-
-void Checker::count_node_fault(FaultKind kind) {
-  std::array<bool, kChunkStateCount> seen{};
-  for (const SwitchNode* node : aggregators_) {
-    if (node->engine() == nullptr) continue;
-    for (const JobView& view : jobs_) {
-      const JobScenario& job = *view.scenario;
-      if (node->job(job.id) == nullptr) continue;
-      for (std::uint8_t shard = 0; shard < job.shards; ++shard)
-        for (std::uint32_t back = 0; back <= 2 * job.window; ++back) {
-          const auto state = node->chunk_state(job.id, shard, view.last_seq[shard] + 1 - back);
-          seen[static_cast<std::size_t>(state)] = true;
-        }
-    }
-  }
-  for (std::size_t s = 0; s < seen.size(); ++s)
-    if (seen[s]) reach_.fault(kind, static_cast<ChunkState>(s));
-}
-
-void Checker::check_bounds() {
-  for (const auto& job : ranks_)
-    for (const WorkerNode* node : job) {
-      const worker::Session* session = node->session();
-      if (session == nullptr || !world_->alive(node->id()) || world_->paused(node->id())) continue;
-      const Instant now = world_->local_now(node->id());
-      const JobScenario& scenario = *node->options().job;
-      const auto overdue = [&](Instant since, Duration bound) {
-        return now - since > bound + kRounding;
-      };
-      const auto state = session->state();
-      if ((state == worker::SessionState::joining &&
-           overdue(node->session_began(), scenario.join_timeout)) ||
-          (state == worker::SessionState::running && !session->idle() &&
-           overdue(node->turn_began(), scenario.op_timeout)) ||
-          (state == worker::SessionState::leaving &&  // LEAVE is tried a number of times, however
-                                                      // long the pauses between the tries.
-           overdue(std::max(node->leave_began(), world_->resumed_at(node->id())), kLeaveBound)))
-        violation(name(*node) + " is past its bound: it " + node->waiting_for(now));
-    }
-}
-
-void Checker::check_empty() {
-  for (const SwitchNode* node : aggregators_) check_empty(*node);
-}
-
-void Checker::check_empty(const SwitchNode& node) {
-  const aggregator::Engine* engine = node.engine();
-  if (engine == nullptr) return;
-  for (std::size_t i = 0; i < engine->job_count(); ++i) {
-    const auto& c = engine->counters(i);
-    if (c.slots_open.get() + c.results_retained.get() + c.members.get() != 0)
-      violation(node.name() + ": job " + std::to_string(engine->job_config(i).id) +
-                " is over, but " + std::to_string(c.slots_open.get()) + " slots, " +
-                std::to_string(c.results_retained.get()) + " results and " +
-                std::to_string(c.members.get()) + " members are left");
-  }
-  for (std::size_t p = 0; p < node.tallies().size(); ++p) {
-    const PortTally& t = node.tallies()[p];
-    if (t.received != t.consumed + t.forwarded + t.answered + t.dropped ||
-        t.to_send != t.sent + t.send_dropped)
-      violation("port " + std::to_string(p) + " of " + node.name() + " lost count of its frames");
-  }
 }
 
 bool Checker::all_ended() {

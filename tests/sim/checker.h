@@ -41,12 +41,16 @@ class Checker : public Observer {
   void on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) override;
   void on_message(SwitchNode& node, const aggregator::Outgoing& message) override;
   void on_turn_end(SwitchNode& node, Instant now) override;
+  void on_switch_crash(SwitchNode& node) override {
+    reach_.counters(*node.engine(), *node.completion());
+  }
   // WorkerObserver
   void on_epoch_entered(WorkerNode& node) override;
   void on_op_called(WorkerNode&, std::uint32_t, const OpPlan&) override {}
   void on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
-                  std::span<const std::byte> data) override;
-  void on_op_failed(WorkerNode& node, std::uint32_t index, const worker::Failure& f) override;
+                  const OpResult& result) override;
+  void on_op_failed(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
+                    const worker::Failure& f) override;
   void on_session_failed(WorkerNode& node, const worker::Failure& f) override;
   void on_worker_drop(DropReason reason, std::uint64_t count) override;
   void on_contribution(WorkerNode& node, const FrameRef& frame) override;
@@ -76,12 +80,18 @@ class Checker : public Observer {
     std::uint32_t job, epoch, index;
     auto operator<=>(const OpKey&) const = default;
   };
+  // Of the shard that a packet is for, before the engine sees it.
+  struct Slots {
+    std::uint64_t open = 0;
+    std::uint64_t refused = 0;
+  };
   struct Members {
     std::vector<std::optional<std::uint64_t>> salts;  // by rank
     std::uint32_t entered = 0;
   };
   struct JobView {
     const JobScenario* scenario = nullptr;
+    config::Bracket expression;                // how the switches combine the ranks' data
     std::uint16_t epoch = 0;                   // of the last START
     std::vector<std::uint32_t> last_seq;       // highest opened, per shard
     std::map<std::uint32_t, Members> members;  // by epoch
@@ -94,6 +104,9 @@ class Checker : public Observer {
   void check_honest(const SwitchNode& node, const wire::Packet& packet,
                     aggregator::Decision decision);
   void check_slots(SwitchNode& node, Instant now);
+  [[nodiscard]] std::optional<Slots> slots_of(const SwitchNode& node,
+                                              const wire::Packet& packet) const;
+  void check_slot_refusal(const SwitchNode& node, const wire::Packet& packet);
   void check_members(SwitchNode& node, Instant now);
   void check_not_given_up(const SwitchNode& at, const wire::Packet& packet);
   // The switch whose packet this is; nullptr: it is a rank's.
@@ -113,6 +126,8 @@ class Checker : public Observer {
   std::vector<std::vector<WorkerNode*>> ranks_;  // by job index and rank
   std::vector<const WorkerNode*> all_ranks_;
   Instant settled_at_;
+  std::optional<Slots> slots_before_;
+  std::uint32_t dynamic_jobs_ = 0;
   bool every_turn_ = true;
   Instant next_full_check_;
   std::size_t first_not_ended_ = 0;  // among all ranks; none starts again after its end

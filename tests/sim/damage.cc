@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/wire/extension.h"
 #include "tests/sim/hostile_node.h"
 #include "tests/sim/world.h"
 
@@ -88,6 +89,13 @@ constexpr std::array<void (*)(Bytes&), 20> kDamages = {
     fragment,    bad_udp_length, cut_short,        cut_in_ip,         poke<1, 0>,
 };
 
+// The rank that a reduced chunk is for, if the packet names one, becomes one that no job has.
+void name_nobody(Bytes& extensions) {
+  const auto target = wire::find_extension(extensions, wire::ExtensionType::target_rank);
+  if (target)
+    set(extensions, static_cast<std::size_t>(target->data.data() - extensions.data()), 0xFF);
+}
+
 }  // namespace
 
 std::uint32_t damage_kinds() {
@@ -120,7 +128,10 @@ Draft bend(const Draft& contribution, const config::JobConfig& job, Prng& random
     case 2: ++h.fan_in; break;
     case 3: h.encoding = wire::Encoding::compressed; break;
     case 4: set_payload(job.chunk_bytes + 8, wire::DType::int32); break;
-    case 5: h.collective = wire::Collective::reduce; break;
+    case 5:
+      h.collective = wire::Collective::reduce;
+      name_nobody(d.extensions);
+      break;
     case 6:
       d.payload.clear();
       h.dtype = wire::DType::none;

@@ -14,6 +14,8 @@ constexpr std::uint32_t kAccessIpv4 = 0x0A000100;  // 10.0.1.x
 constexpr std::uint32_t kTreeIpv4 = 0x0A400000;    // 10.64.x.y
 constexpr std::size_t kLargestPacket = 1500;
 constexpr std::uint32_t kJumboMtu = 9216;
+// Worlds are many, and small.
+constexpr std::uint32_t kCompletionMegabytes = 1;
 constexpr Duration kFdbAgeing = Duration::seconds(5);
 
 std::string port_name(std::size_t index) {
@@ -31,7 +33,7 @@ std::uint32_t fdb_entries(const Scenario& s) {
 }
 
 config::JobConfig job_config(const JobScenario& job) {
-  config::JobConfig jc;
+  config::JobConfig jc = job.sums;
   jc.id = job.id;
   jc.workers = job.workers;
   jc.window = job.window;
@@ -44,8 +46,9 @@ config::JobConfig job_config(const JobScenario& job) {
 }
 
 std::uint32_t slots_for(const Scenario& s) {
-  std::uint32_t slots = 0;
-  for (const JobScenario& job : s.jobs) slots += job.window;
+  std::uint32_t slots = s.pool_slots;
+  for (const JobScenario& job : s.jobs)
+    if (job.sums.slots == config::SlotMode::partition) slots += job.window;
   return slots;
 }
 
@@ -65,6 +68,9 @@ config::SwitchConfig aggregator_config(const Scenario& s) {
   const std::uint32_t down = s.access_switches > 0 ? s.access_switches : worker_count(s);
   std::uint32_t first_worker = 0;
   c.slots = slots_for(s);
+  c.preempt_idle = s.preempt_idle;
+  c.cache.megabytes = s.cache_megabytes;
+  c.completion.megabytes = kCompletionMegabytes;
   for (const JobScenario& job : s.jobs) {
     config::JobConfig jc = job_config(job);
     // A stranger may take the place of a rank that is not tied to a port and not there yet.
@@ -126,6 +132,9 @@ NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
     sw.config.id = static_cast<std::uint32_t>(i + 1);
     sw.config.ipv4 = kTreeIpv4 + sw.config.id;
     sw.config.slots = slots_for(s);
+    sw.config.preempt_idle = s.preempt_idle;
+    sw.config.cache.megabytes = s.cache_megabytes;
+    sw.config.completion.megabytes = kCompletionMegabytes;
     sw.config.forwarding.fdb_entries = fdb_entries(s);
     sw.config.forwarding.fdb_ageing = kFdbAgeing;
     sw.parent = tree[i].parent;
@@ -158,7 +167,34 @@ NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
   return plan;
 }
 
+// Of what the switch at `place` combines.
+config::Bracket bracket_at(const NetworkPlan& plan, std::size_t place, std::uint32_t id) {
+  const config::SwitchConfig& sw = plan.switches[place].config;
+  std::size_t j = 0;
+  while (sw.jobs[j].id != id) ++j;
+  config::Bracket all;
+  for (const config::ChildConfig& child : sw.jobs[j].children) {
+    // Switches of a tree are numbered from 1 in the order of the plan.
+    all.items.push_back(child.is_switch ? bracket_at(plan, child.id - 1, id)
+                                        : config::Bracket{{}, child.id});
+  }
+  return all;
+}
+
 }  // namespace
+
+config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id) {
+  for (std::size_t place = 0; place < plan.aggregators; ++place)
+    for (const config::JobConfig& job : plan.switches[place].config.jobs) {
+      if (job.id != id || job.parent) continue;
+      if (!job.children.empty()) return bracket_at(plan, place, id);
+      if (job.bracketing) return *job.bracketing;
+      config::Bracket by_rank;
+      for (std::uint32_t rank = 0; rank < job.workers; ++rank) by_rank.items.push_back({{}, rank});
+      return by_rank;
+    }
+  return {};
+}
 
 NetworkPlan plan_network(const Scenario& scenario) {
   if (scenario.fat_tree.levels > 1)

@@ -31,6 +31,9 @@ struct NetworkPlan {
 };
 
 NetworkPlan plan_network(const Scenario& scenario);
+// In which order and with which brackets the switches of a plan combine the data of its job `id`:
+// as declared, or as the tree has it.
+config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id);
 
 inline std::uint32_t worker_count(const Scenario& scenario) {
   std::uint32_t n = 0;

@@ -17,25 +17,54 @@ constexpr std::array<const char*, kChunkStateCount> kStateNames = {"unseen",   "
                                                                    "released", "sent", "escalated"};
 static_assert(static_cast<std::size_t>(ChunkState::escalated) + 1 == kChunkStateCount);
 
-constexpr const char* kNothingEscalates = "every job keeps its slots until a chunk ends";
+constexpr std::array<const char*, kKnobCount> kKnobNames = {
+#define X(id, label, condition) "ops with " label,
+    TRIBUTARY_SIM_KNOBS(X)
+#undef X
+};
+constexpr std::array<const char*, kEngineEventCount> kEngineEventNames = {
+#define X(id, label, counter) label,
+    TRIBUTARY_SIM_ENGINE_EVENTS(X)
+#undef X
+};
+constexpr std::array<const char*, kHostEventCount> kHostEventNames = {
+#define X(id, label, counter) label,
+    TRIBUTARY_SIM_HOST_EVENTS(X)
+#undef X
+};
+constexpr std::size_t kReason(wire::Reason reason) {
+  return static_cast<std::size_t>(reason);
+}
 
 // A visitor gets each item's name, count and the reason why it cannot be reached.
 template <typename Visitor>
 void visit(const Reach& r, Visitor visitor) {
   for (std::size_t v = 0; v < kVerdictCount; ++v)
-    visitor("verdict " + std::string(kVerdictNames[v]), r.verdicts[v],
-            static_cast<Verdict>(v) == Verdict::forwarded ? kNothingEscalates : nullptr);
+    visitor("verdict " + std::string(kVerdictNames[v]), r.verdicts[v], nullptr);
   for (std::size_t d = 0; d < kDropReasonCount; ++d) {
     const auto reason = static_cast<DropReason>(d);
     visitor("drop " + std::string(drop_label(reason)), r.switch_drops[d] + r.worker_drops[d],
             unreachable(reason));
   }
+  for (std::size_t c = 0; c < kCollectiveCount; ++c)
+    visitor("collective " + std::string(wire::name_of(static_cast<wire::Collective>(c))),
+            r.collectives[c], nullptr);
+  for (std::size_t d = 1; d < r.dtypes.size(); ++d)
+    visitor("type " + std::string(wire::name_of(static_cast<wire::DType>(d))), r.dtypes[d],
+            nullptr);
+  for (std::size_t o = 1; o < r.reduce_ops.size(); ++o)
+    visitor("op " + std::string(wire::name_of(static_cast<wire::ReduceOp>(o))), r.reduce_ops[o],
+            nullptr);
+  visitor("overflow reported", r.overflows, nullptr);
+  for (std::size_t k = 0; k < kKnobCount; ++k) visitor(kKnobNames[k], r.knobs[k], nullptr);
+  for (std::size_t e = 0; e < kEngineEventCount; ++e)
+    visitor(kEngineEventNames[e], r.engine[e], unreachable(static_cast<EngineEvent>(e)));
+  for (std::size_t e = 0; e < kHostEventCount; ++e)
+    visitor(kHostEventNames[e], r.host[e], unreachable(static_cast<HostEvent>(e)));
   for (std::size_t f = 0; f < kFaultKindCount; ++f)
-    for (std::size_t s = 0; s < kChunkStateCount; ++s) {
-      const auto kind = static_cast<FaultKind>(f);
-      visitor("fault " + std::string(name_of(kind)) + " x " + kStateNames[s], r.faults[f][s],
-              unreachable(kind, static_cast<ChunkState>(s)));
-    }
+    for (std::size_t s = 0; s < kChunkStateCount; ++s)
+      visitor("fault " + std::string(name_of(static_cast<FaultKind>(f))) + " x " + kStateNames[s],
+              r.faults[f][s], nullptr);
 }
 
 }  // namespace
@@ -45,13 +74,43 @@ const char* unreachable(DropReason reason) {
     case DropReason::frame_multi_segment: return "simulated frames are in one piece";
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
     case DropReason::overlap:
-    case DropReason::no_slot: return kNothingEscalates;
+    case DropReason::no_slot: return "the completion engine counts it by job, below";
     default: return nullptr;
   }
 }
 
-const char* unreachable(FaultKind, ChunkState state) {
-  return state == ChunkState::escalated ? kNothingEscalates : nullptr;
+const char* unreachable(EngineEvent event) {
+  return event == EngineEvent::escalated_resend
+             ? "the completion engine next door has room, and loses nothing"
+             : nullptr;
+}
+
+const char* unreachable(HostEvent event) {
+  switch (event) {
+    case HostEvent::superseded: return "a switch sends the sum of a chunk once";
+    case HostEvent::full:
+    case HostEvent::given_up: return "small worlds do not fill the least memory, 1 MiB";
+    case HostEvent::stale: return "both engines of a switch are in the same epoch";
+    case HostEvent::invalid:
+    case HostEvent::mismatch: return "the aggregation engine has compared all that it sends on";
+    case HostEvent::repeated: return "no result is lost on its way within a switch";
+    default: return nullptr;
+  }
+}
+
+void Reach::counters(const aggregator::Engine& e, const completion::Engine& h) {
+  for (std::size_t i = 0; i < e.job_count(); ++i) {
+    const aggregator::JobCounters c = e.counters(i);
+#define X(id, label, counter) engine[static_cast<std::size_t>(EngineEvent::id)] += c.counter.get();
+    TRIBUTARY_SIM_ENGINE_EVENTS(X)
+#undef X
+  }
+  for (std::size_t i = 0; i < h.job_count(); ++i) {
+    const completion::JobCounters& c = h.counters(i);
+#define X(id, label, counter) host[static_cast<std::size_t>(HostEvent::id)] += c.counter.get();
+    TRIBUTARY_SIM_HOST_EVENTS(X)
+#undef X
+  }
 }
 
 void Reach::add(const Reach& other) {
@@ -62,6 +121,13 @@ void Reach::add(const Reach& other) {
   }
   for (std::size_t f = 0; f < faults.size(); ++f)
     for (std::size_t s = 0; s < kChunkStateCount; ++s) faults[f][s] += other.faults[f][s];
+  for (std::size_t c = 0; c < kCollectiveCount; ++c) collectives[c] += other.collectives[c];
+  for (std::size_t t = 0; t < dtypes.size(); ++t) dtypes[t] += other.dtypes[t];
+  for (std::size_t o = 0; o < reduce_ops.size(); ++o) reduce_ops[o] += other.reduce_ops[o];
+  overflows += other.overflows;
+  for (std::size_t k = 0; k < kKnobCount; ++k) knobs[k] += other.knobs[k];
+  for (std::size_t e = 0; e < kEngineEventCount; ++e) engine[e] += other.engine[e];
+  for (std::size_t e = 0; e < kHostEventCount; ++e) host[e] += other.host[e];
 }
 
 std::uint64_t Reach::fault_total() const {

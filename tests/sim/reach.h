@@ -8,22 +8,119 @@
 
 #include "aggregator/chunk_state.h"
 #include "aggregator/engine.h"
+#include "completion/engine.h"
 #include "core/drop_reason.h"
 #include "tests/sim/fault_kind.h"
+#include "tests/sim/workload.h"
 
 namespace tributary::sim {
 
 inline constexpr std::size_t kVerdictCount = 10;
+inline constexpr std::size_t kCollectiveCount = 6;
 inline constexpr std::size_t kChunkStateCount = 6;
+
+// X(enumerator, name in tables, whether a job's `sums` have it)
+#define TRIBUTARY_SIM_KNOBS(X)                                                   \
+  X(reproducible, "order reproducible", sums.order == wire::Order::reproducible) \
+  X(bracketing, "bracketing", sums.bracketing.has_value())                       \
+  X(collect, "trigger collect", sums.trigger == config::Trigger::collect)        \
+  X(narrow, "partials narrow", sums.partials == wire::Partials::narrow)          \
+  X(modular, "arithmetic modular", sums.arithmetic == wire::Arithmetic::modular) \
+  X(dynamic, "slots dynamic", sums.slots == config::SlotMode::dynamic)           \
+  X(quota, "quota", sums.quota != 0)                                             \
+  X(priority, "priority", sums.priority != 0)                                    \
+  X(verify, "verify", sums.verify)                                               \
+  X(returned, "release returned", sums.release == config::Release::returned)     \
+  X(escalate, "on_deadline escalate", sums.on_deadline == config::OnDeadline::escalate)
+
+enum class Knob : std::uint8_t {
+#define X(id, label, condition) id,
+  TRIBUTARY_SIM_KNOBS(X)
+#undef X
+      count_
+};
+inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(Knob::count_);
+
+// What happens inside the engine and is no verdict: X(enumerator, name, counter of a job)
+#define TRIBUTARY_SIM_ENGINE_EVENTS(X)                                                          \
+  X(collision, "collision of slots", collisions)                                                \
+  X(preemption, "preemption", preemptions)                                                      \
+  X(escalated_deadline, "escalated: deadline", escalations[kReason(wire::Reason::deadline)])    \
+  X(escalated_collision, "escalated: collision", escalations[kReason(wire::Reason::collision)]) \
+  X(escalated_no_slot, "escalated: no slot", escalations[kReason(wire::Reason::no_slot)])       \
+  X(escalated_resend, "escalated: resend", escalations[kReason(wire::Reason::resend)])          \
+  X(forwarded, "contribution forwarded", forwarded)                                             \
+  X(sent_up, "sum sent to be verified", sent_up)                                                \
+  X(host_result, "result came back", host_results)                                              \
+  X(saturated, "result marked overflowed", saturated)                                           \
+  X(cache_hit, "cache hit", cache_hits)                                                         \
+  X(cache_eviction, "cache eviction", cache_evictions)
+
+enum class EngineEvent : std::uint8_t {
+#define X(id, label, counter) id,
+  TRIBUTARY_SIM_ENGINE_EVENTS(X)
+#undef X
+      count_
+};
+inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(EngineEvent::count_);
+
+// The same of the completion engine that the switch hosts.
+#define TRIBUTARY_SIM_HOST_EVENTS(X)                                                               \
+  X(mark, "host: announcement", marks)                                                             \
+  X(single, "host: contribution held", singles)                                                    \
+  X(aggregate, "host: aggregate held", aggregates)                                                 \
+  X(duplicate, "host: duplicate", duplicates)                                                      \
+  X(superseded, "host: piece superseded", superseded)                                              \
+  X(overlap, "host: overlap dropped", overlaps_dropped)                                            \
+  X(rerequest, "host: rank asked again", rerequests)                                               \
+  X(full, "host: refused for lack of memory", refused_full)                                        \
+  X(given_up, "host: given up for an earlier chunk", given_up)                                     \
+  X(stale, "host: stale", stale)                                                                   \
+  X(invalid, "host: contradiction", invalid)                                                       \
+  X(overflow, "host: result marked overflowed", overflows)                                         \
+  X(deadline_result, "host: result after deadline", completed[kReason(wire::Reason::deadline)])    \
+  X(collision_result, "host: result after collision", completed[kReason(wire::Reason::collision)]) \
+  X(no_slot_result, "host: result for want of a slot", completed[kReason(wire::Reason::no_slot)])  \
+  X(verified, "host: result verified", completed[kReason(wire::Reason::verify)])                   \
+  X(pending, "host: pending", pending_replies)                                                     \
+  X(unknown, "host: unknown", unknown_replies)                                                     \
+  X(repeated, "host: result repeated", results_repeated)                                           \
+  X(deadline, "host: deadline", aborts_deadline)                                                   \
+  X(mismatch, "host: mismatch", aborts_mismatch)
+
+enum class HostEvent : std::uint8_t {
+#define X(id, label, counter) id,
+  TRIBUTARY_SIM_HOST_EVENTS(X)
+#undef X
+      count_
+};
+inline constexpr std::size_t kHostEventCount = static_cast<std::size_t>(HostEvent::count_);
 
 struct Reach {
   std::array<std::uint64_t, kVerdictCount> verdicts{};
   std::array<std::uint64_t, kDropReasonCount> switch_drops{};
   std::array<std::uint64_t, kDropReasonCount> worker_drops{};
   std::array<std::array<std::uint64_t, kChunkStateCount>, kFaultKindCount> faults{};
+  std::array<std::uint64_t, kCollectiveCount> collectives{};  // ops done on a rank
+  std::array<std::uint64_t, wire::kDTypeMax + 1> dtypes{};
+  std::array<std::uint64_t, wire::kReduceOpMax + 1> reduce_ops{};
+  std::uint64_t overflows = 0;                            // ops that failed as they had to
+  std::array<std::uint64_t, kKnobCount> knobs{};          // ops done on a rank of a job with it
+  std::array<std::uint64_t, kEngineEventCount> engine{};  // as the switch counts
+  std::array<std::uint64_t, kHostEventCount> host{};      // as the completion engine counts
 
   void add(const Reach& other);
   void verdict(aggregator::Verdict v) { ++verdicts[static_cast<std::size_t>(v)]; }
+  // Everything that the engines of a switch have counted since they started.
+  void counters(const aggregator::Engine& e, const completion::Engine& host);
+  void op(const OpPlan& plan, const config::JobConfig& sums) {
+#define X(id, label, condition) knobs[static_cast<std::size_t>(Knob::id)] += (condition) ? 1 : 0;
+    TRIBUTARY_SIM_KNOBS(X)
+#undef X
+    ++collectives[static_cast<std::size_t>(plan.collective)];
+    ++dtypes[static_cast<std::size_t>(plan.dtype)];
+    if (plan.reduces()) ++reduce_ops[static_cast<std::size_t>(plan.reduce_op)];
+  }
   void fault(FaultKind kind, aggregator::ChunkState state) {
     ++faults[static_cast<std::size_t>(kind)][static_cast<std::size_t>(state)];
   }
@@ -38,6 +135,7 @@ struct Reach {
 
 // Why this version cannot reach it; nullptr when it can.
 const char* unreachable(DropReason reason);
-const char* unreachable(FaultKind kind, aggregator::ChunkState state);
+const char* unreachable(EngineEvent event);
+const char* unreachable(HostEvent event);
 
 }  // namespace tributary::sim

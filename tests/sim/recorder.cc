@@ -55,21 +55,32 @@ void Recorder::on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan&
   ops_.try_emplace({job, node.session()->epoch(), index}, OpenOp{now, 0});
 }
 
+Instant Recorder::end_call(NodeId node, std::uint32_t index) {
+  auto& calls = calls_[node];
+  const auto call =
+      std::find_if(calls.begin(), calls.end(), [index](const Call& c) { return c.index == index; });
+  const Instant at = call->at;
+  calls.erase(call);
+  return at;
+}
+
+void Recorder::on_op_failed(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
+                            const worker::Failure& f) {
+  next_.on_op_failed(node, index, plan, f);
+  end_call(node.id(), index);
+}
+
 void Recorder::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
-                          std::span<const std::byte> data) {
-  next_.on_op_done(node, index, plan, data);
+                          const OpResult& result) {
+  next_.on_op_done(node, index, plan, result);
   const Instant now = world_.now();
   const std::uint32_t job = node.options().job_index;
   JobMeasurements& m = measured_.jobs[job];
-  auto& calls = calls_[node.id()];
-  const auto call =
-      std::find_if(calls.begin(), calls.end(), [index](const Call& c) { return c.index == index; });
-  m.rank_times.push_back(now - call->at);
-  calls.erase(call);
+  m.rank_times.push_back(now - end_call(node.id(), index));
   m.last_return = std::max(m.last_return, now);
   busy_at_return_ = aggregator_->busy();
   const std::uint64_t bytes =
-      std::uint64_t{plan.count} * wire::size_of(plan.dtype) * node.options().job->payload_scale();
+      std::max(result.data.size(), result.output.size()) * node.options().job->payload_scale();
   bytes_returned_ += bytes;
   const auto op = ops_.find({job, node.session()->epoch(), index});
   if (++op->second.returned < m.workers) return;

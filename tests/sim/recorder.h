@@ -35,13 +35,13 @@ class Recorder : public Observer {
     next_.on_message(node, message);
   }
   void on_turn_end(SwitchNode& node, Instant now) override { next_.on_turn_end(node, now); }
+  void on_switch_crash(SwitchNode& node) override { next_.on_switch_crash(node); }
   void on_epoch_entered(WorkerNode& node) override;
   void on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan& plan) override;
   void on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
-                  std::span<const std::byte> data) override;
-  void on_op_failed(WorkerNode& node, std::uint32_t index, const worker::Failure& f) override {
-    next_.on_op_failed(node, index, f);
-  }
+                  const OpResult& result) override;
+  void on_op_failed(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
+                    const worker::Failure& f) override;
   void on_session_failed(WorkerNode& node, const worker::Failure& f) override {
     next_.on_session_failed(node, f);
   }
@@ -66,6 +66,9 @@ class Recorder : public Observer {
     std::uint32_t index;
     Instant at;
   };
+
+  // Forgets the call; returns when it was made.
+  Instant end_call(NodeId node, std::uint32_t index);
 
   const World& world_;
   Observer& next_;

@@ -34,7 +34,9 @@ struct JobScenario {
   std::uint32_t depth = 2;          // ops that a worker has open at once
   Duration think_max;               // pause before the next op
   bool disagree = false;            // in its first epoch rank 0 calls another op than the rest
-  std::uint64_t op_bytes = 0;       // of every op, an allreduce of int32; 0: ops of drawn kinds
+  // How the switch sums, and in which slots. Only what config/schema_sums.h lists is looked at.
+  config::JobConfig sums;
+  std::uint64_t op_bytes = 0;  // of every op, an allreduce of int32; 0: ops of drawn kinds
   Payload payload = Payload::real;
 
   // Payload of a chunk as the frames carry it.
@@ -93,6 +95,9 @@ struct Scenario {
   Duration turn_max = Duration::us(50);  // from a frame's arrival to the switch's turn
   Duration tick = Duration::ms(2);       // turns of an idle switch
   SwitchCost cost;
+  std::uint32_t pool_slots = 0;  // of each shard, shared by the jobs with dynamic slots
+  Duration preempt_idle;
+  std::uint32_t cache_megabytes = 0;
   std::uint32_t drift_ppm = 0;  // clocks run apart by up to this much
   std::vector<ScriptEntry> script;
   HostileScenario hostile;

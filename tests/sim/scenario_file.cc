@@ -4,7 +4,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "config/bracketing.h"
 #include "config/field.h"
+#include "config/schema_sums.h"
 #include "config/yaml_tree.h"
 
 namespace tributary::sim {
@@ -62,6 +64,11 @@ Codec<std::uint32_t> ppm() {
   return integer<std::uint32_t>(0, kPpm, ", parts per million");
 }
 
+const Fields<config::JobConfig>& sums_fields() {
+  static const Fields<config::JobConfig> fields = config::sum_fields();
+  return fields;
+}
+
 const Fields<JobScenario>& job_fields() {
   using J = JobScenario;
   static constexpr std::array<std::pair<const char*, Payload>, 2> kPayloads = {
@@ -88,6 +95,9 @@ const Fields<JobScenario>& job_fields() {
              "Of every op, an allreduce of int32. 0: kinds and sizes are drawn."),
       scalar("payload", &J::payload, choice(kPayloads),
              "modelled: 8 bytes stand for the payload of a chunk, and links carry its full size."),
+      mapping<J, config::JobConfig>(
+          "sums", [](auto& j) -> auto& { return j.sums; }, sums_fields(),
+          "How the switch sums, and in which slots: keys of a job in a switch's configuration."),
       scalar("depth", &J::depth, integer<std::uint32_t>(1, 1024), "Ops open at once."),
       scalar("think_max", &J::think_max, duration(Duration(), Duration::seconds(1)),
              "Pause before the next op, at most."),
@@ -210,6 +220,12 @@ const Fields<Scenario>& scenario_fields() {
       mapping<S, SwitchCost>(
           "switch_cost", [](auto& s) -> auto& { return s.cost; }, cost_fields(),
           "Time that the aggregating switch is busy with a frame, one core. All 0: none."),
+      scalar("pool_slots", &S::pool_slots, integer<std::uint32_t>(0, 65'536),
+             "Of each shard, shared by the jobs with dynamic slots."),
+      scalar("preempt_idle", &S::preempt_idle, time(),
+             "A dynamic slot without a contribution for this long may be taken; 0s: never."),
+      scalar("cache_megabytes", &S::cache_megabytes, integer<std::uint32_t>(0, 1024),
+             "Of results that all ranks have acknowledged."),
       scalar("drift", &S::drift_ppm, integer<std::uint32_t>(0, 1000, ", parts per million"),
              "Of clocks, at most."),
       config::list("script", &S::script, script_fields(), 0, 10'000, "Faults of nodes and cables."),
@@ -236,6 +252,38 @@ void check_op_size(const JobScenario& job, std::size_t index, config::ReadContex
                              "chunks with payload: modelled");
 }
 
+void check_sums(const JobScenario& job, std::size_t index, std::uint32_t pool,
+                config::ReadContext& context) {
+  const auto path = [&](const char* key) { return config::item_path("jobs", index) + key; };
+  const config::JobConfig& sums = job.sums;
+  const bool dynamic = sums.slots == config::SlotMode::dynamic;
+  if (dynamic && pool < job.window)
+    context.report(path(".window"),
+                   "of a dynamic job is larger than pool_slots, " + std::to_string(pool));
+  if (!dynamic && (sums.quota != 0 || sums.priority != 0))
+    context.report(path(".sums"), "quota and priority need slots: dynamic");
+  if (sums.release == config::Release::returned && !sums.verify)
+    context.report(path(".sums.release"), "no result returns; allowed: sent, or verify: true");
+  if (!sums.bracketing) return;
+  if (sums.order != wire::Order::reproducible)
+    context.report(path(".sums.bracketing"), "needs order: reproducible");
+  if (const auto problem = config::bracketing_problem(*sums.bracketing, job.workers))
+    context.report(path(".sums.bracketing"), *problem);
+}
+
+// What one switch can do by itself, several together cannot.
+void check_sums_of_tree(const JobScenario& job, std::size_t index, config::ReadContext& context) {
+  const auto refuse = [&](bool given, const char* key) {
+    if (given)
+      context.report(config::item_path("jobs", index) + ".sums." + key,
+                     "is not possible in a tree of switches; allowed: the default");
+  };
+  refuse(job.sums.slots == config::SlotMode::dynamic, "slots");
+  refuse(job.sums.on_deadline == config::OnDeadline::escalate, "on_deadline");
+  refuse(job.sums.verify, "verify");
+  refuse(job.sums.bracketing.has_value(), "bracketing");
+}
+
 // What a tree of switches must be.
 void check_tree(const Scenario& s, config::ReadContext& context) {
   std::uint32_t workers = 0;
@@ -250,6 +298,8 @@ void check_tree(const Scenario& s, config::ReadContext& context) {
                                          std::to_string(s.fat_tree.levels) +
                                          " levels have no room for " + std::to_string(workers) +
                                          " workers");
+  if (s.switches.size() < 2 && s.fat_tree.levels < 2) return;
+  for (std::size_t i = 0; i < s.jobs.size(); ++i) check_sums_of_tree(s.jobs[i], i, context);
 }
 
 // Contradictions between values that are each fine by themselves.
@@ -261,7 +311,10 @@ void check(const Scenario& s, config::ReadContext& context) {
       if (s.jobs[i].id == s.jobs[k].id)
         context.report(config::item_path("jobs", i) + ".id", "is the id of another job, too");
   check_tree(s, context);
-  for (std::size_t i = 0; i < s.jobs.size(); ++i) check_op_size(s.jobs[i], i, context);
+  for (std::size_t i = 0; i < s.jobs.size(); ++i) {
+    check_op_size(s.jobs[i], i, context);
+    check_sums(s.jobs[i], i, s.pool_slots, context);
+  }
   for (std::size_t i = 0; i < s.script.size(); ++i)
     if (s.script[i].target == ScriptTarget::access && s.access_switches == 0)
       context.report(config::item_path("script", i) + ".target",

@@ -16,8 +16,12 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   if (s.jobs.size() > 1)
     steps.push_back([j](Scenario& t) { t.jobs.erase(t.jobs.begin() + static_cast<long>(j)); });
   const auto change = [&](auto edit) { steps.push_back([=](Scenario& t) { edit(t.jobs[j]); }); };
-  change([](JobScenario& job) { job.workers = job.workers > 2 ? 2 : 1; });
-  change([](JobScenario& job) { job.workers -= job.workers > 1 ? 1 : 0; });
+  const auto with_workers = [](JobScenario& job, std::uint32_t workers) {
+    job.workers = workers;
+    job.sums.bracketing.reset();
+  };
+  change([=](JobScenario& job) { with_workers(job, job.workers > 2 ? 2 : 1); });
+  change([=](JobScenario& job) { with_workers(job, job.workers - (job.workers > 1 ? 1 : 0)); });
   change([](JobScenario& job) { job.shards = 1; });
   change([](JobScenario& job) { job.shards = static_cast<std::uint8_t>((job.shards + 1) / 2); });
   change([](JobScenario& job) { job.ops = (job.ops + 1) / 2; });
@@ -28,6 +32,26 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   change([](JobScenario& job) { job.depth = 1; });
   change([](JobScenario& job) { job.think_max = Duration(); });
   change([](JobScenario& job) { job.disagree = false; });
+  change([](JobScenario& job) { job.sums = {}; });
+  change([](JobScenario& job) {
+    job.sums.order = wire::Order::fast;
+    job.sums.bracketing.reset();
+  });
+  change([](JobScenario& job) { job.sums.bracketing.reset(); });
+  change([](JobScenario& job) { job.sums.trigger = config::Trigger::streaming; });
+  change([](JobScenario& job) { job.sums.partials = wire::Partials::wide; });
+  change([](JobScenario& job) { job.sums.arithmetic = wire::Arithmetic::saturating; });
+  change([](JobScenario& job) {
+    job.sums.slots = config::SlotMode::partition;
+    job.sums.quota = job.sums.priority = 0;
+  });
+  change([](JobScenario& job) { job.sums.quota = job.sums.priority = 0; });
+  change([](JobScenario& job) { job.sums.release = config::Release::sent; });
+  change([](JobScenario& job) {
+    job.sums.verify = false;
+    job.sums.release = config::Release::sent;
+  });
+  change([](JobScenario& job) { job.sums.on_deadline = config::OnDeadline::abort; });
   change([](JobScenario& job) { job.integrity = wire::Integrity::udp_checksum; });
 }
 
@@ -57,6 +81,8 @@ std::vector<Step> steps_for(const Scenario& s) {
       [](Scenario& t) { t.switches.clear(); },
       [](Scenario& t) { t.lose_first_between_switches = false; },
       [](Scenario& t) { t.drift_ppm = 0; },
+      [](Scenario& t) { t.preempt_idle = Duration(); },
+      [](Scenario& t) { t.cache_megabytes = 0; },
       [](Scenario& t) { t.first_seq = 0; },
       [](Scenario& t) { t.first_epoch = 1; },
       [](Scenario& t) { t.links.delay_max = t.links.delay_min; },

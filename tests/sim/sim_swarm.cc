@@ -1,6 +1,6 @@
 // sim_swarm: runs scenarios drawn from seeds, or one from a file, and judges them.
 //
-//   sim_swarm --seeds 1..2000 --least-reach 100     what CI runs
+//   sim_swarm --seeds 1..14000 --least-reach 100     what CI runs
 //   sim_swarm --minutes 60                          a long hunt, from a random-looking first seed
 //   sim_swarm --seed 42 --verbose                   one world, every event
 //   sim_swarm --scenario FILE --verbose             one that was kept

@@ -264,6 +264,8 @@ Outcome Simulation::run(const ProgressSink& progress) {
   outcome.sessions_failed = checker_.sessions_failed();
   outcome.ranks_done = checker_.ranks_done();
   outcome.ranks = worker_count(scenario_);
+  for (std::size_t i = 0; i < plan_.aggregators; ++i)
+    if (switches_[i]->engine() != nullptr) checker_.on_switch_crash(*switches_[i]);
   outcome.reach = checker_.reach();
   for (const SwitchNode* node : switches_)
     for (std::size_t i = 0; i < kDropReasonCount; ++i)

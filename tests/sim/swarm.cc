@@ -8,6 +8,9 @@
 namespace tributary::sim {
 namespace {
 
+// Of a chunk whose epoch ends with it: longer than anybody thinks, or waits before it asks.
+constexpr Duration kLeastDeadline = Duration::ms(200);
+
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : random_(seed ^ 0x5EED) {}
@@ -29,6 +32,54 @@ class Draw {
   Prng random_;
 };
 
+// Any tree of brackets over the ranks, in any order.
+config::Bracket draw_bracketing(Draw& draw, std::uint32_t workers) {
+  config::Bracket all;
+  for (std::uint32_t rank = 0; rank < workers; ++rank) {
+    const std::uint32_t place = draw.between(0, rank);
+    all.items.insert(all.items.begin() + place, config::Bracket{{}, rank});
+  }
+  for (std::uint32_t folds = draw.between(0, 3); folds > 0 && all.items.size() > 2; --folds) {
+    const std::uint32_t first = draw.between(0, static_cast<std::uint32_t>(all.items.size()) - 2);
+    const auto at = all.items.begin() + first;
+    config::Bracket pair{{at[0], at[1]}, 0};
+    all.items.erase(at);
+    all.items[first] = std::move(pair);
+  }
+  return all;
+}
+
+void draw_sums(Draw& draw, JobScenario& job) {
+  config::JobConfig& sums = job.sums;
+  if (draw.one_in(2)) {
+    sums.order = wire::Order::reproducible;
+    if (!draw.one_in(3)) sums.bracketing = draw_bracketing(draw, job.workers);
+  }
+  if (draw.one_in(4)) sums.trigger = config::Trigger::collect;
+  if (draw.one_in(4) && !sums.bracketing) sums.partials = wire::Partials::narrow;
+  if (draw.one_in(4)) sums.arithmetic = wire::Arithmetic::modular;
+  if (!draw.one_in(3)) {
+    sums.slots = config::SlotMode::dynamic;
+    if (draw.one_in(2)) sums.quota = draw.one_in(2) ? 1 : draw.between(1, job.window);
+    if (draw.one_in(2)) sums.priority = static_cast<std::uint8_t>(draw.between(0, 2));
+  }
+  if (draw.one_in(4)) {
+    sums.verify = true;
+    if (draw.one_in(2)) sums.release = config::Release::returned;
+  }
+  if (draw.one_in(2)) sums.on_deadline = config::OnDeadline::escalate;
+}
+
+// So small that dynamic jobs meet in it.
+void draw_pool(Draw& draw, Scenario& s) {
+  std::uint32_t largest = 0;
+  for (const JobScenario& job : s.jobs)
+    if (job.sums.slots == config::SlotMode::dynamic) largest = std::max(largest, job.window);
+  if (largest == 0) return;
+  s.pool_slots = largest + (draw.one_in(2) ? 0 : draw.between(1, largest));
+  if (draw.one_in(2)) s.preempt_idle = draw.between(Duration::us(100), Duration::ms(50));
+}
+
 JobScenario draw_job(Draw& draw, std::uint32_t id) {
   JobScenario job;
   job.id = id;
@@ -37,7 +88,7 @@ JobScenario draw_job(Draw& draw, std::uint32_t id) {
   job.chunk_bytes = draw.one_of(std::array{8u, 8u, 16u, 64u, 256u, 1024u});
   job.shards = draw.one_of(std::array<std::uint8_t, 6>{1, 1, 2, 3, 4, 8});
   job.integrity = draw.one_in(2) ? wire::Integrity::crc32c : wire::Integrity::udp_checksum;
-  job.deadline = draw.between(Duration::ms(200), Duration::ms(1500));
+  job.deadline = draw.between(kLeastDeadline, Duration::ms(1500));
   job.lease = Duration::ms(draw.between(300, 1500));
   job.op_timeout = draw.between(Duration::ms(500), Duration::seconds(4));
   job.join_timeout = Duration::seconds(draw.between(8, 12));
@@ -48,6 +99,10 @@ JobScenario draw_job(Draw& draw, std::uint32_t id) {
   job.depth = draw.between(1, 4);
   if (draw.one_in(2)) job.think_max = draw.between(Duration::us(10), Duration::ms(40));
   job.disagree = draw.one_in(24);
+  draw_sums(draw, job);
+  // So short that whatever is lost once makes a chunk late.
+  if (job.sums.on_deadline == config::OnDeadline::escalate && draw.one_in(2))
+    job.deadline = draw.between(Duration::ms(1), Duration::ms(60));
   return job;
 }
 
@@ -66,7 +121,7 @@ LinkQuality draw_links(Draw& draw) {
                                        : draw.between(Duration::us(10), Duration::ms(5));
   if (draw.one_in(3)) {
     l.bits_per_second = std::uint64_t{draw.between(10, 1000)} * 1'000'000;
-    l.queue_bytes = draw.between(3000, 60'000);
+    l.queue_bytes = draw.one_in(3) ? draw.between(3000, 6000) : draw.between(3000, 60'000);
   }
   return l;
 }
@@ -75,13 +130,14 @@ void draw_script(Draw& draw, Scenario& s) {
   if (draw.one_in(3)) return;
   std::uint32_t workers = 0;
   for (const JobScenario& job : s.jobs) workers += job.workers;
-  const std::uint32_t entries = draw.between(1, 6);
+  const std::uint32_t entries = draw.between(1, 9);
   for (std::uint32_t i = 0; i < entries; ++i) {
     ScriptEntry e;
     e.action = draw.one_of(std::array{ScriptAction::crash, ScriptAction::crash, ScriptAction::pause,
-                                      ScriptAction::partition, ScriptAction::link_down});
+                                      ScriptAction::pause, ScriptAction::partition,
+                                      ScriptAction::link_down});
     const std::uint32_t who = draw.between(0, 5);
-    e.target = who < 4   ? ScriptTarget::worker
+    e.target = who < 3   ? ScriptTarget::worker
                : who < 5 ? ScriptTarget::aggregator
                          : ScriptTarget::access;
     if (e.target == ScriptTarget::access && s.access_switches == 0) e.target = ScriptTarget::worker;
@@ -105,6 +161,19 @@ std::string switch_name(std::uint32_t index) {
   return name += std::to_string(index);
 }
 
+// What one switch can do by itself, several together cannot.
+void keep_what_trees_can(JobScenario& job) {
+  config::JobConfig& sums = job.sums;
+  job.deadline = std::max(job.deadline, kLeastDeadline);
+  sums.bracketing.reset();
+  sums.slots = config::SlotMode::partition;
+  sums.quota = 0;
+  sums.priority = 0;
+  sums.verify = false;
+  sums.release = config::Release::sent;
+  sums.on_deadline = config::OnDeadline::abort;
+}
+
 // Some worlds have a tree of up to six switches, of up to four levels, with workers anywhere.
 void draw_tree(Draw& draw, Scenario& s) {
   s.access_switches = 0;
@@ -119,12 +188,24 @@ void draw_tree(Draw& draw, Scenario& s) {
     levels.push_back(i == 0 ? 0 : levels[above] + 1);
     s.switches.push_back(std::move(sw));
   }
-  for (const JobScenario& job : s.jobs)
+  for (JobScenario& job : s.jobs) {
+    keep_what_trees_can(job);
     for (std::uint32_t w = 0; w < job.workers; ++w)
       ++s.switches[draw.between(0, switches - 1)].workers;
+  }
+  s.pool_slots = 0;
   // Many faults of switches are then those of sub-switches.
   for (ScriptEntry& e : s.script)
     if (e.target == ScriptTarget::access || draw.one_in(3)) e.target = ScriptTarget::aggregator;
+}
+
+// Where nothing is lost any more once the network has healed, chunks that miss a slot may have
+// little time, so that some are late at the completion engine.
+void make_hasty(Draw& draw, Scenario& s) {
+  if (s.links.bits_per_second != 0) return;
+  for (JobScenario& job : s.jobs)
+    if (job.sums.slots == config::SlotMode::dynamic && !draw.one_in(4))
+      job.deadline = std::min(job.deadline, draw.between(Duration::ms(60), Duration::ms(90)));
 }
 
 // What patience repairs: losses are few, and nobody is in a hurry.
@@ -149,8 +230,10 @@ Scenario draw_scenario(std::uint64_t seed) {
   Scenario s;
   s.name = "seed-" + std::to_string(seed);
   s.seed = seed;
-  const std::uint32_t jobs = draw.one_in(3) ? draw.between(2, 3) : 1;
+  const std::uint32_t jobs = draw.one_in(2) ? draw.between(2, 3) : 1;
   for (std::uint32_t i = 0; i < jobs; ++i) s.jobs.push_back(draw_job(draw, i + 1));
+  draw_pool(draw, s);
+  if (draw.one_in(3)) s.cache_megabytes = 1;
   s.links = draw_links(draw);
   if (draw.one_in(3)) s.access_switches = draw.between(1, 2);
   s.backlog_frames = draw.one_of(std::array{0u, 1u, 4u, 64u, 1000u});
@@ -163,8 +246,9 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_script(draw, s);
   if (draw.one_in(3)) s.hostile.packets = draw.between(20, 200);
   if (draw.one_in(3)) s.hostile.faulty_ppm = draw.between(10'000, 300'000);
+  make_hasty(draw, s);
   if (draw.one_in(5)) make_gentle(draw, s);
-  if (draw.one_in(2)) draw_tree(draw, s);
+  if (draw.between(0, 4) < 2) draw_tree(draw, s);
   return s;
 }
 

@@ -32,9 +32,11 @@ struct SwitchNode::Running {
     return [this, now](const wire::Packet& p) { return engine.on_host_packet(p, now, outbox); };
   }
   void exchange(Instant now) { host.exchange(outbox, now, root(now)); }
-  void expire(Instant now) {
+  // True when there is something to send.
+  bool expire(Instant now) {
     engine.expire(now, outbox);
     host.expire(outbox, now, root(now));
+    return !outbox.items().empty();
   }
   aggregator::Engine engine;
   completion::RootHost host;
@@ -65,6 +67,7 @@ void SwitchNode::start(Instant now) {
 }
 
 void SwitchNode::crash() {
+  observer_.on_switch_crash(*this);
   running_.reset();
   for (std::size_t i = next_waiting_; i < waiting_.size(); ++i)
     --tallies_[waiting_[i].port].received;  // never got as far as a turn
@@ -129,8 +132,8 @@ void SwitchNode::on_wake(Instant now) {
     spent_ = spent_ + options_.cost.of(next.frame.wire_bytes());
     handle(next.port, next.frame, now);
   }
-  running_->expire(now);
-  send_outbox(now);
+  // A switch that had something to send polls again at once.
+  while (running_->expire(now)) send_outbox(now);
   running_->fdb.expire(now, 16);
   observer_.on_turn_end(*this, now);
   busy_ = busy_ + spent_;

@@ -40,6 +40,8 @@ class SwitchObserver {
   virtual void on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) = 0;
   virtual void on_message(SwitchNode& node, const aggregator::Outgoing& message) = 0;
   virtual void on_turn_end(SwitchNode& node, Instant now) = 0;
+  // Power goes; what the engine counted goes with it.
+  virtual void on_switch_crash(SwitchNode& node) = 0;
 };
 
 struct SwitchOptions {

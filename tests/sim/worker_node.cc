@@ -128,9 +128,10 @@ void WorkerNode::collect(Instant now) {
     const auto finished = std::move(*found);
     open_.erase(found);
     if (op->failure)
-      observer_.on_op_failed(*this, finished->index, *op->failure);
+      observer_.on_op_failed(*this, finished->index, finished->plan, *op->failure);
     else
-      observer_.on_op_done(*this, finished->index, finished->plan, finished->data);
+      observer_.on_op_done(*this, finished->index, finished->plan,
+                           {options_.rank, finished->data, finished->output});
     if (const Duration most = options_.job->think_max; most > Duration())
       think_until_ = now + Duration::ns(random_.below(static_cast<std::uint32_t>(most.to_ns())));
   }
@@ -144,14 +145,8 @@ void WorkerNode::submit(Instant now) {
     next->index = next_op_++;
     next->plan = plan_op(job, options_.workload_seed, next->index);
     if (job.disagree && options_.rank == 0 && incarnation_ == 1 && next->index == job.ops / 2)
-      next->plan = {next->plan.count + 1, wire::DType::int32, wire::Collective::allreduce};
-    // One spare byte: an empty op has a buffer, too.
-    next->data.resize(std::size_t{next->plan.count} * wire::size_of(next->plan.dtype) + 1);
-    fill(next->plan, salt_, next->index, next->data);
-    next->op.data = next->data.data();
-    next->op.count = next->plan.count;
-    next->op.dtype = next->plan.dtype;
-    next->op.collective = next->plan.collective;
+      next->plan = another_op(next->plan);
+    fill_op(*next);
     if (open_.empty()) turn_began_ = now;
     worker::Op& op = next->op;
     observer_.on_op_called(*this, next->index, next->plan);
@@ -162,6 +157,29 @@ void WorkerNode::submit(Instant now) {
   completed_ = true;
   leave_began_ = now;
   session_->leave(now);
+}
+
+// One that nobody can take for `plan`.
+OpPlan WorkerNode::another_op(const OpPlan& plan) {
+  OpPlan other;
+  other.count = plan.count + 1;
+  return other;
+}
+
+void WorkerNode::fill_op(OpenOp& open) const {
+  const std::size_t size = wire::size_of(open.plan.dtype);
+  const std::uint32_t ranks = options_.job->workers;
+  open.data.resize(open.plan.inputs(ranks) * size);
+  open.output.resize(open.plan.outputs(ranks) * size);
+  fill(open.plan, salt_, open.index, open.data);
+  worker::Op& op = open.op;
+  op.data = open.data.data();
+  op.output = open.output.data();
+  op.count = open.plan.count;
+  op.dtype = open.plan.dtype;
+  op.reduce_op = open.plan.reduce_op;
+  op.collective = open.plan.collective;
+  op.root = open.plan.root;
 }
 
 void WorkerNode::close_failed(Instant now) {

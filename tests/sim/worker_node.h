@@ -27,8 +27,8 @@ class WorkerObserver {
   virtual void on_epoch_entered(WorkerNode& node) = 0;
   virtual void on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan& plan) = 0;
   virtual void on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
-                          std::span<const std::byte> data) = 0;
-  virtual void on_op_failed(WorkerNode& node, std::uint32_t index,
+                          const OpResult& result) = 0;
+  virtual void on_op_failed(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
                             const worker::Failure& failure) = 0;
   virtual void on_session_failed(WorkerNode& node, const worker::Failure& failure) = 0;
   virtual void on_worker_drop(DropReason reason, std::uint64_t count) = 0;
@@ -91,12 +91,15 @@ class WorkerNode : public Node {
     OpPlan plan;
     std::uint32_t index = 0;
     std::vector<std::byte> data;
+    std::vector<std::byte> output;
   };
 
   void begin_session(Instant now);
   void advance(Instant now);
   void collect(Instant now);
   void submit(Instant now);
+  static OpPlan another_op(const OpPlan& plan);
+  void fill_op(OpenOp& open) const;
   void close_failed(Instant now);
   void count_drops();
   bool pump(Instant now);

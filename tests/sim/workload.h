@@ -1,41 +1,81 @@
 // What the ranks of a job compute, and what must come out.
 //
 // Which op comes when follows from the scenario's seed, so that all ranks agree. What a rank puts
-// in also depends on its incarnation: a sum that took in anything of an earlier one is wrong.
+// in also depends on its incarnation: a result that took in anything of an earlier one is wrong.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/wire/types.h"
+#include "tests/sim/numbers.h"
 #include "tests/sim/scenario.h"
 
 namespace tributary::sim {
 
-struct OpPlan {
-  std::uint32_t count = 0;
-  wire::DType dtype = wire::DType::int32;
-  wire::Collective collective = wire::Collective::allreduce;
-  // Floats whose sum rounds, and so depends on the order: checked within the error that any order
-  // may make. All other values are integers that are summed exactly.
-  bool rounds = false;
+// What the elements of an op are like.
+enum class Values : std::uint8_t {
+  exact,      // reduced without rounding or overflow in any order
+  rounding,   // floats whose sum depends on the order
+  overflows,  // integers whose sum or product leaves the type's range on the way, and at the end
+  wraps,      // the same, where the job wants it modulo 2^bits
 };
 
+struct OpPlan {
+  std::uint32_t count = 0;  // of a part, as in worker::Op
+  wire::DType dtype = wire::DType::int32;
+  wire::ReduceOp reduce_op = wire::ReduceOp::sum;
+  wire::Collective collective = wire::Collective::allreduce;
+  std::uint32_t root = 0;
+  Values values = Values::exact;
+
+  [[nodiscard]] bool reduces() const {
+    return collective == wire::Collective::allreduce || collective == wire::Collective::reduce ||
+           collective == wire::Collective::reduce_scatter;
+  }
+  // All ranks get the same.
+  [[nodiscard]] bool same_everywhere() const {
+    return collective != wire::Collective::reduce && collective != wire::Collective::reduce_scatter;
+  }
+  // The root's data alone is needed, or, of nothing to gather, the first rank's.
+  [[nodiscard]] bool needs_one_rank() const {
+    return collective == wire::Collective::broadcast ||
+           (collective == wire::Collective::all_gather && count == 0);
+  }
+  // Elements that a rank puts in, and that it gets apart from those (0: in place).
+  [[nodiscard]] std::size_t inputs(std::uint32_t ranks) const {
+    return collective == wire::Collective::reduce_scatter ? std::size_t{count} * ranks : count;
+  }
+  [[nodiscard]] std::size_t outputs(std::uint32_t ranks) const {
+    if (collective == wire::Collective::all_gather) return std::size_t{count} * ranks;
+    return collective == wire::Collective::reduce_scatter ? count : 0;
+  }
+};
+
+// "reduce of 12 int8 sum"
+std::string describe(const OpPlan& plan);
 // The plan of op `index`; the same for every rank.
 OpPlan plan_op(const JobScenario& job, std::uint64_t seed, std::uint32_t index);
 
-// What the incarnation `salt` of a rank contributes to element `element` of op `index`: an
-// integer that float32 sums of any order represent exactly.
-std::int32_t value_of(std::uint64_t salt, std::uint32_t index, std::size_t element);
-
+// What the incarnation `salt` of a rank puts in at `element` of op `index`.
+Bits value_of(const OpPlan& plan, std::uint64_t salt, std::uint32_t index, std::size_t element);
 void fill(const OpPlan& plan, std::uint64_t salt, std::uint32_t index, std::span<std::byte> data);
-// The same for an op that rounds: of either sign, over sixteen powers of two.
-float rounding_value_of(std::uint64_t salt, std::uint32_t index, std::size_t element);
-// First element that is not the sum over `salts`, exactly or within what rounding explains;
-// plan.count when all are.
-std::size_t first_wrong(const OpPlan& plan, std::span<const std::uint64_t> salts,
-                        std::uint32_t index, std::span<const std::byte> data);
+
+// What a rank holds after the op.
+struct OpResult {
+  std::uint32_t rank = 0;
+  std::span<const std::byte> data;    // what it put in, or the result in its place
+  std::span<const std::byte> output;  // empty where the result is in place
+};
+// What is wrong with it, given the ranks' incarnations, and in which order switches combine the
+// data where the order is declared; nullopt: nothing.
+std::optional<std::string> wrong_with(const OpPlan& plan, const JobScenario& job,
+                                      const config::Bracket& expression,
+                                      std::span<const std::uint64_t> salts, std::uint32_t index,
+                                      const OpResult& result);
 
 }  // namespace tributary::sim

@@ -47,7 +47,7 @@ def test_a_report_as_text_json_and_plot(scenario, tmp_path):
 
 def test_the_same_seed_gives_the_same_run_and_another_does_not(scenario):
     def trace(*arguments):
-        return run(scenario(), *arguments).stdout.rsplit("trace ", 1)[1]
+        return run(scenario(), *arguments).stdout.rsplit("trace", 1)[1]
 
     assert trace() == trace() != trace("--seed", "2")
 

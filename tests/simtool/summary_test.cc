@@ -25,7 +25,7 @@ sim::Scenario scenario(std::uint32_t workers, sim::Payload payload) {
 Summary run(const sim::Scenario& s) {
   sim::Measurements measured;
   const sim::Outcome outcome = sim::measure(s, measured);
-  return summarize(s, outcome, std::move(measured), 2.0);
+  return summarize(s, outcome, std::move(measured), {5.0, 2.0});
 }
 
 // A7: X up and X down, whatever the number of workers; a ring carries 2 (N-1)/N X each way.

@@ -56,7 +56,8 @@ Json json_report(const Summary& s) {
           {"virtual_ns", s.virtual_time.to_ns()},
           {"events", s.events},
           {"events_per_second", s.events_per_second()},
-          {"wall_seconds", s.wall_seconds},
+          {"wall_seconds", s.run_time.wall_seconds},
+          {"processor_seconds", s.run_time.processor_seconds},
           {"trace_hash", s.trace_hash}};
 }
 

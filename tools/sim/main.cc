@@ -1,5 +1,6 @@
 // tributary-sim: a scenario goes in, a report comes out. Explained in docs/simulation.md.
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
@@ -36,6 +37,7 @@ sim::ProgressSink progress_line(Clock::time_point began, std::uint32_t ranks) {
 
 Summary run(const sim::Scenario& scenario, const Options& options) {
   const auto began = Clock::now();
+  const std::clock_t processor_began = std::clock();
   std::uint32_t ranks = 0;
   for (const sim::JobScenario& job : scenario.jobs) ranks += job.workers;
   sim::Trace::Sink log;
@@ -43,7 +45,9 @@ Summary run(const sim::Scenario& scenario, const Options& options) {
   sim::Measurements measured;
   const sim::Outcome outcome = sim::measure(
       scenario, measured, options.quiet ? sim::ProgressSink{} : progress_line(began, ranks), log);
-  return summarize(scenario, outcome, std::move(measured), seconds_since(began));
+  const RunTime run_time{seconds_since(began), static_cast<double>(std::clock() - processor_began) /
+                                                   static_cast<double>(CLOCKS_PER_SEC)};
+  return summarize(scenario, outcome, std::move(measured), run_time);
 }
 
 void write_file(const std::string& path, const std::string& text) {

@@ -51,7 +51,7 @@ Percentiles percentiles_of(std::vector<Duration>& values) {
 }
 
 Summary summarize(const sim::Scenario& scenario, const sim::Outcome& outcome,
-                  sim::Measurements measured, double wall_seconds) {
+                  sim::Measurements measured, const RunTime& run_time) {
   Summary s;
   s.name = scenario.name;
   s.seed = scenario.seed;
@@ -70,7 +70,7 @@ Summary summarize(const sim::Scenario& scenario, const sim::Outcome& outcome,
   s.virtual_time = outcome.ended_at - Instant();
   s.events = outcome.events;
   s.trace_hash = outcome.trace_hash;
-  s.wall_seconds = wall_seconds;
+  s.run_time = run_time;
   return s;
 }
 

@@ -47,6 +47,12 @@ struct JobSummary {
   std::vector<Duration> slot_holds;  // sorted
 };
 
+// What simulating took.
+struct RunTime {
+  double wall_seconds = 0;
+  double processor_seconds = 0;
+};
+
 struct Summary {
   std::string name;
   std::uint64_t seed = 0;
@@ -60,10 +66,12 @@ struct Summary {
   Duration virtual_time;
   std::uint64_t events = 0;
   std::uint64_t trace_hash = 0;
-  double wall_seconds = 0;
+  RunTime run_time;
 
+  // Of processor time: what one core does that has nothing else to do.
   [[nodiscard]] double events_per_second() const {
-    return wall_seconds > 0 ? static_cast<double>(events) / wall_seconds : 0;
+    return run_time.processor_seconds > 0 ? static_cast<double>(events) / run_time.processor_seconds
+                                          : 0;
   }
   [[nodiscard]] bool modelled() const;
 };
@@ -71,6 +79,6 @@ struct Summary {
 // Sorts them.
 Percentiles percentiles_of(std::vector<Duration>& values);
 Summary summarize(const sim::Scenario& scenario, const sim::Outcome& outcome,
-                  sim::Measurements measured, double wall_seconds);
+                  sim::Measurements measured, const RunTime& run_time);
 
 }  // namespace tributary::simtool

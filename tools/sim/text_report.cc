@@ -66,10 +66,13 @@ std::string text_report(const Summary& s) {
     text +=
         "payloads                 modelled: 8 bytes stand for each chunk and are summed and "
         "checked;\n                         links and switch are charged for all of it\n";
-  text += format("simulated                %s events in %.1f s, %s events/s; trace %016llx\n",
-                 count_text(s.events).c_str(), s.wall_seconds,
-                 count_text(static_cast<std::uint64_t>(s.events_per_second())).c_str(),
-                 static_cast<unsigned long long>(s.trace_hash));
+  text += format(
+      "simulated                %s events in %.1f s of processor time (%.1f s in all), %s "
+      "events/s\n",
+      count_text(s.events).c_str(), s.run_time.processor_seconds, s.run_time.wall_seconds,
+      count_text(static_cast<std::uint64_t>(s.events_per_second())).c_str());
+  text +=
+      format("trace                    %016llx\n", static_cast<unsigned long long>(s.trace_hash));
   if (s.failure) text += "FAILED: " + *s.failure + "\n";
   return text;
 }
@@ -77,7 +80,7 @@ std::string text_report(const Summary& s) {
 std::string scaling_table(const std::vector<Summary>& runs) {
   std::string text =
       "| workers | data per rank | op p50 | op p99 | slot held p50 | up per link | down per link | "
-      "ring, each way | goodput per rank | switch busy | events | events/s | run |\n"
+      "ring, each way | goodput per rank | switch busy | events | events/s | processor time |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const Summary& s : runs) {
     const JobSummary& job = s.jobs.front();
@@ -90,7 +93,7 @@ std::string scaling_table(const std::vector<Summary>& runs) {
                    s.switch_busy ? format("%.0f %%", *s.switch_busy * 100).c_str() : "-",
                    count_text(s.events).c_str(),
                    count_text(static_cast<std::uint64_t>(s.events_per_second())).c_str(),
-                   s.wall_seconds);
+                   s.run_time.processor_seconds);
   }
   return text;
 }

@@ -72,6 +72,24 @@ TEST(ScenarioFile, TreesAreChecked) {
   EXPECT_EQ(errors_of(jobs + "fat_tree: {levels: 1, radix: 8}\n"), "accepted");
 }
 
+TEST(ScenarioFile, HowAJobSumsMustBePossible) {
+  const auto with = [](const std::string& sums, const std::string& more = "") {
+    return errors_of("jobs:\n  - {id: 1, workers: 5, window: 4, sums: {" + sums + "}}\n" + more);
+  };
+  const std::string tree =
+      "switches:\n  - {name: root, workers: 2}\n  - {name: A, parent: root, workers: 3}\n";
+  EXPECT_EQ(with("slots: dynamic, quota: 2", "pool_slots: 4\n"), "accepted");
+  EXPECT_THAT(with("slots: dynamic", "pool_slots: 3\n"), HasSubstr("pool_slots, 3"));
+  EXPECT_THAT(with("quota: 2"), HasSubstr("slots: dynamic"));
+  EXPECT_THAT(with("release: returned"), HasSubstr("verify: true"));
+  EXPECT_THAT(with("bracketing: [0, 1, 2, 3, 4]"), HasSubstr("order: reproducible"));
+  EXPECT_THAT(with("order: reproducible, bracketing: [0, 1]"), HasSubstr("bracketing"));
+  EXPECT_EQ(with("order: reproducible, partials: narrow", tree), "accepted");
+  for (const std::string knob : {"slots: dynamic", "verify: true", "on_deadline: escalate"})
+    EXPECT_THAT(with(knob, "pool_slots: 4\n" + tree),
+                AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("in a tree of switches")));
+}
+
 TEST(ScenarioFile, AFileThatIsNotThereIsSaidSo) {
   EXPECT_THROW(load_scenario("/nonexistent/scenario.yaml"), config::ConfigErrors);
 }
