@@ -179,7 +179,8 @@ class Suite {
           // Each payload of the last round lies at the beginning of its accumulator.
           const auto last = residency_.memory.last(wire_bytes_);
           for (std::size_t i = 0; i * payload < last.size(); ++i)
-            if (std::memcmp(accumulators_.data() + i * filled, last.data() + i * payload, payload))
+            if (std::memcmp(accumulators_.data() + i * filled, last.data() + i * payload,
+                            payload) != 0)
               return false;
           return true;
         }};

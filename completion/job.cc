@@ -195,7 +195,7 @@ void Job::refresh_gauges() {
 std::uint64_t Job::memory_bytes() const {
   return pool_.memory_bytes() + chunks_.size() * sizeof(Chunk) +
          covered_.size() * sizeof(std::uint64_t) + accumulator_memory.size() +
-         at.size() * 2 * sizeof(Piece*);
+         at.size() * 2 * sizeof(void*);
 }
 
 void Job::link_open(Chunk& chunk) {

@@ -67,14 +67,15 @@ MemifAddress parse_memif_address(const std::string& address, std::uint32_t job,
   out.socket = parser.socket_path(rest.substr(0, question));
 
   bool has_id = false;
-  std::string_view query = question == rest.npos ? std::string_view{} : rest.substr(question + 1);
+  std::string_view query =
+      question == std::string_view::npos ? std::string_view{} : rest.substr(question + 1);
   while (!query.empty()) {
     const std::string_view item = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(query.size(), item.size() + 1));
     const std::size_t equals = item.find('=');
     const std::string_view key = item.substr(0, equals);
     const std::string_view value =
-        equals == item.npos ? std::string_view{} : item.substr(equals + 1);
+        equals == std::string_view::npos ? std::string_view{} : item.substr(equals + 1);
     if (key == "id") {
       out.id = parser.number(key, value, 0, std::numeric_limits<std::uint32_t>::max());
       has_id = true;

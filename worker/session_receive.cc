@@ -25,7 +25,7 @@ void Session::on_packet_running(const wire::Packet& packet, Instant now) {
     case wire::PacketType::result: return on_result(packet, now);
     case wire::PacketType::pending: return on_pending(packet, now);
     case wire::PacketType::unknown: return on_unknown(packet, now);
-    case wire::PacketType::start: return;
+    case wire::PacketType::start:
     case wire::PacketType::ack: return;
     case wire::PacketType::abort: member_ = false; return fail(aborted(packet));
     case wire::PacketType::nack:

@@ -31,7 +31,7 @@ class SumTest : public EngineTest {
     return deliver({h, {}, std::as_bytes(std::span(v))}, peer(r));
   }
   // Bits of the sum when ranks arrive in this order.
-  std::vector<std::uint32_t> sum_bits(config::JobConfig job,
+  std::vector<std::uint32_t> sum_bits(const config::JobConfig& job,
                                       const std::vector<std::vector<float>>& data,
                                       const std::vector<std::uint32_t>& arrival) {
     build(test_switch({job}));

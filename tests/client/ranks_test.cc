@@ -42,7 +42,8 @@ TEST(Ranks, AllOfThemWithoutRank) {
     const std::string rank = std::to_string(options.rank);
     EXPECT_EQ(options.job, 9u);
     EXPECT_EQ(options.size, 3u);
-    EXPECT_EQ(options.address, "memif:///s?id=" + rank + "&again=" + rank);
+    EXPECT_EQ(options.address,
+              std::string("memif:///s?id=").append(rank).append("&again=").append(rank));
     EXPECT_EQ(options.join_timeout, Duration::ms(1500));
     EXPECT_EQ(options.op_timeout, Duration::ms(1500));
   }

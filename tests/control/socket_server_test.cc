@@ -15,13 +15,15 @@ namespace tributary::control {
 namespace {
 
 class SocketServerTest : public testing::Test {
+ public:
+  ~SocketServerTest() override { std::filesystem::remove_all(directory_); }
+
  protected:
   SocketServerTest() {
     std::string pattern = testing::TempDir() + "tributary-XXXXXX";
     directory_ = mkdtemp(pattern.data());
     path = directory_ + "/control.sock";
   }
-  ~SocketServerTest() override { std::filesystem::remove_all(directory_); }
 
   static std::string echo(std::string_view line) { return "<" + std::string(line) + ">"; }
   std::string ask(std::string_view bytes) {

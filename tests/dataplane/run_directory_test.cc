@@ -23,12 +23,14 @@ int dead_pid() {
 }
 
 class RunDirectory : public testing::Test {
+ public:
+  ~RunDirectory() override { fs::remove_all(parent); }
+
  protected:
   RunDirectory() {
     std::string pattern = testing::TempDir() + "tributary-XXXXXX";
     parent = mkdtemp(pattern.data());
   }
-  ~RunDirectory() override { fs::remove_all(parent); }
 
   fs::path make(const std::string& name) {
     fs::create_directory(parent / name);

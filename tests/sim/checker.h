@@ -126,6 +126,7 @@ class Checker : public Observer {
   std::vector<std::vector<WorkerNode*>> ranks_;  // by job index and rank
   std::vector<const WorkerNode*> all_ranks_;
   Instant settled_at_;
+  std::optional<Instant> last_overfull_;  // a queue had no room for a frame
   std::optional<Slots> slots_before_;
   std::uint32_t dynamic_jobs_ = 0;
   bool every_turn_ = true;

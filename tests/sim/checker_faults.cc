@@ -65,6 +65,8 @@ const SwitchNode& Checker::concerned(const FrameRef& frame) const {
 }
 
 void Checker::count_frame_fault(FaultKind kind, const FrameRef& frame) {
+  if (kind == FaultKind::queue_full || kind == FaultKind::backlog_full)
+    last_overfull_ = world_->now();
   const SwitchNode& node = concerned(frame);
   const auto packet = view_packet(frame.bytes());
   if (node.engine() == nullptr || !packet || !names_chunk(packet->header.type)) return;

@@ -279,7 +279,7 @@ Outcome simulate(const Scenario& scenario, Trace::Sink log) {
   return Simulation(scenario, std::move(log)).run();
 }
 
-Outcome measure(const Scenario& scenario, Measurements& measurements, ProgressSink progress,
+Outcome measure(const Scenario& scenario, Measurements& measurements, const ProgressSink& progress,
                 Trace::Sink log) {
   Simulation simulation(scenario, std::move(log), true);
   Outcome outcome = simulation.run(progress);

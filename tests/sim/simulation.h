@@ -38,7 +38,7 @@ struct Progress {
 using ProgressSink = std::function<void(const Progress&)>;
 // `progress` is called every kProgressEvents events.
 inline constexpr std::uint64_t kProgressEvents = 1u << 20;
-Outcome measure(const Scenario& scenario, Measurements& measurements, ProgressSink progress = {},
-                Trace::Sink log = {});
+Outcome measure(const Scenario& scenario, Measurements& measurements,
+                const ProgressSink& progress = {}, Trace::Sink log = {});
 
 }  // namespace tributary::sim

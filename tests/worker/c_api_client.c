@@ -66,7 +66,7 @@ static const char* use(tributary_communicator* comm) {
 const char* c_api_run(const char* address, uint32_t job) {
   tributary_options options;
   tributary_communicator* comm = NULL;
-  const char* failed;
+  const char* failed = NULL;
 
   tributary_options_init(&options);
   options.job = job;

@@ -115,7 +115,7 @@ class SessionTest : public ::testing::Test {
   }
   static std::vector<std::byte> plus(std::vector<std::byte> payload, std::int32_t added) {
     for (std::size_t at = 0; at < payload.size(); at += 4) {
-      std::int32_t v;
+      std::int32_t v = 0;
       std::memcpy(&v, payload.data() + at, 4);
       v += added;
       std::memcpy(payload.data() + at, &v, 4);

@@ -111,7 +111,7 @@ void SimulatedCluster::poll_all() {
 }
 
 void SimulatedCluster::transmit(int to, std::uint32_t from, std::uint16_t port,
-                                std::vector<std::byte> bytes) {
+                                const std::vector<std::byte>& bytes) {
   for (const std::byte b : bytes)
     trace_hash_ = (trace_hash_ ^ static_cast<std::uint64_t>(b)) * 1099511628211ULL;
   if (prng_.chance_ppm(model_.loss_ppm)) return;
@@ -153,7 +153,7 @@ void SimulatedCluster::flush_outbox() {
     if (n == 0) std::abort();
     std::vector<std::byte> bytes = joined(std::span(head).first(n), o.payload);
     if (o.to == aggregator::Outgoing::To::peer) {
-      transmit(o.peer.port, 0, o.peer.udp_port, std::move(bytes));
+      transmit(o.peer.port, 0, o.peer.udp_port, bytes);
       continue;
     }
     for (const auto& copy : engine_->group_copies(o.header.job))

@@ -83,7 +83,8 @@ class SimulatedCluster {
   void step();
   void poll_all();
   void deliver(const Flight& f);
-  void transmit(int to, std::uint32_t from, std::uint16_t port, std::vector<std::byte> bytes);
+  void transmit(int to, std::uint32_t from, std::uint16_t port,
+                const std::vector<std::byte>& bytes);
   void flush_outbox();
 
   Prng prng_;

@@ -11,6 +11,9 @@ namespace tributary::worker {
 namespace {
 
 class MemifRingsTest : public ::testing::Test {
+ public:
+  ~MemifRingsTest() override { ::munmap(memory_, rings_.memory_bytes()); }
+
  protected:
   MemifRingsTest()
       : memory_(
@@ -18,7 +21,6 @@ class MemifRingsTest : public ::testing::Test {
                                            MAP_SHARED, rings_.memory_fd(), 0))) {
     rings_.start();
   }
-  ~MemifRingsTest() override { ::munmap(memory_, rings_.memory_bytes()); }
 
   memif::RingHeader& ring(bool to_server) {
     return *reinterpret_cast<memif::RingHeader*>(memory_ + MemifRings::ring_offset(to_server));

@@ -18,7 +18,7 @@ struct Arguments {
 
 // "sum", "broadcast", "reduce_scatter of max".
 std::string what(const AllreduceOptions& options) {
-  const std::string collective = wire::name_of(options.collective);
+  std::string collective = wire::name_of(options.collective);
   switch (options.collective) {
     case wire::Collective::allreduce: return wire::name_of(options.op);
     case wire::Collective::reduce:

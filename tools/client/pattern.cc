@@ -84,7 +84,7 @@ auto with_encoder(DType dtype, Use use) {
   return as(double{});
 }
 
-// memcpy: the bytes need not be aligned for the element, and compiles to plain loads and stores.
+// As bytes: they need not be aligned for the element.
 template <typename Value>
 std::uint64_t count_different(DType dtype, std::span<const std::byte> data, Value value) {
   return with_encoder(dtype, [&](auto encode) {
@@ -92,7 +92,8 @@ std::uint64_t count_different(DType dtype, std::span<const std::byte> data, Valu
     std::uint64_t wrong = 0;
     for (std::size_t i = 0; i < data.size() / sizeof(T); ++i) {
       const T expected = encode(value(i));
-      wrong += std::memcmp(data.data() + i * sizeof(T), &expected, sizeof(T)) != 0 ? 1 : 0;
+      const auto bytes = std::as_bytes(std::span(&expected, 1));
+      wrong += std::ranges::equal(bytes, data.subspan(i * sizeof(T), sizeof(T))) ? 0 : 1;
     }
     return wrong;
   });

@@ -17,11 +17,9 @@ struct ShowOptions {
 
 void show(const ShowOptions& options) {
   const Json data = ask_switch(options.socket, Json{{"command", "show"}, {"what", options.what}});
-  if (options.json)
-    std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  else if (options.what != "config")
+  if (!options.json && options.what != "config")
     std::cout << render_table(data, options.what == "fdb" ? "no addresses" : "no " + options.what);
-  else if (data.is_string())
+  else if (!options.json && data.is_string())
     std::cout << data.get<std::string>();
   else
     std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';

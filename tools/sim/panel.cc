@@ -47,7 +47,8 @@ std::vector<double> Axis::ticks() const {
   return all;
 }
 
-Panel::Panel(Svg& svg, double left, double top, double width, double height, std::string title)
+Panel::Panel(Svg& svg, double left, double top, double width, double height,
+             const std::string& title)
     : svg_(svg), left_(left), top_(top), width_(width), height_(height) {
   svg_.text({left, top - 10}, title, Anchor::start, 14, "#000");
 }

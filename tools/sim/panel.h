@@ -28,7 +28,7 @@ struct Axis {
 class Panel {
  public:
   // The diagram's own area is (left, top) to (left + width, top + height); ticks stand outside.
-  Panel(Svg& svg, double left, double top, double width, double height, std::string title);
+  Panel(Svg& svg, double left, double top, double width, double height, const std::string& title);
 
   void axes(const Axis& x, const Axis& y);
   void curve(const std::vector<Svg::Point>& values, std::size_t series, bool dots = false);

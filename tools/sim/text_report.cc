@@ -59,7 +59,7 @@ std::string text_report(const Summary& s) {
   text += s.switch_busy
               ? format("switch busy              %.1f %% of the time, at most %s frames waited\n",
                        *s.switch_busy * 100, count_text(s.most_waiting_frames).c_str())
-              : format("switch                   infinitely fast; its work costs no time\n");
+              : std::string("switch                   infinitely fast; its work costs no time\n");
   text += format("faults                   %s, %s sessions failed\n", count_text(s.faults).c_str(),
                  count_text(s.sessions_failed).c_str());
   if (s.modelled())

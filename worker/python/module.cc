@@ -125,6 +125,7 @@ void raise(const std::string& text, wire::Reason reason, const std::vector<std::
   PyErr_SetObject(kind, error.ptr());
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as pybind11 calls it
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
