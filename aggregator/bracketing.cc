@@ -49,7 +49,7 @@ std::uint32_t Bracketing::compile(const config::Bracket& bracket, std::size_t de
 
 bool Bracketing::evaluate(const Kernels& kernels, void* acc, std::span<const void* const> sources,
                           std::size_t n, std::span<std::byte* const> scratch) const {
-  assert(sources.size() == child_.size() && scratch.size() >= depth_);
+  assert(sources.size() == child_.size() && scratch.size() + 1 >= depth_);
   return evaluate({kernels, sources, n, scratch}, static_cast<std::uint32_t>(nodes_.size() - 1),
                   acc, 0);
 }

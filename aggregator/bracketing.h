@@ -28,7 +28,7 @@ class Bracketing {
   [[nodiscard]] std::uint16_t position_of(std::uint16_t child) const { return position_[child]; }
   [[nodiscard]] std::uint16_t child_at(std::uint16_t position) const { return child_[position]; }
 
-  // acc = the whole expression over sources[position], `n` elements each. `scratch` has depth()
+  // acc = the whole expression over sources[position], `n` elements each. `scratch` has depth() - 1
   // accumulators. True when an integer was saturated.
   bool evaluate(const Kernels& kernels, void* acc, std::span<const void* const> sources,
                 std::size_t n, std::span<std::byte* const> scratch) const;

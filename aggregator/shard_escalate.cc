@@ -56,7 +56,7 @@ void Shard::forward(ShardJob& job, const wire::Packet& packet, std::uint32_t fla
   o->to = Outgoing::To::completion_host;
   o->header = packet.header;
   o->header.flags |= flags;
-  std::memcpy(o->extensions.data(), packet.extensions.data(), packet.extensions.size());
+  std::copy(packet.extensions.begin(), packet.extensions.end(), o->extensions.begin());
   o->extension_bytes = packet.extensions.size();
   o->payload = packet.payload;
   if (packet.header.type == wire::PacketType::contribution) job.counters.forwarded.add();
