@@ -2,6 +2,7 @@
 // they live and die. One per process, after Eal.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -40,6 +41,7 @@ class Switch {
   TscClock clock_;
   std::unique_ptr<LinkMonitor> monitor_;
   bool running_ = false;
+  std::atomic<bool> ended_ = false;  // the loop has returned
 };
 
 }  // namespace tributary::dataplane

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -240,12 +241,17 @@ TEST_F(MemifTransportTest, RandomFramesNeverCrashOrPass) {
 TEST_F(MemifTransportTest, WaitSleepsUntilAPacketComes) {
   Prng prng(kSeed);
   const Sample s = make_sample(prng, 1, 4);
-  auto paused = server_->pause();
-  transport_->send(std::array{s.datagram()});
-  std::thread later([&] {
+  std::latch paused(1);
+  std::latch sent(1);
+  std::thread later([&] {  // who locks a mutex must unlock it
+    const auto pause = server_->pause();
+    paused.count_down();
+    sent.wait();
     std::this_thread::yield();
-    paused.unlock();
   });
+  paused.wait();
+  transport_->send(std::array{s.datagram()});
+  sent.count_down();
   EXPECT_EQ(receive_until(1, [](const wire::Packet&) {}), 1u);
   later.join();
 }
