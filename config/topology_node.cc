@@ -6,15 +6,11 @@
 #include "config/topology_tree.h"
 
 namespace tributary::config {
-namespace {
 
-// Protocol rule 13: a parent waits longer than its children, by what their arrivals may differ.
-Duration with_slack(Duration below, Duration base) {
+Duration deadline_above(Duration below, Duration base) {
   const Duration slack = std::max(base / 8, Duration::ms(100));
   return below + Duration::ms((slack.to_ns() + 999'999) / 1'000'000);
 }
-
-}  // namespace
 
 std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
   std::string text;
@@ -118,7 +114,7 @@ std::optional<Duration> JobTree::deadline_below(std::size_t node) const {
 Duration JobTree::deadline_at(std::size_t node) const {
   if (topology_.switches[node].deadline) return *topology_.switches[node].deadline;
   const auto below = deadline_below(node);
-  return below ? with_slack(*below, job_.config.deadline) : job_.config.deadline;
+  return below ? deadline_above(*below, job_.config.deadline) : job_.config.deadline;
 }
 
 JobConfig JobTree::config_at(std::size_t node) const {

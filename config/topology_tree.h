@@ -26,6 +26,10 @@ std::optional<Hop> aggregating(const Topology& topology, std::optional<Hop> from
 std::optional<Hop> above(const Topology& topology, std::size_t node);
 
 // A job's part of the tree. Requires a topology whose references have been checked.
+// Protocol rule 13: a parent waits longer than its children, by what their arrivals may differ.
+// `base`: the job's own.
+Duration deadline_above(Duration below, Duration base);
+
 class JobTree {
  public:
   JobTree(const Topology& topology, const TopologyJob& job);

@@ -32,19 +32,6 @@ std::uint32_t fdb_entries(const Scenario& s) {
   return std::max(64u, std::bit_ceil(2 * worker_count(s)));
 }
 
-config::JobConfig job_config(const JobScenario& job) {
-  config::JobConfig jc = job.sums;
-  jc.id = job.id;
-  jc.workers = job.workers;
-  jc.window = job.window;
-  jc.chunk_bytes = job.carried_chunk_bytes();
-  jc.shards = job.shards;
-  jc.deadline = job.deadline;
-  jc.lease = job.lease;
-  jc.integrity = job.integrity;
-  return jc;
-}
-
 std::uint32_t slots_for(const Scenario& s) {
   std::uint32_t slots = s.pool_slots;
   for (const JobScenario& job : s.jobs)
@@ -106,54 +93,32 @@ NetworkPlan plan_one(const Scenario& s) {
   return plan;
 }
 
-// A new port of a switch that is being described.
-std::string add_port(config::TopologySwitch& sw, std::uint32_t mtu) {
-  sw.config.ports.push_back({port_name(sw.config.ports.size()), "", mtu});
-  return sw.config.ports.back().name;
-}
-
-// The switch of each worker.
-std::vector<std::size_t> homes_of(const std::vector<TreeSwitch>& tree, std::uint32_t workers) {
-  std::vector<std::size_t> homes;
-  for (std::size_t i = 0; i < tree.size(); ++i) homes.insert(homes.end(), tree[i].workers, i);
-  homes.resize(workers, 0);  // those that the list forgets hang on the root
-  return homes;
-}
-
 NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
   NetworkPlan plan;
   plan.aggregators = tree.size();
   config::Topology topology;
   topology.switches.resize(tree.size());
-  const std::uint32_t mtu = mtu_for(s);
   for (std::size_t i = 0; i < tree.size(); ++i) {
     config::TopologySwitch& sw = topology.switches[i];
+    sw.config = tree_switch_config(s, i);
     sw.config.name = tree[i].name;
-    sw.config.id = static_cast<std::uint32_t>(i + 1);
-    sw.config.ipv4 = kTreeIpv4 + sw.config.id;
-    sw.config.slots = slots_for(s);
-    sw.config.preempt_idle = s.preempt_idle;
-    sw.config.cache.megabytes = s.cache_megabytes;
-    sw.config.completion.megabytes = kCompletionMegabytes;
-    sw.config.forwarding.fdb_entries = fdb_entries(s);
-    sw.config.forwarding.fdb_ageing = kFdbAgeing;
     sw.parent = tree[i].parent;
     plan.switches.push_back({tree[i].name, {}, std::nullopt});
     if (sw.parent.empty()) continue;
     std::size_t above = 0;
     while (tree[above].name != sw.parent) ++above;
     plan.switches.back().above = above;
-    sw.parent_port = add_port(topology.switches[above], mtu);
-    sw.uplink = add_port(sw, mtu);
+    sw.parent_port = add_port(topology.switches[above].config, s);
+    sw.uplink = add_port(sw.config, s);
   }
   for (const std::size_t home : homes_of(tree, worker_count(s))) {
     const std::string name = worker_name(plan.workers.size());
     topology.workers.push_back(
-        {name, tree[home].name, add_port(topology.switches[home], mtu), std::nullopt});
+        {name, tree[home].name, add_port(topology.switches[home].config, s), std::nullopt});
     plan.workers.push_back({home, home});
   }
   plan.attacked = Prng(s.seed).below(static_cast<std::uint32_t>(tree.size()));
-  if (s.hostile.packets > 0) add_port(topology.switches[plan.attacked], mtu);
+  if (s.hostile.packets > 0) add_port(topology.switches[plan.attacked].config, s);
   std::uint32_t number = 0;
   for (const JobScenario& job : s.jobs) {
     config::TopologyJob tj;
@@ -183,6 +148,44 @@ config::Bracket bracket_at(const NetworkPlan& plan, std::size_t place, std::uint
 
 }  // namespace
 
+config::JobConfig job_config(const JobScenario& job) {
+  config::JobConfig jc = job.sums;
+  jc.id = job.id;
+  jc.workers = job.workers;
+  jc.window = job.window;
+  jc.chunk_bytes = job.carried_chunk_bytes();
+  jc.shards = job.shards;
+  jc.deadline = job.deadline;
+  jc.lease = job.lease;
+  jc.integrity = job.integrity;
+  return jc;
+}
+
+std::vector<std::size_t> homes_of(const std::vector<TreeSwitch>& tree, std::uint32_t workers) {
+  std::vector<std::size_t> homes;
+  for (std::size_t i = 0; i < tree.size(); ++i) homes.insert(homes.end(), tree[i].workers, i);
+  homes.resize(workers, 0);  // those that the list forgets hang on the root
+  return homes;
+}
+
+config::SwitchConfig tree_switch_config(const Scenario& s, std::size_t place) {
+  config::SwitchConfig c;
+  c.id = static_cast<std::uint32_t>(place + 1);
+  c.ipv4 = kTreeIpv4 + c.id;
+  c.slots = slots_for(s);
+  c.preempt_idle = s.preempt_idle;
+  c.cache.megabytes = s.cache_megabytes;
+  c.completion.megabytes = kCompletionMegabytes;
+  c.forwarding.fdb_entries = fdb_entries(s);
+  c.forwarding.fdb_ageing = kFdbAgeing;
+  return c;
+}
+
+std::string add_port(config::SwitchConfig& config, const Scenario& s) {
+  config.ports.push_back({port_name(config.ports.size()), "", mtu_for(s)});
+  return config.ports.back().name;
+}
+
 config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id) {
   for (std::size_t place = 0; place < plan.aggregators; ++place)
     for (const config::JobConfig& job : plan.switches[place].config.jobs) {
@@ -197,8 +200,7 @@ config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id) {
 }
 
 NetworkPlan plan_network(const Scenario& scenario) {
-  if (scenario.fat_tree.levels > 1)
-    return plan_tree(scenario, generate(scenario.fat_tree, worker_count(scenario)));
+  if (scenario.fat_tree.levels > 1) return plan_fat_tree(scenario);
   if (scenario.switches.size() > 1) return plan_tree(scenario, scenario.switches);
   return plan_one(scenario);
 }

@@ -31,6 +31,15 @@ struct NetworkPlan {
 };
 
 NetworkPlan plan_network(const Scenario& scenario);
+// Of a fat tree: what config/topology.h would derive, in time that grows with the workers only.
+NetworkPlan plan_fat_tree(const Scenario& scenario);
+// What every aggregating switch of a tree has; and what every job has on every switch.
+config::SwitchConfig tree_switch_config(const Scenario& scenario, std::size_t place);
+config::JobConfig job_config(const JobScenario& job);
+// Plugs in a cable; the port's name.
+std::string add_port(config::SwitchConfig& config, const Scenario& scenario);
+// The switch of each worker.
+std::vector<std::size_t> homes_of(const std::vector<TreeSwitch>& tree, std::uint32_t workers);
 // In which order and with which brackets the switches of a plan combine the data of its job `id`:
 // as declared, or as the tree has it.
 config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id);

@@ -22,6 +22,7 @@ void Recorder::on_decision(SwitchNode& node, const FrameRef& frame, const wire::
                            aggregator::Decision decision) {
   using aggregator::Verdict;
   next_.on_decision(node, frame, packet, decision);
+  if (&node != aggregator_) return;
   if (decision.verdict != Verdict::opened && decision.verdict != Verdict::completed) return;
   const wire::Header& h = packet.header;
   const std::uint32_t job = job_index_.at(h.job);

@@ -17,7 +17,7 @@ class Recorder : public Observer {
  public:
   Recorder(const Scenario& scenario, const World& world, Observer& next);
 
-  // Before the run; and after it.
+  // The root, before the run; and after it.
   void watch(const SwitchNode& aggregator) { aggregator_ = &aggregator; }
   Measurements finish(std::span<WorkerNode* const> workers);
   // Of all jobs, on all ranks.

@@ -25,7 +25,7 @@ using enum config::Presence;
 
 constexpr Duration kMostTime = Duration::seconds(3600);
 constexpr std::int64_t kPpm = 1'000'000;
-// The header counts children in 16 bits.
+// JOIN says how many in 16 bits.
 constexpr std::uint32_t kMostWorkers = 65'535;
 
 template <typename T, std::size_t N>

@@ -53,6 +53,7 @@ Json json_report(const Summary& s) {
           {"most_waiting_frames", s.most_waiting_frames},
           {"sessions_failed", s.sessions_failed},
           {"faults", s.faults},
+          {"levels", s.levels},
           {"virtual_ns", s.virtual_time.to_ns()},
           {"events", s.events},
           {"events_per_second", s.events_per_second()},

@@ -66,12 +66,22 @@ int run_one(const sim::Scenario& scenario, const Options& options) {
   return summary.failure ? kExitViolation : 0;
 }
 
+// As many levels as the workers need; a scenario without a fat tree stays one switch.
+void fit_levels(sim::Scenario& scenario) {
+  if (scenario.fat_tree.levels == 0) return;
+  std::uint32_t workers = 0;
+  for (const sim::JobScenario& job : scenario.jobs) workers += job.workers;
+  scenario.fat_tree.levels = 1;
+  while (sim::capacity_of(scenario.fat_tree) < workers) ++scenario.fat_tree.levels;
+}
+
 int run_scaling(sim::Scenario scenario, const Options& options) {
   std::vector<Summary> runs;
   Json json = Json::array();
   bool well = true;
   for (const std::uint32_t workers : options.scaling) {
     scenario.jobs.front().workers = workers;
+    fit_levels(scenario);
     if (!options.quiet) std::cerr << "tributary-sim: " << workers << " workers" << std::endl;
     runs.push_back(run(scenario, options));
     json.push_back(json_report(runs.back()));

@@ -13,6 +13,7 @@ machine.
 
   tributary-sim tools/sim/scenarios/small.yaml --svg small.svg
   tributary-sim tools/sim/scenarios/scale.yaml --scaling 16,256,4096 --json scale.json
+  tributary-sim tools/sim/scenarios/fat-tree.yaml --scaling 16,256,4096,65535
 
 Exit status: 0 all went well; 1 a promise was broken, or there was no progress; 2 a bad command line
 or scenario.)";
@@ -28,9 +29,10 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   app.set_version_flag("--version", "tributary-sim " TRIBUTARY_VERSION);
   app.add_option("SCENARIO", options.scenario, "Scenario file")->required();
   app.add_option("--seed", options.seed, "Instead of the scenario's own");
-  app.add_option("--scaling", options.scaling,
-                 "Run the scenario once for each of these numbers of workers of its first job; "
-                 "report one table")
+  app.add_option(
+         "--scaling", options.scaling,
+         "Run the scenario once for each of these numbers of workers of its first job, a fat "
+         "tree of its radix with as many levels as they need; report one table")
       ->delimiter(',')
       ->check(CLI::Range(1u, 65'535u))
       ->type_name("N,N,...");

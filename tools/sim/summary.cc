@@ -1,6 +1,7 @@
 #include "tools/sim/summary.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tributary::simtool {
 namespace {
@@ -38,6 +39,16 @@ JobSummary summarize_job(sim::JobMeasurements& m) {
   return s;
 }
 
+// Of the deepest branch.
+std::uint32_t levels_of(const sim::Scenario& scenario) {
+  if (scenario.fat_tree.levels > 0) return scenario.fat_tree.levels;
+  std::map<std::string, std::uint32_t> levels;
+  std::uint32_t most = 1;
+  for (const sim::TreeSwitch& sw : scenario.switches)
+    most = std::max(most, levels[sw.name] = sw.parent.empty() ? 1 : levels[sw.parent] + 1);
+  return most;
+}
+
 }  // namespace
 
 bool Summary::modelled() const {
@@ -55,6 +66,7 @@ Summary summarize(const sim::Scenario& scenario, const sim::Outcome& outcome,
   Summary s;
   s.name = scenario.name;
   s.seed = scenario.seed;
+  s.levels = levels_of(scenario);
   s.failure = outcome.failure;
   std::vector<double> goodputs;
   for (sim::JobMeasurements& m : measured.jobs) {

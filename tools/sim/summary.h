@@ -59,6 +59,7 @@ struct Summary {
   std::optional<std::string> failure;
   std::vector<JobSummary> jobs;
   double fairness = 1;                // Jain's index of the jobs' goodput
+  std::uint32_t levels = 1;           // of switches
   std::optional<double> switch_busy;  // share of the active time; nullopt: its work costs nothing
   std::size_t most_waiting_frames = 0;
   std::uint64_t sessions_failed = 0;

@@ -79,21 +79,23 @@ std::string text_report(const Summary& s) {
 
 std::string scaling_table(const std::vector<Summary>& runs) {
   std::string text =
-      "| workers | data per rank | op p50 | op p99 | slot held p50 | up per link | down per link | "
+      "| workers | levels | data per rank | op p50 | op p99 | slot held p50 | up per link | down "
+      "per link | "
       "ring, each way | goodput per rank | switch busy | events | events/s | processor time |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const Summary& s : runs) {
     const JobSummary& job = s.jobs.front();
-    text += format("| %u | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %.1f s |\n",
-                   job.workers, bytes_text(static_cast<double>(job.bytes_per_rank)).c_str(),
-                   time_text(job.op_time.p50).c_str(), time_text(job.op_time.p99).c_str(),
-                   time_text(job.slot_hold.p50).c_str(), bytes_text(job.up.mean_data_bytes).c_str(),
-                   bytes_text(job.down.mean_data_bytes).c_str(), bytes_text(job.ring_bytes).c_str(),
-                   rate_text(job.goodput_bytes_per_second).c_str(),
-                   s.switch_busy ? format("%.0f %%", *s.switch_busy * 100).c_str() : "-",
-                   count_text(s.events).c_str(),
-                   count_text(static_cast<std::uint64_t>(s.events_per_second())).c_str(),
-                   s.run_time.processor_seconds);
+    text +=
+        format("| %u | %u | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %.1f s |\n",
+               job.workers, s.levels, bytes_text(static_cast<double>(job.bytes_per_rank)).c_str(),
+               time_text(job.op_time.p50).c_str(), time_text(job.op_time.p99).c_str(),
+               time_text(job.slot_hold.p50).c_str(), bytes_text(job.up.mean_data_bytes).c_str(),
+               bytes_text(job.down.mean_data_bytes).c_str(), bytes_text(job.ring_bytes).c_str(),
+               rate_text(job.goodput_bytes_per_second).c_str(),
+               s.switch_busy ? format("%.0f %%", *s.switch_busy * 100).c_str() : "-",
+               count_text(s.events).c_str(),
+               count_text(static_cast<std::uint64_t>(s.events_per_second())).c_str(),
+               s.run_time.processor_seconds);
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/bracketing.h"
+#include "config/topology.h"
 #include "tests/sim/swarm.h"
 
 namespace tributary::sim {
@@ -30,6 +31,46 @@ TEST(NetworkPlan, TheExpressionIsDeclaredOrTheTrees) {
   s.jobs[0].sums.bracketing.reset();
   s.switches = {{"root", "", 1}, {"a", "root", 2}, {"b", "root", 2}};
   EXPECT_EQ(expression(s), "[0, [1, 2], [3, 4]]");
+}
+
+std::string text_of(const NetworkPlan& plan) {
+  std::string text;
+  for (const NetworkPlan::Switch& sw : plan.switches) {
+    text.append(config::describe_tree(sw.config)).append("\n");
+    for (const config::PortConfig& port : sw.config.ports) text.append(port.name).append(" ");
+    for (const config::JobConfig& job : sw.config.jobs) {
+      text.append(std::to_string(job.id)).append(" ").append(std::to_string(job.deadline.to_ns()));
+      for (const auto& c : job.children)
+        text.append(" ").append(c.port).append(" ").append(std::to_string(c.ipv4));
+      for (const auto& m : job.members)
+        text.append(" ").append(m.port).append(" ").append(std::to_string(m.rank));
+      if (job.parent)
+        text.append(" up ")
+            .append(job.parent->uplink)
+            .append(" ")
+            .append(std::to_string(job.parent->child))
+            .append(" of ")
+            .append(std::to_string(job.parent->fan_in));
+      text.append("\n");
+    }
+  }
+  return text;
+}
+
+// Large trees are planned apart; the plan is the one that the configuration's own code makes.
+TEST(NetworkPlan, AFatTreeIsWhatItsSwitchesWouldBe) {
+  for (const std::uint32_t workers : {3u, 20u, 27u}) {
+    Scenario s = of_five();
+    s.jobs[0].workers = workers;
+    s.jobs.push_back(s.jobs[0]);
+    s.jobs[1].id = 2;
+    s.jobs[1].workers = 2;  // below one switch of many
+    s.fat_tree = {3, 4};
+    const NetworkPlan fast = plan_network(s);
+    s.switches = generate(s.fat_tree, workers + 2);
+    s.fat_tree = {};
+    EXPECT_EQ(text_of(fast), text_of(plan_network(s))) << workers << " workers";
+  }
 }
 
 // What several switches together cannot do is drawn for single ones.
