@@ -124,6 +124,9 @@ Decision Engine::Impl::on_parent_nack(Job& job, const wire::Packet& packet, Inst
   if (h.epoch == 0 || h.epoch != up.epoch() || up.state() == Upstream::State::down ||
       up.state() == Upstream::State::joining)
     return {Verdict::dropped, DropReason::stale_epoch};
+  // A packet of ours whose source was damaged on the way: no checksum covers all of it. A parent
+  // that really has another in our place is silent to us, and found out by that.
+  if (h.reason == wire::Reason::sender_mismatch) return {Verdict::noted};
   const bool running = up.state() == Upstream::State::running;
   up.end();
   if (!running) return {Verdict::noted};

@@ -386,6 +386,15 @@ TEST_F(LeafTest, ARestartedParentRefusesTheEpochAndSoEndsIt) {
   EXPECT_EQ(status().state, JobState::aborted);
 }
 
+// Found by the swarm: no checksum covers a frame's whole source.
+TEST_F(LeafTest, AStrangersAnswerIsNotTheParentsDeath) {
+  run_epoch();
+  wire::Header h = from_parent(PacketType::nack);
+  h.reason = wire::Reason::sender_mismatch;
+  EXPECT_EQ(deliver(h, parent()).verdict, Verdict::noted);
+  EXPECT_EQ(status().state, JobState::running);
+}
+
 TEST_F(LeafTest, LeavesWhenItsLastChildHasLeft) {
   run_epoch();
   deliver(from_worker(PacketType::leave, 0), place(0));
