@@ -35,6 +35,7 @@ config::SwitchConfig draw_config(Input& in) {
     job.shards = static_cast<std::uint8_t>(in.between(1, 2));
     job.deadline = Duration::ms(in.between(200, 400));
     job.lease = Duration::ms(in.between(300, 500));
+    job.arithmetic = wire::Arithmetic::modular;  // as the model sums
     if (in.below(4) == 0) job.members = {{0, "a"}};
     c.jobs.push_back(job);
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "aggregator/contribution.h"
 #include "core/wire/extension.h"
 #include "tests/fuzz/target.h"
 
@@ -78,7 +79,8 @@ void EngineModel::contribution(JobModel& job, std::size_t index, const wire::Pac
   for (std::size_t i = 0; i < std::min(values.size(), chunk.sum.size()); ++i)
     chunk.sum[i] += values[i];
   chunk.complete = decision.verdict == Verdict::completed;
-  FUZZ_CHECK(chunk.complete == (chunk.ranks.size() == config.workers));
+  const bool passed_on = aggregator::is_passed_on(h.collective);
+  FUZZ_CHECK(chunk.complete == (passed_on || chunk.ranks.size() == config.workers));
   ++job.contributions;
   job.completions += chunk.complete ? 1 : 0;
 }
@@ -88,7 +90,9 @@ void EngineModel::result(JobModel& job, std::size_t index, const Outgoing& messa
   const auto found = job.chunks.find({h.shard, h.seq});
   FUZZ_CHECK(found != job.chunks.end() && found->second.complete);
   Chunk& chunk = found->second;
-  FUZZ_CHECK(h.epoch == job.epoch && h.covered == engine_.job_config(index).workers);
+  const bool passed_on = aggregator::is_passed_on(h.collective);
+  FUZZ_CHECK(h.epoch == job.epoch);
+  FUZZ_CHECK(h.covered == (passed_on ? 1 : engine_.job_config(index).workers));
   if (chunk.exact) FUZZ_CHECK(words(message.payload) == chunk.sum);
   // Rule 5: its result never changes.
   const std::vector<std::byte> bits(message.payload.begin(), message.payload.end());
