@@ -17,12 +17,13 @@ struct ShowOptions {
 
 void show(const ShowOptions& options) {
   const Json data = ask_switch(options.socket, Json{{"command", "show"}, {"what", options.what}});
-  if (!options.json && options.what != "config")
-    std::cout << render_table(data, options.what == "fdb" ? "no addresses" : "no " + options.what);
-  else if (!options.json && data.is_string())
-    std::cout << data.get<std::string>();
-  else
+  const bool is_table = options.what != "config";
+  if (options.json || (!is_table && !data.is_string()))
     std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  else if (is_table)
+    std::cout << render_table(data, options.what == "fdb" ? "no addresses" : "no " + options.what);
+  else
+    std::cout << data.get<std::string>();
 }
 
 }  // namespace
