@@ -134,11 +134,15 @@ void tributary_options_init(tributary_options* options) {
 tributary_status tributary_create(const tributary_options* options,
                                   tributary_communicator** communicator) {
   return guarded([&] {
-    const tributary_options& o = checked(options, "options");
+    const std::size_t known = checked(options, "options").struct_size;
     tributary_communicator*& out = checked(communicator, "communicator");
     out = nullptr;
-    if (o.struct_size != sizeof o)
+    if (known < offsetof(tributary_options, loss_group) || known > sizeof(tributary_options))
       throw std::invalid_argument("options.struct_size: call tributary_options_init first");
+    // A caller built against an older header knows fewer options.
+    tributary_options o;
+    tributary_options_init(&o);
+    std::memcpy(&o, options, known);
     tributary::CommunicatorOptions c;
     c.job = o.job;
     c.rank = o.rank;
@@ -146,6 +150,7 @@ tributary_status tributary_create(const tributary_options* options,
     c.address = &checked(o.address, "options.address");
     c.join_timeout = seconds(o.join_timeout_seconds, "join_timeout_seconds");
     c.op_timeout = seconds(o.op_timeout_seconds, "op_timeout_seconds");
+    c.loss_group = o.loss_group;
     auto handle = std::make_unique<tributary_communicator>();
     handle->impl = tributary::Communicator::create(c);
     out = handle.release();

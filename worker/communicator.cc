@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <random>
 
 #include "worker/collective_call.h"
@@ -33,6 +34,7 @@ std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& opti
   s.nonce = random_nonce();
   s.join_timeout = options.join_timeout;
   s.op_timeout = options.op_timeout;
+  s.loss_group = options.loss_group;
   s.max_datagram_bytes = transport->max_datagram_bytes();
   s.switch_name = options.address;
   return std::make_unique<worker::Progress>(std::move(transport), s);
@@ -135,6 +137,12 @@ std::unique_ptr<Communicator> Communicator::create(const CommunicatorOptions& op
     throw std::invalid_argument("rank " + std::to_string(options.rank) + " of size " +
                                 std::to_string(options.size) +
                                 ": size is at least 1, ranks are 0 to size - 1");
+  const std::uint32_t group = options.loss_group;
+  if (group != 0 && (!std::has_single_bit(group) || group > kMaxLossGroup))
+    throw std::invalid_argument(
+        "loss_group " + std::to_string(group) +
+        ": allowed are 0 (a timer for each chunk) and powers of two up to " +
+        std::to_string(kMaxLossGroup));
   return std::make_unique<CommunicatorImpl>(options);
 }
 

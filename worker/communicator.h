@@ -40,6 +40,8 @@ class CommunicatorError : public std::runtime_error {
   std::vector<std::uint32_t> ranks_;
 };
 
+inline constexpr std::uint32_t kMaxLossGroup = 4096;
+
 struct CommunicatorOptions {
   std::uint32_t job = 0;
   std::uint32_t rank = 0;
@@ -47,6 +49,11 @@ struct CommunicatorOptions {
   std::string address = {};                       // see worker/transport.h
   Duration join_timeout = Duration::seconds(60);  // for all ranks to appear
   Duration op_timeout = Duration::seconds(60);    // from the op's turn to its last result
+  // How losses are found. 0: each chunk has its own timer. N, a power of two up to kMaxLossGroup:
+  // results are checked in groups of N consecutive chunks of a shard, at most the window, whose
+  // missing ones are asked for together (docs/operations.md says when that is better). Each rank
+  // may choose for itself.
+  std::uint32_t loss_group = 0;
   // If set, create() asks it every 50 ms while it waits; true ends it with a CommunicatorError.
   std::function<bool()> cancelled = {};
 };

@@ -90,9 +90,11 @@ void Session::on_packet(const wire::Packet& packet, Instant now) {
     case SessionState::running: return on_packet_running(packet, now);
     case SessionState::leaving:
       // Any of these says that the switch holds nothing for this rank any more.
-      if (packet.header.epoch == epoch_ && (packet.header.type == wire::PacketType::ack ||
-                                            packet.header.type == wire::PacketType::abort ||
-                                            packet.header.type == wire::PacketType::nack))
+      if (packet.header.epoch == epoch_ &&
+          (packet.header.type == wire::PacketType::ack ||
+           packet.header.type == wire::PacketType::abort ||
+           (packet.header.type == wire::PacketType::nack &&
+            packet.header.reason != wire::Reason::sender_mismatch)))
         state_ = SessionState::left;
       return;
     case SessionState::failed:

@@ -41,7 +41,8 @@ struct SessionOptions {
   Duration join_timeout = Duration::seconds(60);
   Duration op_timeout = Duration::seconds(60);
   std::size_t max_datagram_bytes = 1472;
-  std::string switch_name;  // for error texts
+  std::uint32_t loss_group = 0;  // see worker/communicator.h
+  std::string switch_name;       // for error texts
 };
 
 // Bytes are payload bytes.
@@ -112,6 +113,7 @@ class Session {
 
   // session_receive.cc
   void on_packet_running(const wire::Packet& packet, Instant now);
+  void on_nack(const wire::Packet& packet, Instant now);
   void on_result(const wire::Packet& packet, Instant now);
   void on_pending(const wire::Packet& packet, Instant now);
   void on_unknown(const wire::Packet& packet, Instant now);
@@ -138,14 +140,19 @@ class Session {
   // session_timers.cc
   void track(ChunkIndex i);
   void unlink(ChunkIndex i);
-  void overtake(ShardWindow& shard, std::uint64_t before, Instant now);
+  void overtake(ShardWindow& shard, std::uint64_t before, Instant now,
+                std::optional<std::uint32_t> spared = {});
+  void check_order(ShardWindow& shard, const ChunkState& got, Instant now);
   void progress(ShardWindow& shard, Instant now);
   void put_off(ShardWindow& shard, Instant now);
   void send_probes(Instant now, SendBatch& batch);
+  void probe_silent(std::uint8_t s, Instant now, SendBatch& batch);
   void probe(ChunkIndex i, Instant now, SendBatch& batch);
   [[nodiscard]] Instant silent_at(std::uint8_t s) const;
   [[nodiscard]] Instant next_timer() const;
 
+  // Of the group that a seq is in, for comparison.
+  [[nodiscard]] std::uint32_t group_of(std::uint32_t seq) const { return seq & ~(group_ - 1); }
   [[nodiscard]] ChunkIndex index_of(std::uint8_t shard, std::uint32_t seq) const {
     return shard * start_.window + (seq & (start_.window - 1));
   }
@@ -174,6 +181,7 @@ class Session {
   Instant op_deadline_ = Instant::max();  // of the oldest op
   std::vector<ChunkState> chunks_;
   std::vector<ShardWindow> shards_;
+  std::uint32_t group_ = 1;      // chunks that are checked together (O5); a power of two
   std::uint8_t next_shard_ = 0;  // where sending goes on
   ChunkList queued_;
   TimerLists overtaken_;  // a result passed them on the way, or they are lost
@@ -183,6 +191,7 @@ class Session {
   Instant last_sent_;
   Instant last_sent_before_;  // in the turn before the one that set last_sent_
   std::optional<Instant> last_heard_;
+  std::optional<Instant> refused_since_;  // the switch has answered nothing but sender mismatch
 
   // Ranks the switch named as missing last, and for which op (or for the JOIN).
   static constexpr std::size_t kMostMissing = 254;

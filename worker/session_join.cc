@@ -1,4 +1,5 @@
 // Entering and leaving an epoch: JOIN until START, LEAVE until acknowledged.
+#include <algorithm>
 #include <bit>
 
 #include "config/switch_config.h"
@@ -92,6 +93,7 @@ void Session::on_start(const wire::Packet& packet, Instant now) {
   fan_in_ = packet.header.fan_in;
   start_ = *info;
   state_ = SessionState::running;
+  group_ = std::bit_floor(std::clamp(options_.loss_group, 1u, start_.window));
   missing_count_ = 0;
   last_sent_ = now;
   chunks_.assign(std::size_t{start_.shards} * start_.window, {});

@@ -20,7 +20,9 @@ void Session::on_packet_running(const wire::Packet& packet, Instant now) {
   const wire::Header& h = packet.header;
   // START may come twice; its nonce was checked the first time.
   if (h.epoch != epoch_ || h.attempt != 0) return drop(DropReason::stale_epoch);
+  if (h.type == wire::PacketType::nack) return on_nack(packet, now);
   last_heard_ = now;
+  refused_since_.reset();
   switch (h.type) {
     case wire::PacketType::result: return on_result(packet, now);
     case wire::PacketType::pending: return on_pending(packet, now);
@@ -28,11 +30,21 @@ void Session::on_packet_running(const wire::Packet& packet, Instant now) {
     case wire::PacketType::start:
     case wire::PacketType::ack: return;
     case wire::PacketType::abort: member_ = false; return fail(aborted(packet));
-    case wire::PacketType::nack:
-      member_ = false;
-      return fail(refused(packet, options_.rank, options_.size));
     default: return drop(DropReason::bad_type);
   }
+}
+
+// A sender mismatch may be about one packet whose source was damaged on the way: no checksum covers
+// all of it. It is about this rank when, for a whole lease in which there was something to answer,
+// the switch has said nothing else.
+void Session::on_nack(const wire::Packet& packet, Instant now) {
+  if (packet.header.reason == wire::Reason::sender_mismatch) {
+    drop(DropReason::sender_mismatch);
+    if (!refused_since_ || ops_.empty()) refused_since_ = now;
+    if (now - *refused_since_ < Duration::ms(start_.lease_ms)) return;
+  }
+  member_ = false;
+  fail(refused(packet, options_.rank, options_.size));
 }
 
 // The chunk in flight that a packet is about; kNoChunk, counted, when there is none.
@@ -137,7 +149,7 @@ void Session::hold(ChunkIndex i, Instant now) {
   c.phase = Phase::held;
   c.op = nullptr;
   ShardWindow& shard = shards_[c.shard];
-  overtake(shard, std::max(c.data, c.probe), now);
+  check_order(shard, c, now);
   progress(shard, now);
   shard.last_activity = now;
   shard.ack_due = true;

@@ -9,6 +9,9 @@
 //   the time waited so far, so a straggler is asked about seldom, and a result that is lost after
 //   a long wait costs a quarter more. Any other answer makes all that was sent before suspect.
 // - A probe that is not answered is repeated, ever more rarely.
+// - With groups (O5), the two first hold of groups of consecutive chunks: results that overtake
+//   others within a group say nothing until its last one has come, and all that a group then lacks
+//   is probed together, as is what the oldest group lacks after a silence.
 #include "worker/session.h"
 
 namespace tributary::worker {
@@ -40,17 +43,28 @@ void Session::unlink(ChunkIndex i) {
   }
 }
 
-// The switch has had something that was sent after these.
-void Session::overtake(ShardWindow& shard, std::uint64_t before, Instant now) {
+// The switch has had something that was sent after these; the group of `spared` is not looked at.
+void Session::overtake(ShardWindow& shard, std::uint64_t before, Instant now,
+                       std::optional<std::uint32_t> spared) {
   while (shard.flight.front() != kNoChunk) {
     const ChunkIndex i = shard.flight.front();
     ChunkState& c = chunks_[i];
-    if (c.news >= before) return;
+    if (c.news >= before || (spared && group_of(c.seq) == group_of(*spared))) return;
     shard.flight.remove(chunks_, i);
     c.phase = Phase::overtaken;
     c.backoff = c.pendings;
     overtaken_.arm(chunks_, i, now);
   }
+}
+
+// What the result of `got` says of those that have not come. With groups (O5), that of a group's
+// last chunk, or of the last one sent so far, says whether the group is complete; any other one
+// says so of the groups before.
+void Session::check_order(ShardWindow& shard, const ChunkState& got, Instant now) {
+  const bool last = group_of(got.seq) != group_of(got.seq + 1) || got.seq + 1 == shard.next;
+  const std::uint64_t before = std::max(got.data, got.probe);
+  if (last || got.probe != 0) return overtake(shard, before, now);
+  overtake(shard, before, now, got.seq);
 }
 
 // A result came, or the shard's oldest chunk was sent.
@@ -96,10 +110,20 @@ void Session::send_probes(Instant now, SendBatch& batch) {
     if (chunks_[i].backoff < TimerLists::kMaxBackoff) ++chunks_[i].backoff;
     probe(i, now, batch);
   }
-  for (std::uint8_t s = 0; s < start_.shards && !batch.full(); ++s) {
-    if (silent_at(s) > now) continue;
-    const ChunkIndex i = index_of(s, shards_[s].base);
-    shards_[s].flight.remove(chunks_, i);
+  for (std::uint8_t s = 0; s < start_.shards && !batch.full(); ++s)
+    if (silent_at(s) <= now) probe_silent(s, now, batch);
+}
+
+// The oldest chunk, and those of its group that are missing too. What finds no room in the batch is
+// found out by the answers to the others.
+void Session::probe_silent(std::uint8_t s, Instant now, SendBatch& batch) {
+  ShardWindow& shard = shards_[s];
+  const std::uint32_t oldest = shard.base;
+  for (std::uint32_t seq = oldest;
+       shard.in_flight(seq) && group_of(seq) == group_of(oldest) && !batch.full(); ++seq) {
+    const ChunkIndex i = index_of(s, seq);
+    if (chunks_[i].phase != Phase::waiting) continue;
+    shard.flight.remove(chunks_, i);
     chunks_[i].backoff = 0;
     chunks_[i].probe = ++next_order_;
     probe(i, now, batch);

@@ -89,6 +89,9 @@ typedef struct tributary_options {
   const char* address; /* "udp://SWITCH_IPV4[:PORT]" or "memif:///SOCKET?id=N&switch=IPV4" */
   double join_timeout_seconds;
   double op_timeout_seconds;
+  /* How losses are found. 0: each chunk has its own timer. N, a power of two up to 4096: in groups
+   * of N consecutive chunks of a shard, whose missing ones are asked for together. */
+  uint32_t loss_group;
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */
@@ -115,7 +118,7 @@ const char* tributary_last_error(void);
 /* Ranks that the calling thread's last failure names. Copies up to `capacity`, returns how many. */
 size_t tributary_last_error_ranks(uint32_t* ranks, size_t capacity);
 
-/* Defaults: timeouts of 60 s. */
+/* Defaults: timeouts of 60 s, a timer for each chunk. */
 void tributary_options_init(tributary_options* options);
 /* Joins and waits for all ranks. On success *communicator is the caller's to destroy. */
 tributary_status tributary_create(const tributary_options* options,

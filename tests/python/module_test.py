@@ -32,6 +32,8 @@ def init(**changes):
         ({"join_timeout": 0}, "join_timeout is 0.0; it is in seconds"),
         ({"op_timeout": float("nan")}, "op_timeout is nan"),
         ({"op_timeout": float("inf")}, "op_timeout is inf"),
+        ({"loss_group": 3}, "loss_group 3: allowed are 0"),
+        ({"loss_group": -1}, "loss_group is -1; allowed are 0 to"),
     ],
 )
 def test_bad_arguments_are_named(changes, text):

@@ -43,7 +43,8 @@ bool benign(const Scenario& s) {
     return job.deadline >= Duration::seconds(1) && job.lease >= Duration::seconds(1) &&
            job.op_timeout >= Duration::seconds(3) && job.join_timeout >= Duration::seconds(8);
   });
-  return s.script.empty() && s.hostile.packets == 0 && l.loss_ppm + l.corrupt_ppm <= 10'000 &&
+  return s.script.empty() && s.hostile.packets == 0 &&
+         l.loss_ppm + l.corrupt_ppm + l.stray_ppm <= 10'000 &&
          l.reorder_delay_max <= Duration::ms(5) && l.bits_per_second == 0 && patient;
 }
 
@@ -257,7 +258,7 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
   world_->trace().add(world_->now(), node.id(), TraceKind::op_done, result.output);
   world_->trace().say(world_->now(), node.name() + " has op " + std::to_string(index));
   ++ops_done_;
-  reach_.op(plan, o.job->sums);
+  reach_.op(plan, *o.job);
   const auto where = [&] {
     return name(node) + ", epoch " + std::to_string(epoch) + ", op " + std::to_string(index) +
            " (" + describe(plan) + "): ";

@@ -27,6 +27,9 @@ struct LinkQuality {
   std::uint32_t reorder_ppm = 0;                 // held back, so that others overtake it
   Duration reorder_delay_max = Duration::ms(5);  // also how much later a second copy may come
   std::uint32_t corrupt_ppm = 0;
+  // Of what workers send: leaves from another source port, whose answers reach the worker all the
+  // same, as through an address translator that forgets.
+  std::uint32_t stray_ppm = 0;
 };
 
 // When a frame sent now arrives. `sent` is false when the queue has no room for it.

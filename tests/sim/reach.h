@@ -20,18 +20,19 @@ inline constexpr std::size_t kCollectiveCount = 6;
 inline constexpr std::size_t kChunkStateCount = 6;
 
 // X(enumerator, name in tables, whether a job's `sums` have it)
-#define TRIBUTARY_SIM_KNOBS(X)                                                   \
-  X(reproducible, "order reproducible", sums.order == wire::Order::reproducible) \
-  X(bracketing, "bracketing", sums.bracketing.has_value())                       \
-  X(collect, "trigger collect", sums.trigger == config::Trigger::collect)        \
-  X(narrow, "partials narrow", sums.partials == wire::Partials::narrow)          \
-  X(modular, "arithmetic modular", sums.arithmetic == wire::Arithmetic::modular) \
-  X(dynamic, "slots dynamic", sums.slots == config::SlotMode::dynamic)           \
-  X(quota, "quota", sums.quota != 0)                                             \
-  X(priority, "priority", sums.priority != 0)                                    \
-  X(verify, "verify", sums.verify)                                               \
-  X(returned, "release returned", sums.release == config::Release::returned)     \
-  X(escalate, "on_deadline escalate", sums.on_deadline == config::OnDeadline::escalate)
+#define TRIBUTARY_SIM_KNOBS(X)                                                          \
+  X(reproducible, "order reproducible", sums.order == wire::Order::reproducible)        \
+  X(bracketing, "bracketing", sums.bracketing.has_value())                              \
+  X(collect, "trigger collect", sums.trigger == config::Trigger::collect)               \
+  X(narrow, "partials narrow", sums.partials == wire::Partials::narrow)                 \
+  X(modular, "arithmetic modular", sums.arithmetic == wire::Arithmetic::modular)        \
+  X(dynamic, "slots dynamic", sums.slots == config::SlotMode::dynamic)                  \
+  X(quota, "quota", sums.quota != 0)                                                    \
+  X(priority, "priority", sums.priority != 0)                                           \
+  X(verify, "verify", sums.verify)                                                      \
+  X(returned, "release returned", sums.release == config::Release::returned)            \
+  X(escalate, "on_deadline escalate", sums.on_deadline == config::OnDeadline::escalate) \
+  X(groups, "loss groups", job.loss_group > 1 && job.window > 1)
 
 enum class Knob : std::uint8_t {
 #define X(id, label, condition) id,
@@ -113,7 +114,8 @@ struct Reach {
   void verdict(aggregator::Verdict v) { ++verdicts[static_cast<std::size_t>(v)]; }
   // Everything that the engines of a switch have counted since they started.
   void counters(const aggregator::Engine& e, const completion::Engine& host);
-  void op(const OpPlan& plan, const config::JobConfig& sums) {
+  void op(const OpPlan& plan, const JobScenario& job) {
+    const config::JobConfig& sums = job.sums;
 #define X(id, label, condition) knobs[static_cast<std::size_t>(Knob::id)] += (condition) ? 1 : 0;
     TRIBUTARY_SIM_KNOBS(X)
 #undef X

@@ -8,6 +8,7 @@
 #include "config/field.h"
 #include "config/schema_sums.h"
 #include "config/yaml_tree.h"
+#include "worker/communicator.h"
 
 namespace tributary::sim {
 namespace {
@@ -98,6 +99,8 @@ const Fields<JobScenario>& job_fields() {
       mapping<J, config::JobConfig>(
           "sums", [](auto& j) -> auto& { return j.sums; }, sums_fields(),
           "How the switch sums, and in which slots: keys of a job in a switch's configuration."),
+      scalar("loss_group", &J::loss_group, integer<std::uint32_t>(0, kMaxLossGroup),
+             "Chunks whose results are checked together; 0: each for itself."),
       scalar("depth", &J::depth, integer<std::uint32_t>(1, 1024), "Ops open at once."),
       scalar("think_max", &J::think_max, duration(Duration(), Duration::seconds(1)),
              "Pause before the next op, at most."),
@@ -121,6 +124,8 @@ const Fields<LinkQuality>& link_fields() {
       scalar("reorder_delay_max", &L::reorder_delay_max, duration(Duration(), Duration::seconds(4)),
              "How long they are held back, and how late a second copy comes."),
       scalar("corrupt", &L::corrupt_ppm, ppm(), "Frames with flipped bits."),
+      scalar("stray", &L::stray_ppm, ppm(),
+             "Workers' frames with another source port, answers to which arrive all the same."),
   };
   return fields;
 }

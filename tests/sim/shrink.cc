@@ -30,6 +30,7 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   change([](JobScenario& job) { job.max_elements = (job.max_elements + 1) / 2; });
   change([](JobScenario& job) { job.chunk_bytes = 8; });
   change([](JobScenario& job) { job.depth = 1; });
+  change([](JobScenario& job) { job.loss_group = 0; });
   change([](JobScenario& job) { job.think_max = Duration(); });
   change([](JobScenario& job) { job.disagree = false; });
   change([](JobScenario& job) { job.sums = {}; });
@@ -76,6 +77,7 @@ std::vector<Step> steps_for(const Scenario& s) {
       [](Scenario& t) { t.links.duplicate_ppm = 0; },
       [](Scenario& t) { t.links.reorder_ppm = 0; },
       [](Scenario& t) { t.links.corrupt_ppm = 0; },
+      [](Scenario& t) { t.links.stray_ppm = 0; },
       [](Scenario& t) { t.links.bits_per_second = 0; },
       [](Scenario& t) { t.access_switches = 0; },
       [](Scenario& t) { t.switches.clear(); },

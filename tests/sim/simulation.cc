@@ -155,6 +155,8 @@ void Simulation::build_workers() {
       o.switch_ipv4 = plan_.switches[place.serving].config.ipv4;
       o.switch_mac = config::derived_mac(o.switch_ipv4);
       o.udp_base_port = config::kDefaultUdpBasePort;
+      o.stray_ppm = scenario_.links.stray_ppm;
+      o.heal_at = Instant() + scenario_.heal_at;
       o.first_seq = scenario_.first_seq;
       const std::string name =
           "job " + std::to_string(scenario_.jobs[j].id) + " rank " + std::to_string(rank);

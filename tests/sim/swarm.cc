@@ -97,6 +97,7 @@ JobScenario draw_job(Draw& draw, std::uint32_t id) {
   const std::uint32_t per_round = job.chunk_bytes / 4 * job.shards * job.window;
   job.max_elements = std::min(draw.between(1, 3 * per_round), 2000u);
   job.depth = draw.between(1, 4);
+  if (draw.one_in(2)) job.loss_group = draw.one_of(std::array{2u, 4u, 8u, 64u});
   if (draw.one_in(2)) job.think_max = draw.between(Duration::us(10), Duration::ms(40));
   job.disagree = draw.one_in(24);
   draw_sums(draw, job);
@@ -215,6 +216,7 @@ void make_gentle(Draw& draw, Scenario& s) {
   s.links.bits_per_second = 0;
   s.links.loss_ppm = draw.between(0, 8000);
   s.links.corrupt_ppm = draw.between(0, 2000);
+  s.links.stray_ppm = std::min(s.links.stray_ppm, 10'000 - s.links.loss_ppm - s.links.corrupt_ppm);
   s.links.reorder_delay_max = Duration::ms(5);
   for (JobScenario& job : s.jobs) {
     job.deadline = std::max(job.deadline, Duration::seconds(1));
@@ -243,6 +245,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   s.tick = draw.between(Duration::ms(1), Duration::ms(5));
   s.drift_ppm = draw.one_of(std::array{0u, 50u, 1000u});
   s.heal_at = draw.between(Duration::ms(50), Duration::ms(2500));
+  if (draw.one_in(6)) s.links.stray_ppm = draw.between(100, 50'000);
   draw_script(draw, s);
   if (draw.one_in(3)) s.hostile.packets = draw.between(20, 200);
   if (draw.one_in(3)) s.hostile.faulty_ppm = draw.between(10'000, 300'000);

@@ -14,6 +14,7 @@ constexpr Duration kBackOffMax = Duration::ms(50);
 // A transport that had no room is asked again after this long.
 constexpr Duration kSendRetry = Duration::us(200);
 constexpr std::uint16_t kFirstUdpPort = 20'000;
+constexpr std::uint16_t kStrayOffset = 100;
 
 }  // namespace
 
@@ -44,6 +45,7 @@ void WorkerNode::begin_session(Instant now) {
   o.nonce = salt_ = random_.next();
   o.join_timeout = job.join_timeout;
   o.op_timeout = job.op_timeout;
+  o.loss_group = job.loss_group;
   o.max_datagram_bytes = 9000;
   o.switch_name = "switch";
   session_ = std::make_unique<worker::Session>(o, now);
@@ -231,7 +233,10 @@ FrameRef WorkerNode::frame_of(const worker::Datagram& d) {
   wire::FrameTemplate t;
   t.destination = options_.switch_mac;
   t.source = options_.mac;
-  t.endpoints = {options_.ipv4, options_.switch_ipv4, udp_port_,
+  const bool strays = entered_ && options_.stray_ppm != 0 && world().now() < options_.heal_at &&
+                      random_.chance_ppm(options_.stray_ppm);
+  const auto port = static_cast<std::uint16_t>(udp_port_ + (strays ? kStrayOffset : 0));
+  t.endpoints = {options_.ipv4, options_.switch_ipv4, port,
                  static_cast<std::uint16_t>(options_.udp_base_port + d.shard)};
   // A job with CRC32C can do without the UDP checksum, once the rank knows that it is one.
   t.udp_checksum = options_.job->integrity == wire::Integrity::udp_checksum || !entered_;
@@ -245,7 +250,9 @@ bool WorkerNode::for_me(const wire::EthernetView& ethernet, const wire::Udp4View
   const wire::UdpEndpoints& to = udp.endpoints;
   if (to.source_ip != options_.switch_ipv4) return false;
   if (ethernet.destination == options_.mac) {
-    return to.destination_ip == options_.ipv4 && to.destination_port == udp_port_;
+    const bool own = to.destination_port == udp_port_ ||
+                     (options_.stray_ppm != 0 && to.destination_port == udp_port_ + kStrayOffset);
+    return to.destination_ip == options_.ipv4 && own;
   }
   return entered_ && ethernet.destination == wire::multicast_mac(group) &&
          to.destination_ip == group && to.destination_port >= options_.udp_base_port &&

@@ -48,6 +48,8 @@ struct WorkerOptions {
   std::uint32_t switch_ipv4 = 0;
   std::uint16_t udp_base_port = 0;
   std::uint32_t first_seq = 0;
+  std::uint32_t stray_ppm = 0;  // see LinkQuality
+  Instant heal_at;
 };
 
 enum class WorkerEnd : std::uint8_t { not_yet, done, gave_up, dead };

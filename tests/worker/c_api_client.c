@@ -73,6 +73,7 @@ const char* c_api_run(const char* address, uint32_t job) {
   options.size = 1;
   options.address = address;
   options.join_timeout_seconds = 20;
+  options.loss_group = 8;
   if (tributary_create(&options, &comm) != TRIBUTARY_OK) return tributary_last_error();
   failed = use(comm);
   tributary_destroy(comm);
@@ -96,6 +97,15 @@ const char* c_api_misuse(void) {
   options.size = 1;
   CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
   CHECK(strstr(tributary_last_error(), "udp://") != NULL);
+  options.loss_group = 3;
+  CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "loss_group 3") != NULL);
+  /* As a caller built before that option was there would say. */
+  options.struct_size = offsetof(tributary_options, loss_group);
+  CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "udp://") != NULL);
+  options.struct_size = sizeof options;
+  options.loss_group = 0;
   options.join_timeout_seconds = -1;
   CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
   CHECK(comm == NULL);

@@ -128,7 +128,7 @@ struct Outcome {
   std::uint64_t probes = 0;
 };
 
-Outcome run_seed(std::uint64_t seed, std::uint32_t loss_ppm) {
+Outcome run_seed(std::uint64_t seed, std::uint32_t loss_ppm, std::uint32_t loss_group = 0) {
   Prng shape(seed * 7919 + loss_ppm);
   const std::uint32_t workers = 1 + shape.below(5);
   const std::uint32_t window = 1u << shape.below(4);
@@ -139,7 +139,7 @@ Outcome run_seed(std::uint64_t seed, std::uint32_t loss_ppm) {
       .loss_ppm = loss_ppm, .duplicate_ppm = loss_ppm, .reorder_ppm = loss_ppm * 2};
   // Half of the seeds pass the wrap of the sequence number.
   const std::uint32_t first_seq = shape.below(2) == 0 ? 0 : 0xFFFFFFF0u;
-  SimulatedCluster cluster(seed, job, model, first_seq);
+  SimulatedCluster cluster(seed, job, model, first_seq, loss_group);
   EXPECT_TRUE(cluster.start_all()) << "not joined";
   Workload work(cluster, workers, 12);
   EXPECT_TRUE(cluster.run_until([&] { return work.advance(); }, Duration::seconds(120)))
@@ -182,6 +182,28 @@ TEST_P(LossyNetwork, EveryOpIsExactAndEverythingIsFreedO6T22) {
   RecordProperty("probes", static_cast<int>(total.probes));
 }
 INSTANTIATE_TEST_SUITE_P(Loss, LossyNetwork, ::testing::Values(0u, 10'000u, 100'000u));
+
+// O5, both ways: at a loss of 1 % every op ends exactly, and asking costs little.
+class LossDetection : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(LossDetection, O5_EveryOpEndsAndProbesAreBounded) {
+  Outcome total;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", groups of " + std::to_string(GetParam()));
+    const Outcome o = run_seed(seed, 10'000, GetParam());
+    total.results += o.results;
+    total.resends += o.resends;
+    total.probes += o.probes;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(total.results, 20'000u);
+  EXPECT_GT(total.probes, total.results / 100);
+  EXPECT_LT(total.probes, total.results / 4);
+  EXPECT_LT(total.resends, total.results / 10);
+  RecordProperty("probes", static_cast<int>(total.probes));
+  RecordProperty("results", static_cast<int>(total.results));
+}
+INSTANTIATE_TEST_SUITE_P(Groups, LossDetection, ::testing::Values(0u, 2u, 8u));
 
 TEST(LossyNetworkTrace, SameSeedSameRun) {
   EXPECT_EQ(run_seed(4711, 50'000).trace_hash, run_seed(4711, 50'000).trace_hash);

@@ -165,6 +165,21 @@ TEST_F(SessionTest, LeaveEndsWithItsAck) {
   EXPECT_EQ(session->state(), SessionState::left);
 }
 
+// It was about one LEAVE, damaged on the way: the switch still holds this rank.
+TEST_F(SessionTest, ASenderMismatchDoesNotEndLeaving) {
+  start(start_info());
+  session->leave(now);
+  drain();
+  wire::Header nack = from_switch(PacketType::nack);
+  nack.reason = wire::Reason::sender_mismatch;
+  receive(nack);
+  EXPECT_EQ(session->state(), SessionState::leaving);
+  EXPECT_EQ(run_for(Duration::ms(20)).size(), 1u);
+  nack.reason = wire::Reason::not_joined;
+  receive(nack);
+  EXPECT_EQ(session->state(), SessionState::left);
+}
+
 TEST_F(SessionTest, LeaveIsNotSentWhereTheSwitchHoldsNothing) {
   session->leave(now);
   EXPECT_EQ(session->state(), SessionState::left);

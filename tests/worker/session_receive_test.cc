@@ -125,6 +125,47 @@ TEST_F(SessionTest, ProbedChunksGiveNoRoundTripSample) {
   EXPECT_EQ(of_type(run_for(Duration::ms(1)), PacketType::probe).size(), 1u);
 }
 
+// Rules 1 and 18: a refusal may be about one packet whose source was damaged where no checksum
+// shows it. The rank itself is refused when the switch says nothing else for a lease.
+TEST_F(SessionTest, ASenderMismatchEndsTheEpochOnlyWhenItLasts) {
+  start(start_info());
+  const Call& call = submit(8);
+  wire::Header nack = from_switch(PacketType::nack);
+  nack.reason = wire::Reason::sender_mismatch;
+  const auto refuse_for = [&](Duration d) {
+    for (const Instant end = now + d; now < end && session->state() == SessionState::running;
+         now = now + Duration::ms(100)) {
+      drain();
+      receive(nack);
+    }
+  };
+  const std::vector<Sent> sent = drain();
+  refuse_for(Duration::ms(2900));
+  receive(answer(sent[0], PacketType::pending));  // said to a member
+  refuse_for(Duration::ms(2900));
+  EXPECT_EQ(session->state(), SessionState::running);
+  receive_result(sent[0]);
+  receive_result(sent[1]);
+  EXPECT_FALSE(call.op.failure);
+  refuse_for(Duration::seconds(8));  // nothing is open: nobody has to answer anything
+  EXPECT_EQ(session->state(), SessionState::running);
+
+  submit(4);
+  refuse_for(Duration::seconds(4));
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->reason, wire::Reason::sender_mismatch);
+  EXPECT_GE(session->counters().drops.get(DropReason::sender_mismatch), 29u + 29u + 80u + 30u);
+}
+
+TEST_F(SessionTest, AnyOtherRefusalEndsTheEpochAtOnce) {
+  start(start_info());
+  submit(4);
+  wire::Header nack = from_switch(PacketType::nack);
+  nack.reason = wire::Reason::not_joined;
+  receive(nack);
+  EXPECT_EQ(session->state(), SessionState::failed);
+}
+
 TEST_F(SessionTest, TimeoutNamesJobOpChunkAndMissingRanks) {
   start(start_info());
   Call& done = submit(4);

@@ -13,6 +13,11 @@ using wire::PacketType;
 class SessionTimers : public SessionTest {
  protected:
   std::vector<Sent> probes_for(Duration d) { return of_type(run_for(d), PacketType::probe); }
+  void start_in_groups(std::uint32_t group, std::uint32_t window) {
+    options.loss_group = group;
+    create();
+    start(start_info(window));
+  }
   static std::vector<std::uint32_t> seqs(const std::vector<Sent>& all) {
     std::vector<std::uint32_t> s;
     for (const Sent& one : all) s.push_back(one.header.seq);
@@ -144,6 +149,87 @@ TEST_F(SessionTimers, SilentSwitchIsProbedLessAndLessOften) {
   const auto probes = probes_for(Duration::seconds(5));
   EXPECT_LE(probes.size(), 11u);
   EXPECT_GE(probes.size(), 8u);
+}
+
+// O5: results of a group may come in any order; when its last one has come, what is missing of the
+// group is probed together.
+TEST_F(SessionTimers, O5_AGroupIsCheckedWhenItsLastResultComes) {
+  start_in_groups(4, 16);
+  submit(4 * 12);
+  const auto sent = drain();
+  receive_result(sent[2]);
+  receive_result(sent[1]);
+  EXPECT_THAT(probes_for(Duration::ms(5)), IsEmpty()) << "reordered within the group";
+  receive_result(sent[3]);
+  EXPECT_THAT(seqs(probes_for(Duration::ms(1))), ElementsAre(0u));
+
+  receive_result(sent[7]);
+  EXPECT_THAT(seqs(probes_for(Duration::ms(2))), ElementsAre(4u, 5u, 6u));
+  EXPECT_EQ(session->counters().probes.get(), 4u);
+}
+
+TEST_F(SessionTimers, O5_AResultOfALaterGroupChecksTheGroupsBefore) {
+  start_in_groups(4, 16);
+  submit(4 * 12);
+  const auto sent = drain();
+  receive_result(sent[0]);
+  receive_result(sent[9]);
+  EXPECT_THAT(seqs(probes_for(Duration::ms(1))), ElementsAre(1u, 2u, 3u, 4u, 5u, 6u, 7u))
+      << "8 is of the same group as 9";
+}
+
+// There may be no later one for a long time.
+TEST_F(SessionTimers, O5_TheLastChunkSentEndsItsGroup) {
+  start_in_groups(4, 16);
+  submit(4 * 6);
+  const auto sent = drain();
+  for (std::size_t i = 0; i < 4; ++i) receive_result(sent[i]);
+  receive_result(sent[5]);
+  EXPECT_THAT(seqs(probes_for(Duration::ms(1))), ElementsAre(4u));
+}
+
+TEST_F(SessionTimers, O5_AfterASilenceTheOldestGroupIsProbedTogether) {
+  start_in_groups(4, 16);
+  submit(4 * 12);
+  const auto sent = drain();
+  receive_result(sent[1]);
+  EXPECT_THAT(probes_for(Duration::us(9'999)), IsEmpty());
+  const auto probes = probes_for(Duration::us(1));
+  ASSERT_THAT(seqs(probes), ElementsAre(0u, 2u, 3u));
+  // A straggler: the group is asked about, ever more rarely, and no other one.
+  for (const Sent& p : probes) receive_missing(answer(p, PacketType::pending), {2});
+  std::size_t more = 0;
+  for (const Instant end = now + Duration::seconds(2); now < end;) {
+    now = session->next_wakeup();
+    for (const Sent& p : of_type(drain(), PacketType::probe)) {
+      EXPECT_LT(p.header.seq, 4u);
+      receive_missing(answer(p, PacketType::pending), {2});
+      ++more;
+    }
+  }
+  EXPECT_GE(more, 3u * 8);
+  EXPECT_LE(more, 3u * 24);
+}
+
+TEST_F(SessionTimers, O5_AnUnknownAfterSilenceMakesOtherGroupsSuspect) {
+  start_in_groups(4, 8);
+  submit(4 * 8);
+  drain();
+  const auto first = probes_for(Duration::ms(20));
+  ASSERT_THAT(seqs(first), ElementsAre(0u, 1u, 2u, 3u));
+  for (const Sent& p : first) receive(answer(p, PacketType::unknown));
+  EXPECT_EQ(of_type(drain(), PacketType::contribution).size(), 4u);
+  EXPECT_THAT(seqs(probes_for(Duration::ms(1))), ElementsAre(4u, 5u, 6u, 7u));
+}
+
+// A group that the window can't hold would never be complete.
+TEST_F(SessionTimers, O5_GroupsAreAtMostAWindow) {
+  start_in_groups(64, 2);
+  submit(4 * 4);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 2u);
+  receive_result(sent[1]);
+  EXPECT_THAT(seqs(probes_for(Duration::ms(1))), ElementsAre(0u));
 }
 
 // Each shard has its own oldest chunk.

@@ -26,8 +26,9 @@ config::JobConfig small_job(std::uint32_t workers, std::uint32_t window, std::ui
 }
 
 SimulatedCluster::SimulatedCluster(std::uint64_t seed, const config::JobConfig& job,
-                                   const NetworkModel& model, std::uint32_t first_seq)
-    : prng_(seed), model_(model), first_seq_(first_seq) {
+                                   const NetworkModel& model, std::uint32_t first_seq,
+                                   std::uint32_t loss_group)
+    : prng_(seed), model_(model), first_seq_(first_seq), loss_group_(loss_group) {
   config_.ipv4 = 0x0A4D00FE;
   config_.ports.resize(job.workers);
   config_.jobs.push_back(job);
@@ -51,6 +52,7 @@ void SimulatedCluster::create(std::uint32_t rank) {
   o.nonce = prng_.next();
   o.switch_name = "switch";
   o.op_timeout = Duration::seconds(60);
+  o.loss_group = loss_group_;
   node.session = std::make_unique<Session>(o, now_);
   node.udp_port = static_cast<std::uint16_t>(40000 + rank);
   node.dead = false;

@@ -27,7 +27,7 @@ struct NetworkModel {
 class SimulatedCluster {
  public:
   SimulatedCluster(std::uint64_t seed, const config::JobConfig& job, const NetworkModel& model,
-                   std::uint32_t first_seq = 0);
+                   std::uint32_t first_seq = 0, std::uint32_t loss_group = 0);
 
   // A new session for this rank, as after a restart of its process.
   void create(std::uint32_t rank);
@@ -91,6 +91,7 @@ class SimulatedCluster {
   NetworkModel model_;
   config::SwitchConfig config_;
   std::uint32_t first_seq_;
+  std::uint32_t loss_group_;
   std::unique_ptr<aggregator::Engine> engine_;
   std::unique_ptr<aggregator::Outbox> outbox_;
   std::vector<Node> ranks_;

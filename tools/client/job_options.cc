@@ -2,6 +2,7 @@
 #include "tools/client/job_options.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <limits>
 #include <vector>
@@ -56,6 +57,12 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str()
       ->type_name("SECONDS");
+  command
+      .add_option("--loss-group", options.loss_group,
+                  "Losses are found in groups of N chunks, a power of two; 0: by a timer for each")
+      ->check(CLI::Range(0u, kMaxLossGroup))
+      ->capture_default_str()
+      ->type_name("N");
 }
 
 CLI::Option* add_rank_option(CLI::App& command, JobOptions& options) {
@@ -71,6 +78,10 @@ void check_job_options(const JobOptions& options) {
     throw CLI::ValidationError("--rank " + std::to_string(*options.rank),
                                "allowed: 0 to " + std::to_string(options.size - 1) + " (--size " +
                                    std::to_string(options.size) + ")");
+  if (options.loss_group != 0 && !std::has_single_bit(options.loss_group))
+    throw CLI::ValidationError(
+        "--loss-group " + std::to_string(options.loss_group),
+        "allowed: 0 and powers of two up to " + std::to_string(kMaxLossGroup));
 }
 
 CLI::Option* add_dtype_option(CLI::App& command, wire::DType& dtype) {

@@ -18,6 +18,7 @@ struct JobOptions {
   std::string address;                // "{rank}" stands for the rank
   std::optional<std::uint32_t> rank;  // this process is that rank; otherwise it is all of them
   double timeout_seconds = 60;
+  std::uint32_t loss_group = 0;  // see worker/communicator.h
 
   [[nodiscard]] std::vector<std::uint32_t> ranks() const;
   [[nodiscard]] CommunicatorOptions communicator(std::uint32_t rank) const;

@@ -79,6 +79,7 @@ class PyCommunicator {
 // signal handler raised.
 std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const pybind11::int_& rank,
                                      const pybind11::int_& size, const std::string& address,
-                                     double join_timeout, double op_timeout);
+                                     double join_timeout, double op_timeout,
+                                     const pybind11::int_& loss_group);
 
 }  // namespace tributary::python

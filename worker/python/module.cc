@@ -40,6 +40,8 @@ address: "udp://SWITCH_IPV4[:BASE_PORT]", or
     "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT][&ip=OWN_IPV4]".
 join_timeout: seconds until all ranks must have joined.
 op_timeout: seconds from an operation's turn to its last result.
+loss_group: how losses are found. 0: each chunk has its own timer. N, a power of two up to 4096: in
+    groups of N consecutive chunks of a shard, whose missing ones are asked for together.
 
 Raises ValueError for bad arguments, tributary.Error if the job cannot be joined. Ctrl-C works.)";
 
@@ -194,5 +196,6 @@ PYBIND11_MODULE(tributary, m) {
       .def("__exit__", [](PyCommunicator& self, const py::args&) { self.close(); });
 
   m.def("init", &init, py::kw_only(), py::arg("job"), py::arg("rank"), py::arg("size"),
-        py::arg("address"), py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, kInitDoc);
+        py::arg("address"), py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0,
+        py::arg("loss_group") = 0, kInitDoc);
 }

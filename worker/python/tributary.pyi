@@ -69,4 +69,5 @@ def init(
     address: str,
     join_timeout: float = 60.0,
     op_timeout: float = 60.0,
+    loss_group: int = 0,
 ) -> Communicator: ...
