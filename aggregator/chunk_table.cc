@@ -50,7 +50,7 @@ void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
   e.first_child = c.child;
   e.arrived = 1;
   e.combined = 0;
-  e.overflow = e.verified = e.holds_slot = e.narrowed = false;
+  e.overflow = e.verified = e.holds_slot = e.narrowed = e.retried = false;
   e.description = c.description;
   e.opened_at = now;
   std::uint64_t* const arrived = bits(e);

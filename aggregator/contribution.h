@@ -44,6 +44,14 @@ struct ChunkDescription {
 };
 static_assert(sizeof(ChunkDescription) == 24);
 
+// The same chunk in its second attempt (rule 12).
+inline ChunkDescription as_float(ChunkDescription d) {
+  d.dtype = wire::DType::float32;
+  d.encoding = wire::Encoding::plain;
+  d.scale_exponent = 0;
+  return d;
+}
+
 struct Contribution {
   ChunkDescription description;
   std::uint32_t seq = 0;
@@ -87,6 +95,11 @@ inline ChunkDescription describe(const wire::Packet& packet) {
   return d;
 }
 
+// A sum; or a worker's fixed-point numbers, some of which were out of range.
+constexpr bool may_overflow(const wire::Header& h) {
+  return h.type == wire::PacketType::aggregate || h.encoding == wire::Encoding::block_scaled;
+}
+
 inline Contribution contribution_of(const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   return {describe(packet),
@@ -95,7 +108,7 @@ inline Contribution contribution_of(const wire::Packet& packet) {
           h.shard,
           (h.flags & wire::kFlagResend) != 0,
           (h.flags & wire::kFlagAtPs) != 0,
-          h.type == wire::PacketType::aggregate && (h.flags & wire::kFlagOverflow) != 0,
+          may_overflow(h) && (h.flags & wire::kFlagOverflow) != 0,
           packet.payload};
 }
 

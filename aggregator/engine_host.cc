@@ -14,8 +14,12 @@ bool Engine::on_host_packet(const wire::Packet& packet, Instant now, Outbox& out
   switch (h.type) {
     case wire::PacketType::result:
       return h.shard < impl_->shards.size() && impl_->shards[h.shard]->on_result(packet, now, out);
-    case wire::PacketType::pending:
-    case wire::PacketType::unknown: return impl_->relay(*job, packet, out);
+    case wire::PacketType::unknown:
+      if (h.attempt != 0 &&
+          (h.shard >= impl_->shards.size() || !impl_->shards[h.shard]->begin_retry(packet, now)))
+        return false;
+      return impl_->relay(*job, packet, out);
+    case wire::PacketType::pending: return impl_->relay(*job, packet, out);
     case wire::PacketType::abort: return impl_->abort_by_host(*job, packet, out);
     default: return false;
   }

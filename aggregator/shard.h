@@ -12,7 +12,8 @@
 //
 // Sources: shard.cc life of jobs and epochs, dispatch, clock; shard_data.cc decides on
 // contributions; shard_sum.cc moves their bytes; shard_slots.cc dynamic slots; shard_escalate.cc
-// what goes to the completion host and comes back; shard_reply.cc results and answers to probes.
+// what goes to the completion host and comes back; shard_retry.cc chunks sent again as floating
+// point; shard_reply.cc results and answers to probes.
 //
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
 // Payload spans of what is appended to an Outbox are valid until the next call.
@@ -73,6 +74,8 @@ class Shard {
   [[nodiscard]] std::optional<Instant> parent_heard(std::uint32_t job) const;
   // RESULT of the completion host. False: it was of no use.
   bool on_result(const wire::Packet& packet, Instant now, Outbox& out);
+  // UNKNOWN of the completion host that asks for a chunk as floating point. False: of no use.
+  bool begin_retry(const wire::Packet& request, Instant now);
   // Ends what is overdue. True: an epoch must be aborted, see abort_request(); then call again.
   bool expire(Instant now, Outbox& out);
 
@@ -163,6 +166,9 @@ class Shard {
   Decision on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out);
   Decision on_unasked_result(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
   void keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out);
+
+  // shard_retry.cc
+  Decision on_retry(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out);
 
   // shard_reply.cc
   Decision on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,

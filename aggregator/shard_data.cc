@@ -37,7 +37,6 @@ DropReason check_child(const ShardJob& job, const wire::Header& h) {
 DropReason check(const ShardJob& job, const wire::Header& h, const Contribution& c,
                  const Kernels*& kernels) {
   const ChunkDescription& d = c.description;
-  if (h.attempt != 0) return DropReason::stale_epoch;
   if (h.fan_in != job.fan_in) return DropReason::bad_child;
   if (const DropReason bad = check_child(job, h); bad != DropReason::count_) return bad;
   if (c.payload.size() > job.config.chunk_bytes) return DropReason::payload_too_large;
@@ -68,6 +67,7 @@ DropReason check(const ShardJob& job, const wire::Header& h, const Contribution&
 
 Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from,
                                 Instant now, Outbox& out) {
+  if (packet.header.attempt != 0) return on_retry(job, packet, from, out);
   Contribution c = contribution_of(packet);
   if (job.in_tree()) c.at_ps = false;  // the completion engine knows single switches only
   const Kernels* kernels = nullptr;
@@ -131,7 +131,8 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
                            Outbox& out) {
   // Two ranks that both pass on their data for one chunk disagree, too.
   if (!e.description.agrees_with(c.description) || is_passed_on(c.description.collective))
-    return request_mismatch_abort(job, e, c);
+    return e.retried ? Decision{Verdict::dropped, DropReason::duplicate}
+                     : request_mismatch_abort(job, e, c);
   if (e.state == ChunkState::open && c.at_ps) flush(job, e, wire::Reason::resend, now, out);
   if (e.state == ChunkState::escalated) {
     job.table.add(e, c.child);
@@ -166,6 +167,10 @@ Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels,
     std::byte* const sum = job.buffers.at(e.buffer);
     if (kernels->finish(sum, sum, e.description.element_count, job.config.workers))
       e.overflow = true;
+  }
+  if (e.overflow && job.retries_floats(e.description)) {
+    flush(job, e, wire::Reason::overflow, now, out);
+    return {Verdict::forwarded};
   }
   job.deadlines.cancel(e);
   free_slot(job, e, now);

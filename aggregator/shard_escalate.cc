@@ -190,17 +190,20 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   settle_buffers();
   const wire::Header& h = packet.header;
   ShardJob* const job = by_id_.find(h.job);
-  if (job == nullptr || !job->running || h.epoch != job->epoch || h.attempt != 0) return false;
+  if (job == nullptr || !job->running || h.epoch != job->epoch) return false;
   if (const auto info = wire::find_result_info(packet.extensions))
     if (info->host_term != 0) return false;  // of another host than the one that START named
   Tombstone* e = nullptr;
   if (job->table.find(h.seq, e) != ChunkTable::Place::seen) return false;
   // What is complete or released has been decided; what is open here is nobody else's to decide.
   if (e->state != ChunkState::escalated && e->state != ChunkState::sent) return false;
-  const ChunkDescription& d = e->description;
-  if (d.op != h.op || d.chunk != h.chunk || d.dtype != h.dtype ||
+  ChunkDescription& d = e->description;
+  const auto attempt = static_cast<std::uint8_t>(e->retried ? wire::kFloatRetry : 0);
+  const wire::DType dtype = e->retried ? wire::DType::float32 : d.dtype;
+  if (d.op != h.op || d.chunk != h.chunk || dtype != h.dtype || attempt != h.attempt ||
       d.element_count != h.element_count || packet.payload.size() != d.payload_bytes())
     return false;
+  if (e->retried) d = as_float(d);
   free_slot(*job, *e, now);
   let_go_of_data(*job, *e);
   if (!packet.payload.empty()) {

@@ -15,7 +15,9 @@
 #include "aggregator/outbox.h"
 #include "aggregator/result_cache.h"
 #include "config/aggregation_memory.h"
+#include "config/memory_plan.h"
 #include "config/switch_config.h"
+#include "core/wire/attempt.h"
 
 namespace tributary::aggregator {
 
@@ -100,6 +102,11 @@ struct ShardJob {
 
   // Other switches have a part in the sums.
   [[nodiscard]] bool in_tree() const { return config.parent || child_map.has_switches(); }
+  // A fixed-point sum that overflowed is asked for again as floating point (rule 12).
+  [[nodiscard]] bool retries_floats(const ChunkDescription& d) const {
+    return d.encoding == wire::Encoding::block_scaled && !in_tree() &&
+           config::retries_floats(config);
+  }
   [[nodiscard]] bool dynamic() const { return config.slots == config::SlotMode::dynamic; }
   // A bracket can only be combined as a whole; and collecting is what some jobs ask for.
   [[nodiscard]] bool folds_prefix() const {

@@ -12,6 +12,7 @@ void fill_result(Outgoing& o, const ShardJob& job, const ChunkDescription& d, st
   h.flags = flags;
   h.op = d.op;
   h.chunk = d.chunk;
+  if ((flags & wire::kFlagFloatRetry) != 0) h.attempt = wire::kFloatRetry;
   h.covered = is_passed_on(d.collective) ? 1 : job.config.workers;
   h.dtype = d.dtype;
   h.reduce_op = d.reduce_op;
@@ -120,7 +121,8 @@ Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet, Outbox& out) {
 std::uint32_t Shard::result_flags(const Tombstone& e) {
   return (e.description.last ? std::uint32_t{wire::kFlagLast} : 0u) |
          (e.overflow ? std::uint32_t{wire::kFlagOverflow} : 0u) |
-         (e.verified ? std::uint32_t{wire::kFlagVerified} : 0u);
+         (e.verified ? std::uint32_t{wire::kFlagVerified} : 0u) |
+         (e.retried ? std::uint32_t{wire::kFlagFloatRetry} : 0u);
 }
 
 // To the group; or, where one rank alone needs it, the payload to that rank and the header to all.

@@ -24,6 +24,7 @@ struct alignas(64) Tombstone {
   bool verified : 1 = false;      // of a result
   bool holds_slot : 1 = false;    // while open, and while sent but not released
   bool narrowed : 1 = false;      // the sum is in the element's type already
+  bool retried : 1 = false;       // asked for again, as floating point (rule 12)
   std::uint16_t first_child = 0;  // whose description is the reference
   std::uint32_t buffer = kNone;   // in the job's BufferPool: sum or result
   std::uint16_t arrived = 0;      // children counted

@@ -25,6 +25,7 @@ struct Chunk : aggregator::DeadlineNode {
   ChunkState state = ChunkState::unseen;
   std::uint8_t shard = 0;
   wire::Reason reason = wire::Reason::none;  // why it came here: of the first piece or mark
+  std::uint8_t attempt = 0;                  // 1: sent again as floating point (rule 12)
   bool described = false;                    // a mark may come before anything that describes it
   std::uint32_t seq = 0;
   std::uint32_t flags = 0;       // sticky: CE

@@ -29,6 +29,7 @@ struct JobCounters {
   Counter stale;             // pieces of another epoch, attempt, host term, or of a finished chunk
   Counter invalid;           // pieces that contradict themselves
   Counter overflows;         // results marked as overflowed
+  Counter float_retries;     // chunks whose sum overflowed, asked for again as floating point
   Counter probes;
   Counter results_repeated;
   Counter pending_replies;

@@ -19,6 +19,16 @@ bool of_this_term(const Job& job, const wire::Packet& packet) {
   return !info || info->host_term == job.host_term;
 }
 
+// The second one is of single contributions, as floating point (rule 12), and of questions.
+bool valid_attempt(const Job& job, const wire::Header& h) {
+  if (h.attempt == 0) return true;
+  if (h.attempt != wire::kFloatRetry || !job.limits.float_retry) return false;
+  if (h.type == wire::PacketType::probe) return true;
+  return h.type == wire::PacketType::contribution && (h.flags & wire::kFlagFloatRetry) != 0 &&
+         h.dtype == wire::DType::float32 && h.encoding == wire::Encoding::plain &&
+         h.reduce_op == wire::ReduceOp::sum && h.collective == wire::Collective::allreduce;
+}
+
 }  // namespace
 
 Engine::Impl::Impl(std::span<const JobLimits> limits) {
@@ -38,7 +48,7 @@ Job* Engine::Impl::find_job(std::uint32_t id) {
 Decision Engine::Impl::dispatch(Job& job, const wire::Packet& packet, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   if (job.state == JobState::idle) return {Verdict::dropped, DropReason::not_joined};
-  if (h.epoch != job.epoch || h.attempt != 0 || !of_this_term(job, packet)) {
+  if (h.epoch != job.epoch || !valid_attempt(job, h) || !of_this_term(job, packet)) {
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_epoch};
   }

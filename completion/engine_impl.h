@@ -36,6 +36,9 @@ struct Engine::Impl {
   Decision add(Job& job, Chunk& chunk, const Arrival& arrival, Instant now, Outbox& out);
   void complete(Job& job, Chunk& chunk, Instant now, Outbox& out);
 
+  // engine_retry.cc
+  void retry_as_float(Job& job, Chunk& chunk, Instant now, Outbox& out);
+
   // engine_replies.cc
   Decision on_probe(Job& job, const wire::Packet& packet, Outbox& out);
   Decision repeat_abort(Job& job, Outbox& out);

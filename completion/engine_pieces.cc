@@ -120,7 +120,15 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
       job.counters.refused_full.add();
       return {Verdict::dropped, DropReason::no_slot};
     }
+    chunk->attempt = h.attempt;
   }
+  if (h.attempt < chunk->attempt) {
+    job.counters.stale.add();
+    return {Verdict::dropped, DropReason::stale_seq};
+  }
+  // An engine that has lost what it knew is told by those who have not.
+  if (chunk->state == ChunkState::open && h.attempt > chunk->attempt)
+    job.begin_attempt(*chunk, h.attempt, now);
   if (chunk->state != ChunkState::open) {
     job.counters.duplicates.add();
     // A resend says that its sender has no result, so the root may have none either.
@@ -173,11 +181,14 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
   job.counters.piece_bytes.add(arrival.packet.payload.size());
   if (chunk.covered_count < required_ranks(chunk, job.limits.workers)) return {Verdict::held};
   complete(job, chunk, now, out);
-  return {Verdict::completed};
+  return {chunk.state == ChunkState::open ? Verdict::held : Verdict::completed};
 }
 
 void Engine::Impl::complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
   const Evaluation done = evaluate(job, chunk, job.kernels_of(chunk.description));
+  if (done.overflow && job.limits.float_retry &&
+      chunk.description.encoding == wire::Encoding::block_scaled)
+    return retry_as_float(job, chunk, now, out);
   chunk.overflow = done.overflow;
   job.complete(chunk, *done.result);
   if (done.overflow) job.counters.overflows.add();

@@ -16,12 +16,19 @@ wire::Header header_of(const Job& job, wire::PacketType type) {
   return h;
 }
 
+// Whoever hears of an attempt that it has not made yet begins it.
+void set_attempt(wire::Header& h, std::uint8_t attempt) {
+  h.attempt = attempt;
+  if (attempt == wire::kFloatRetry) h.flags |= wire::kFlagFloatRetry | wire::kFlagAtPs;
+}
+
 wire::Header header_of(const Job& job, const Chunk& chunk, wire::PacketType type) {
   wire::Header h = header_of(job, type);
   h.op = chunk.description.op;
   h.chunk = chunk.description.chunk;
   h.seq = chunk.seq;
   h.shard = chunk.shard;
+  set_attempt(h, chunk.attempt);
   return h;
 }
 
@@ -73,6 +80,7 @@ Decision Engine::Impl::on_probe(Job& job, const wire::Packet& packet, Outbox& ou
   o->header.chunk = h.chunk;
   o->header.seq = h.seq;
   o->header.shard = h.shard;
+  set_attempt(o->header, chunk == nullptr ? h.attempt : std::max(h.attempt, chunk->attempt));
   address_to(o->header, h.origin);
   if (!waiting) {
     job.counters.unknown_replies.add();
@@ -92,8 +100,8 @@ void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
   if (o == nullptr) return;  // kept: the probe of whoever misses it brings it
   const aggregator::ChunkDescription& d = chunk.description;
   o->header = header_of(job, chunk, wire::PacketType::result);
-  o->header.flags = chunk.flags | (chunk.overflow ? wire::kFlagOverflow : wire::kFlagVerified) |
-                    (d.last ? std::uint32_t{wire::kFlagLast} : 0u);
+  o->header.flags |= chunk.flags | (chunk.overflow ? wire::kFlagOverflow : wire::kFlagVerified) |
+                     (d.last ? std::uint32_t{wire::kFlagLast} : 0u);
   if (job.limits.arithmetic == wire::Arithmetic::modular) o->header.flags |= wire::kFlagModular;
   o->header.slot = chunk.slot;
   o->header.covered = chunk.covered_count;

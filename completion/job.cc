@@ -166,6 +166,17 @@ void Job::complete(Chunk& chunk, Piece& result) {
   unlink_open(chunk);
 }
 
+void Job::begin_attempt(Chunk& chunk, std::uint8_t attempt, Instant now) {
+  assert(chunk.state == ChunkState::open);
+  drop_pieces(chunk);
+  clear(chunk.covered);
+  chunk.covered_count = 0;
+  chunk.attempt = attempt;
+  chunk.description = aggregator::as_float(chunk.description);
+  aggregator::DeadlineQueue::cancel(chunk);
+  deadlines.arm(chunk, now);
+}
+
 void Job::release(Chunk& chunk) {
   assert(chunk.state == ChunkState::complete);
   drop_pieces(chunk);
@@ -238,6 +249,7 @@ void Job::forget(Chunk& chunk) {
   chunk.state = ChunkState::unseen;
   chunk.reason = wire::Reason::none;
   chunk.described = chunk.overflow = false;
+  chunk.attempt = 0;
   chunk.flags = 0;
 }
 

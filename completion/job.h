@@ -20,6 +20,7 @@
 #include "completion/counters.h"
 #include "completion/declared_order.h"
 #include "completion/limits.h"
+#include "core/wire/attempt.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
 
@@ -58,6 +59,8 @@ class Job {
   std::uint32_t remove_overlapping(Chunk& chunk, ConstRankSet ranks);
   // Keeps `result`, one of its pieces, and gives the others back.
   void complete(Chunk& chunk, Piece& result);
+  // Begins the next attempt: what is held counts no more; the right to memory stays.
+  void begin_attempt(Chunk& chunk, std::uint8_t attempt, Instant now);
   // The root has the result.
   void release(Chunk& chunk);
   // Releases the results of a shard before `seq`.

@@ -18,6 +18,7 @@ std::vector<JobLimits> limits_of(const config::SwitchConfig& config) {
     limits.order = job.order;
     limits.bracketing = job.bracketing;
     limits.arithmetic = job.arithmetic;
+    limits.float_retry = config::retries_floats(job);
     // Whoever misses a deadline may come as late as callers are ready to wait.
     if (job.on_deadline == config::OnDeadline::abort) limits.deadline = job.deadline;
     limits.bytes = config::completion_share(config, job);

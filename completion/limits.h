@@ -27,6 +27,8 @@ struct JobLimits {
   wire::Order order = wire::Order::fast;
   std::optional<config::Bracket> bracketing;  // none: flat, by rank
   wire::Arithmetic arithmetic = wire::Arithmetic::saturating;
+  // Fixed-point sums that overflow are asked for again as floating point (rule 12).
+  bool float_retry = false;
   // The host accepts each result in the call that brings it, so none has to be kept.
   bool root_is_here = true;
   Duration deadline = Duration::max();  // from a chunk's first piece to ABORT

@@ -42,6 +42,20 @@ constexpr std::size_t least_dpdk_bytes(const SwitchConfig& config) {
 inline bool completes_here(const JobConfig& job) {
   return !job.parent;
 }
+// Whether a fixed-point sum of this job that overflows is asked for again as floating point
+// (protocol rule 12). Between switches of a tree nothing carries the second attempt.
+inline bool retries_floats(const JobConfig& job) {
+  const auto sums_floats = [](const Reduction& r) {
+    return r.dtype == wire::DType::float32 && r.op == wire::ReduceOp::sum;
+  };
+  const bool alone =
+      !job.parent && std::none_of(job.children.begin(), job.children.end(),
+                                  [](const ChildConfig& child) { return child.is_switch; });
+  const bool admitted = job.reductions.empty() ||
+                        std::any_of(job.reductions.begin(), job.reductions.end(), sums_floats);
+  return alone && admitted && job.arithmetic == wire::Arithmetic::saturating;
+}
+
 // A piece of a chunk at the completion engine.
 constexpr std::uint64_t piece_buffer_bytes(const JobConfig& job) {
   return (std::uint64_t{job.chunk_bytes} + 63) / 64 * 64;

@@ -34,6 +34,7 @@ ordered_json Show::completion() {
         {"refused_full", c.refused_full.get()},
         {"given_up", c.given_up.get()},
         {"overflows", c.overflows.get()},
+        {"float_retries", c.float_retries.get()},
         {"bytes_held", c.bytes_held.get()},
         {"bytes_high_water", c.bytes_high_water.get()},
         {"bytes_limit", engine.limits(i).bytes},

@@ -9,13 +9,16 @@
 namespace tributary::worker {
 
 BlockScaled::BlockScaled(std::span<float> values, std::uint32_t ranks,
-                         std::uint32_t elements_per_chunk)
+                         std::uint32_t elements_per_chunk, std::optional<std::int16_t> exponent)
     : values_(values),
       elements_per_chunk_(elements_per_chunk),
       bits_(30 - static_cast<int>(std::bit_width(ranks - 1))),
+      chosen_(exponent.has_value()),
       exponents_(
-          std::max<std::size_t>((values.size() + elements_per_chunk - 1) / elements_per_chunk, 1)),
+          std::max<std::size_t>((values.size() + elements_per_chunk - 1) / elements_per_chunk, 1),
+          exponent.value_or(0)),
       mantissas_(values.size()) {
+  if (chosen_) return;
   for (std::size_t i = 0; i < exponents_.size(); ++i)
     exponents_[i] = needed(chunk_of(static_cast<std::uint32_t>(i)));
 }
@@ -38,19 +41,41 @@ std::int16_t BlockScaled::needed(std::span<const float> values) const {
   return static_cast<std::int16_t>(exponent - bits_);
 }
 
-std::span<const std::byte> BlockScaled::mantissas(std::uint32_t chunk) {
+namespace {
+
+// Rounds within the range of a mantissa; false: the value is not in it, or no number.
+bool round_into(std::int32_t& out, double scaled) {
+  constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+  const double rounded = std::nearbyint(scaled);
+  if (rounded >= -kMost && rounded <= kMost) {
+    out = static_cast<std::int32_t>(rounded);
+    return true;
+  }
+  out = 0;
+  return false;
+}
+
+}  // namespace
+
+BlockScaled::Mantissas BlockScaled::mantissas(std::uint32_t chunk) {
   const std::span<float> values = chunk_of(chunk);
   const auto out =
       std::span(mantissas_).subspan(std::size_t{chunk} * elements_per_chunk_, values.size());
   const std::int16_t e = exponents_[chunk];
-  if (e == kZero || e == kNotFinite) {
+  bool overflow = false;
+  if (!chosen_ && (e == kZero || e == kNotFinite)) {
     std::fill(out.begin(), out.end(), 0);
   } else {
     const double scale = std::ldexp(1.0, -e);  // exact in double, and so is the product
     for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = static_cast<std::int32_t>(std::nearbyint(values[i] * scale));
+      if (!round_into(out[i], values[i] * scale)) overflow = true;
   }
-  return std::as_bytes(out);
+  return {std::as_bytes(out), overflow};
+}
+
+void BlockScaled::take_floats(std::uint32_t chunk, std::span<const std::byte> sum) {
+  const std::span<float> values = chunk_of(chunk);
+  if (!values.empty()) std::memcpy(values.data(), sum.data(), values.size_bytes());
 }
 
 void BlockScaled::take(std::uint32_t chunk, std::span<const std::byte> sum) {

@@ -1,8 +1,11 @@
 // The C interface over Communicator: handles, status codes, and an error text per thread.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
+#include <limits>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,6 +110,14 @@ tributary::Request start_allreduce(tributary_communicator* c, void* data, std::s
       .impl->allreduce(data, count, static_cast<DType>(dtype), static_cast<ReduceOp>(op));
 }
 
+// One that is out of range stays so, for the check of the call.
+std::optional<std::int16_t> exponent_of(const tributary_call& call) {
+  if (call.scale_exponent == TRIBUTARY_SCALE_AGREED) return {};
+  return static_cast<std::int16_t>(
+      std::clamp<std::int32_t>(call.scale_exponent, std::numeric_limits<std::int16_t>::min(),
+                               std::numeric_limits<std::int16_t>::max()));
+}
+
 }  // namespace
 
 const char* tributary_version(void) {
@@ -195,21 +206,26 @@ void tributary_call_init(tributary_call* call) {
   *call = {};
   call->struct_size = sizeof *call;
   call->op = TRIBUTARY_SUM;
+  call->scale_exponent = TRIBUTARY_SCALE_AGREED;
 }
 
 tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,
                                  tributary_request** request) {
   return guarded([&] {
-    const tributary_call& c = checked(call, "call");
-    if (c.struct_size != sizeof c)
+    const std::size_t known = checked(call, "call").struct_size;
+    if (known < offsetof(tributary_call, scale_exponent) || known > sizeof(tributary_call))
       throw std::invalid_argument("call.struct_size: call tributary_call_init first");
+    // A caller built against an older header knows fewer fields.
+    tributary_call c;
+    tributary_call_init(&c);
+    std::memcpy(&c, call, known);
     auto handle = std::make_unique<tributary_request>();
     if (request != nullptr) *request = nullptr;
     handle->impl =
         checked(communicator, "communicator")
             .impl->start({static_cast<Collective>(c.collective), c.data, c.output, c.count,
                           static_cast<DType>(c.dtype), static_cast<ReduceOp>(c.op), c.root,
-                          static_cast<Encoding>(c.encoding)});
+                          static_cast<Encoding>(c.encoding), exponent_of(c)});
     if (request != nullptr)
       *request = handle.release();
     else
@@ -267,7 +283,8 @@ tributary_status tributary_get_stats(const tributary_communicator* communicator,
                                  s.pending_replies,
                                  s.unknown_replies,
                                  s.drops,
-                                 s.smoothed_rtt_ns};
+                                 s.smoothed_rtt_ns,
+                                 s.float_retries};
     // A caller built against an older header knows fewer fields.
     std::memcpy(stats, &all, room);
     return TRIBUTARY_OK;

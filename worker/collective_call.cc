@@ -3,6 +3,8 @@
 #include <limits>
 #include <string>
 
+#include "worker/block_scaled.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -36,12 +38,29 @@ void check_elements(const CollectiveCall& call, wire::Partials partials) {
            ": " + why);
 }
 
+void check_exponent(const CollectiveCall& call, wire::Arithmetic arithmetic) {
+  if (!call.scale_exponent) return;
+  if (call.encoding != wire::Encoding::block_scaled)
+    refuse(name(call) + ": a scale exponent is for the encoding block-scaled only");
+  if (*call.scale_exponent < BlockScaled::kLeastExponent ||
+      *call.scale_exponent > BlockScaled::kMostExponent)
+    refuse(name(call) + ": scale exponent " + std::to_string(*call.scale_exponent) +
+           "; allowed are " + std::to_string(BlockScaled::kLeastExponent) + " to " +
+           std::to_string(BlockScaled::kMostExponent));
+  if (arithmetic == wire::Arithmetic::modular)
+    refuse(name(call) +
+           ": the job's arithmetic is modular, so that an overflow under a chosen scale exponent "
+           "would not be seen; leave it out, or make the job saturating");
+}
+
 }  // namespace
 
-void check_call(const CollectiveCall& call, std::uint32_t ranks, wire::Partials partials) {
+void check_call(const CollectiveCall& call, std::uint32_t ranks, wire::Partials partials,
+                wire::Arithmetic arithmetic) {
   if (call.collective > Collective::barrier) refuse("unknown collective");
   if (call.collective == Collective::barrier) return;
   check_elements(call, partials);
+  check_exponent(call, arithmetic);
   const bool parts =
       call.collective == Collective::all_gather || call.collective == Collective::reduce_scatter;
   if (call.root >= ranks)

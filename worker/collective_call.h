@@ -7,8 +7,10 @@
 
 namespace tributary::worker {
 
-// Throws std::invalid_argument: what is wrong, and what is allowed. `partials` are the job's.
+// Throws std::invalid_argument: what is wrong, and what is allowed. `partials` and
+// `arithmetic` are the job's.
 void check_call(const CollectiveCall& call, std::uint32_t ranks,
-                wire::Partials partials = wire::Partials::wide);
+                wire::Partials partials = wire::Partials::wide,
+                wire::Arithmetic arithmetic = wire::Arithmetic::saturating);
 
 }  // namespace tributary::worker

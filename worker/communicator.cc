@@ -59,8 +59,9 @@ class CommunicatorImpl final : public Communicator {
   }
 
   Request start(const CollectiveCall& call) override {
-    worker::check_call(call, options_.size,
-                       static_cast<wire::Partials>(progress_->start_info().partials));
+    const wire::StartInfo& job = progress_->start_info();
+    worker::check_call(call, options_.size, static_cast<wire::Partials>(job.partials),
+                       static_cast<wire::Arithmetic>(job.arithmetic));
     auto state = std::make_shared<Request::State>();
     state->collective = call.collective;
     if (call.collective == wire::Collective::barrier) return submit(std::span(&state, 1));
@@ -70,7 +71,8 @@ class CommunicatorImpl final : public Communicator {
     state->dtype = call.dtype;
     state->reduce_op = call.op;
     state->root = call.root;
-    if (call.encoding == wire::Encoding::block_scaled) return start_block_scaled(std::move(state));
+    if (call.encoding == wire::Encoding::block_scaled)
+      return start_block_scaled(std::move(state), call.scale_exponent);
     return submit(std::span(&state, 1));
   }
 
@@ -80,14 +82,17 @@ class CommunicatorImpl final : public Communicator {
   [[nodiscard]] CommunicatorStats stats() const override { return progress_->stats(); }
 
  private:
-  // Two ops in a row on every rank: the exponents, then the mantissas.
-  Request start_block_scaled(std::shared_ptr<Request::State> sum) {
+  // Two ops in a row on every rank: the exponents, unless the caller has chosen one, then the
+  // mantissas.
+  Request start_block_scaled(std::shared_ptr<Request::State> sum,
+                             std::optional<std::int16_t> exponent) {
     const std::span values(reinterpret_cast<float*>(sum->data), sum->count);
     sum->dtype = wire::DType::int32;
     sum->cut(options_.rank, options_.size, progress_->start_info());
-    sum->block_scaled =
-        std::make_unique<worker::BlockScaled>(values, options_.size, sum->elements_per_chunk);
+    sum->block_scaled = std::make_unique<worker::BlockScaled>(values, options_.size,
+                                                              sum->elements_per_chunk, exponent);
     sum->scaled = sum->block_scaled.get();
+    if (exponent) return submit(std::span(&sum, 1));
     const auto exponents = sum->scaled->exponents();
     auto first = std::make_shared<Request::State>();
     first->data = reinterpret_cast<std::byte*>(exponents.data());

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -72,6 +73,7 @@ struct CommunicatorStats {
   std::uint64_t unknown_replies = 0;
   std::uint64_t drops = 0;
   std::uint64_t smoothed_rtt_ns = 0;
+  std::uint64_t float_retries = 0;  // chunks whose fixed-point sum overflowed
 };
 
 class Request {
@@ -110,6 +112,11 @@ struct CollectiveCall {
   wire::ReduceOp op = wire::ReduceOp::sum;
   std::uint32_t root = 0;
   wire::Encoding encoding = wire::Encoding::plain;
+  // Of block_scaled: every rank's values are rounded to multiples of 2^scale_exponent and summed as
+  // int32. None: found chunk by chunk, so that no sum can overflow, at the cost of an exchange
+  // before. What overflows under a chosen one is summed again as float32, which takes a round trip
+  // more (docs/protocol.md, rule 12).
+  std::optional<std::int16_t> scale_exponent = {};
 };
 
 class Communicator {
@@ -129,8 +136,10 @@ class Communicator {
   // block_scaled: float32 and sum; every rank gets the same bits in whatever order data arrives
   // (worker/block_scaled.h).
   Request allreduce(void* data, std::size_t count, wire::DType dtype, wire::ReduceOp op,
-                    wire::Encoding encoding = wire::Encoding::plain) {
-    return start({wire::Collective::allreduce, data, nullptr, count, dtype, op, 0, encoding});
+                    wire::Encoding encoding = wire::Encoding::plain,
+                    std::optional<std::int16_t> scale_exponent = {}) {
+    return start({wire::Collective::allreduce, data, nullptr, count, dtype, op, 0, encoding,
+                  scale_exponent});
   }
   Request reduce(void* data, std::size_t count, wire::DType dtype, wire::ReduceOp op,
                  std::uint32_t root) {

@@ -10,8 +10,8 @@
 // the next one.
 //
 // Files: session.cc (life, ops), session_join.cc (JOIN, START, LEAVE), session_send.cc (what goes
-// out while running), session_receive.cc (what comes in while running), session_timers.cc (what is
-// overdue, and asking for it).
+// out while running), session_receive.cc (what comes in while running), session_retry.cc (chunks
+// sent again as floating point), session_timers.cc (what is overdue, and asking for it).
 #pragma once
 
 #include <array>
@@ -57,6 +57,7 @@ struct SessionCounters {
   Counter resends;
   Counter pending_replies;
   Counter unknown_replies;
+  Counter float_retries;  // chunks whose fixed-point sum overflowed
   Counter smoothed_rtt_ns;
   DropCounters drops;
 };
@@ -124,6 +125,10 @@ class Session {
   static void fail_op(Op& op, const wire::Header& result);
   void note_missed(ShardWindow& shard, std::uint32_t seq) const;
   void wait_on(ChunkIndex i, Instant now);
+
+  // session_retry.cc
+  static std::span<const std::byte> scale(const ChunkState& c, wire::Header& h);
+  void begin_retry(ChunkIndex i, Instant now);
   void hold(ChunkIndex i, Instant now);
 
   // session_send.cc

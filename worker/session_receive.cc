@@ -19,7 +19,7 @@ bool header_only(const wire::Header& h) {
 void Session::on_packet_running(const wire::Packet& packet, Instant now) {
   const wire::Header& h = packet.header;
   // START may come twice; its nonce was checked the first time.
-  if (h.epoch != epoch_ || h.attempt != 0) return drop(DropReason::stale_epoch);
+  if (h.epoch != epoch_) return drop(DropReason::stale_epoch);
   if (h.type == wire::PacketType::nack) return on_nack(packet, now);
   last_heard_ = now;
   refused_since_.reset();
@@ -77,6 +77,13 @@ ChunkIndex Session::find_chunk(const wire::Header& h) {
     drop(DropReason::op_mismatch);
     return kNoChunk;
   }
+  // Of another attempt than this rank's; only the next one may be asked for.
+  const bool next = h.type == wire::PacketType::unknown && h.attempt == wire::kFloatRetry &&
+                    (h.flags & wire::kFlagFloatRetry) != 0 && c.op->scaled != nullptr;
+  if (h.attempt != c.attempt && !(next && c.attempt == 0)) {
+    drop(DropReason::stale_epoch);
+    return kNoChunk;
+  }
   return i;
 }
 
@@ -91,9 +98,10 @@ void Session::note_missed(ShardWindow& shard, std::uint32_t seq) const {
 bool Session::result_fits(const ChunkState& c, const wire::Packet& packet, std::uint32_t size) {
   const wire::Header& h = packet.header;
   const Op& op = *c.op;
-  const bool scaled = op.scaled != nullptr;
+  const bool scaled = op.scaled != nullptr && c.attempt == 0;
   const auto encoding = scaled ? wire::Encoding::block_scaled : wire::Encoding::plain;
-  if (h.dtype != op.dtype || h.reduce_op != op.reduce_op || h.collective != op.collective ||
+  const wire::DType dtype = c.attempt == 0 ? op.dtype : wire::DType::float32;
+  if (h.dtype != dtype || h.reduce_op != op.reduce_op || h.collective != op.collective ||
       h.encoding != encoding)
     return false;
   if (scaled && h.scale_exponent != op.scaled->exponent(c.chunk)) return false;
@@ -137,6 +145,7 @@ void Session::fail_op(Op& op, const wire::Header& result) {
 void Session::deliver(const ChunkState& c, std::span<const std::byte> payload) {
   Op& op = *c.op;
   if (payload.empty() || !op.receives(c.chunk)) return;
+  if (op.scaled != nullptr && c.attempt != 0) return op.scaled->take_floats(c.chunk, payload);
   if (op.scaled != nullptr) return op.scaled->take(c.chunk, payload);
   std::memcpy(op.output_of(c.chunk).data(), payload.data(), payload.size());
 }
@@ -198,6 +207,7 @@ void Session::on_unknown(const wire::Packet& packet, Instant now) {
   if (i == kNoChunk) return;
   counters_.unknown_replies.add();
   ChunkState& c = chunks_[i];
+  if (packet.header.attempt != c.attempt) return begin_retry(i, now);
   if (c.phase != Phase::probed) return;  // a duplicate, or late: the data is on its way already
   if (c.only_received) return wait_on(i, now);  // nobody has sent it yet
   unlink(i);

@@ -4,7 +4,6 @@
 
 #include "core/wire/checksum.h"
 #include "core/wire/integrity.h"
-#include "worker/block_scaled.h"
 #include "worker/session.h"
 
 namespace tributary::worker {
@@ -131,11 +130,7 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   h.collective = op.collective;
   h.shard = c.shard;
   std::span<const std::byte> payload = op.input_of(c.chunk);
-  if (op.scaled != nullptr) {
-    h.encoding = wire::Encoding::block_scaled;
-    h.scale_exponent = op.scaled->exponent(c.chunk);
-    payload = op.scaled->mantissas(c.chunk);
-  }
+  if (op.scaled != nullptr) payload = scale(c, h);
   put(batch, h, extensions, payload, i);
 
   if (!c.sent) c.first_sent = now;

@@ -141,6 +141,7 @@ void Session::probe(ChunkIndex i, Instant now, SendBatch& batch) {
   h.op = c.op->id;
   h.chunk = c.chunk;
   h.seq = c.seq;
+  h.attempt = c.attempt;
   h.shard = c.shard;
   // Where one rank passes its data on, the others have nothing to be asked for.
   h.collective = c.op->collective;

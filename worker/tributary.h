@@ -109,6 +109,7 @@ typedef struct tributary_stats {
   uint64_t unknown_replies;
   uint64_t drops;
   uint64_t smoothed_rtt_ns;
+  uint64_t float_retries; /* chunks whose fixed-point sum overflowed, and was made of floats */
 } tributary_stats;
 
 /* Version of the library, e.g. "0.1.0". */
@@ -145,7 +146,12 @@ typedef struct tributary_call {
   void* data;    /* as tributary_collective says; never written where the op has an output */
   void* output;  /* of all_gather and reduce_scatter */
   size_t count;
+  /* Of BLOCK_SCALED: values are rounded to multiples of 2^scale_exponent, the same on every rank;
+   * what overflows is summed again as floats. TRIBUTARY_SCALE_AGREED, the default: the ranks agree
+   * on exponents with which nothing overflows, in an exchange before. */
+  int32_t scale_exponent;
 } tributary_call;
+#define TRIBUTARY_SCALE_AGREED INT32_MIN
 void tributary_call_init(tributary_call* call);
 /* Starts it; with request NULL, also waits for it. The memory must stay valid until it is done. */
 tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,

@@ -18,6 +18,7 @@
 
 #include "core/seq.h"
 #include "core/time.h"
+#include "core/wire/attempt.h"
 #include "worker/op.h"
 
 namespace tributary::worker {
@@ -43,6 +44,7 @@ struct ChunkState {
   std::uint8_t shard = 0;
   std::uint8_t backoff = 0;  // the timer it is in is doubled this many times
   std::uint8_t pendings = 0;
+  std::uint8_t attempt = 0;     // 1: sent as floating point (rule 12)
   bool sent = false;            // at least once
   bool counted = false;         // as a contribution
   bool resend = false;          // the switch may have seen it: flag what is sent

@@ -72,6 +72,22 @@ def test_an_int32_sum_that_overflows_is_an_error(everywhere):
     everywhere(overflows)
 
 
+def retried(comm, _pipe):
+    """O10: under this exponent every seventh number overflows in the sum, or before."""
+    element = np.arange(3000, dtype=np.float64)
+    element[::7] *= 2.0**20
+    whole = (element + comm.rank).astype(np.float32)
+    exact = sum((element + rank).astype(np.float32).astype(np.float64) for rank in range(WORKERS))
+    comm.allreduce(whole, encoding="block-scaled", scale_exponent=0).wait()
+    np.testing.assert_allclose(whole, exact, rtol=4 * 2.0**-24, atol=0)
+    assert comm.stats()["float_retries"] > 0
+    return whole.tobytes()
+
+
+def test_fixed_point_that_overflows_becomes_floats(everywhere):
+    assert len(set(everywhere(retried))) == 1, "the same bits on every rank"
+
+
 def many_in_flight(comm, _pipe):
     arrays = [operand(comm.rank, 1000 + i, np.int32) for i in range(50)]
     requests = [comm.allreduce(a) for a in arrays]
@@ -126,6 +142,10 @@ def refused(comm, _pipe):
         comm.allreduce(np.zeros(4, np.float32), dtype="bfloat16")
     with pytest.raises(ValueError, match="block-scaled; allreduce of float32 with sum can"):
         comm.allreduce(np.zeros(4), encoding="block-scaled")
+    with pytest.raises(ValueError, match="scale exponent 500; allowed are -200 to 127"):
+        comm.allreduce(np.zeros(4, np.float32), encoding="block-scaled", scale_exponent=500)
+    with pytest.raises(ValueError, match="is for the encoding block-scaled only"):
+        comm.allreduce(np.zeros(4, np.float32), scale_exponent=0)
     with pytest.raises(ValueError, match="15 elements over 4 ranks; the parts must be equal"):
         comm.reduce_scatter(np.zeros(15))
     with pytest.raises(ValueError, match="has 4 elements of float32; 16 of float32"):

@@ -32,7 +32,8 @@ inline constexpr std::size_t kChunkStateCount = 6;
   X(verify, "verify", sums.verify)                                                      \
   X(returned, "release returned", sums.release == config::Release::returned)            \
   X(escalate, "on_deadline escalate", sums.on_deadline == config::OnDeadline::escalate) \
-  X(groups, "loss groups", job.loss_group > 1 && job.window > 1)
+  X(groups, "loss groups", job.loss_group > 1 && job.window > 1)                        \
+  X(scaled, "fixed point", plan.scales())
 
 enum class Knob : std::uint8_t {
 #define X(id, label, condition) id,
@@ -49,6 +50,7 @@ inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(Knob::count_)
   X(escalated_deadline, "escalated: deadline", escalations[kReason(wire::Reason::deadline)])    \
   X(escalated_collision, "escalated: collision", escalations[kReason(wire::Reason::collision)]) \
   X(escalated_no_slot, "escalated: no slot", escalations[kReason(wire::Reason::no_slot)])       \
+  X(escalated_overflow, "escalated: overflow", escalations[kReason(wire::Reason::overflow)])    \
   X(escalated_resend, "escalated: resend", escalations[kReason(wire::Reason::resend)])          \
   X(forwarded, "contribution forwarded", forwarded)                                             \
   X(sent_up, "sum sent to be verified", sent_up)                                                \
@@ -79,6 +81,7 @@ inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(Engine
   X(stale, "host: stale", stale)                                                                   \
   X(invalid, "host: contradiction", invalid)                                                       \
   X(overflow, "host: result marked overflowed", overflows)                                         \
+  X(float_retry, "host: float retry", float_retries)                                               \
   X(deadline_result, "host: result after deadline", completed[kReason(wire::Reason::deadline)])    \
   X(collision_result, "host: result after collision", completed[kReason(wire::Reason::collision)]) \
   X(no_slot_result, "host: result for want of a slot", completed[kReason(wire::Reason::no_slot)])  \

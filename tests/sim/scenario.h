@@ -34,6 +34,7 @@ struct JobScenario {
   std::uint32_t depth = 2;          // ops that a worker has open at once
   std::uint32_t loss_group = 0;     // see worker/communicator.h
   Duration think_max;               // pause before the next op
+  bool overflow_storm = false;      // every op is a fixed-point sum that overflows everywhere
   bool disagree = false;            // in its first epoch rank 0 calls another op than the rest
   // How the switch sums, and in which slots. Only what config/schema_sums.h lists is looked at.
   config::JobConfig sums;

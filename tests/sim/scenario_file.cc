@@ -104,6 +104,8 @@ const Fields<JobScenario>& job_fields() {
       scalar("depth", &J::depth, integer<std::uint32_t>(1, 1024), "Ops open at once."),
       scalar("think_max", &J::think_max, duration(Duration(), Duration::seconds(1)),
              "Pause before the next op, at most."),
+      scalar("overflow_storm", &J::overflow_storm, boolean(),
+             "Every op is a sum of floats as fixed point, and every chunk of it overflows."),
       scalar("disagree", &J::disagree, boolean(), "Rank 0 calls another op in its first epoch."),
   };
   return fields;

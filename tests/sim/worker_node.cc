@@ -182,6 +182,13 @@ void WorkerNode::fill_op(OpenOp& open) const {
   op.reduce_op = open.plan.reduce_op;
   op.collective = open.plan.collective;
   op.root = open.plan.root;
+  if (!open.plan.scales()) return;
+  op.dtype = wire::DType::int32;
+  op.cut(options_.rank, ranks, session_->start_info());
+  const std::span values(reinterpret_cast<float*>(open.data.data()), open.plan.count);
+  open.scaled =
+      std::make_unique<worker::BlockScaled>(values, ranks, op.elements_per_chunk, kScaleExponent);
+  op.scaled = open.scaled.get();
 }
 
 void WorkerNode::close_failed(Instant now) {

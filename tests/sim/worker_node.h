@@ -14,6 +14,7 @@
 #include "tests/sim/node.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/workload.h"
+#include "worker/block_scaled.h"
 #include "worker/session.h"
 
 namespace tributary::sim {
@@ -94,6 +95,7 @@ class WorkerNode : public Node {
     std::uint32_t index = 0;
     std::vector<std::byte> data;
     std::vector<std::byte> output;
+    std::unique_ptr<worker::BlockScaled> scaled;
   };
 
   void begin_session(Instant now);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/prng.h"
 
@@ -65,6 +66,11 @@ void draw_values(Prng& random, const JobScenario& job, OpPlan& plan) {
   if (wire::is_float(plan.dtype) && is_sum(plan.reduce_op)) {
     // A mean divides, which rounds.
     if (kind < 4 || plan.reduce_op == ReduceOp::mean) plan.values = Values::rounding;
+    // A modular sum shows no overflow, and workers do not scale there.
+    if (kind >= 2 && plan.dtype == DType::float32 && plan.reduce_op == ReduceOp::sum &&
+        plan.collective == Collective::allreduce &&
+        job.sums.arithmetic == wire::Arithmetic::saturating)
+      plan.values = kind == 7 ? Values::storm : Values::scaled;
   } else if (wire::is_integer(plan.dtype) &&
              (plan.reduce_op == ReduceOp::sum || plan.reduce_op == ReduceOp::prod)) {
     if (job.sums.arithmetic == wire::Arithmetic::modular)
@@ -122,6 +128,16 @@ Bits extreme_value(const OpPlan& plan, std::uint64_t z, std::size_t element) {
   return bits_of(plan.dtype, static_cast<std::int64_t>(negative ? ~value : value));
 }
 
+// Whole numbers that a float32 has, and of some elements ones that fixed point has no room for: in
+// the sum, or in one of them already.
+double scaled_value(const OpPlan& plan, std::uint64_t z, std::uint32_t index, std::size_t element) {
+  const double sign = (z >> 62 & 1) != 0 && plan.values == Values::scaled ? -1 : 1;
+  const bool large = plan.values == Values::storm || (element / 5 + index) % 3 == 0;
+  if (!large) return sign * static_cast<double>(z & 0xFFFFF);
+  const double value = static_cast<double>((std::uint64_t{1} << 30) + (z & 0x3FFFFF) * 256);
+  return sign * (z >> 58 & 15 ? value : value * 16);
+}
+
 // All digits that the type has, of either sign, over sixteen powers of two; fewer for 16 bits.
 double rounding_value(DType dtype, std::uint64_t z) {
   const std::int64_t top = std::int64_t{1} << (dtype == DType::float64 ? 52 : 23);
@@ -168,8 +184,9 @@ class Judge {
       for (std::size_t r = 0; r < salts_.size(); ++r)
         values_[r] = value_of(plan_, salts_[r], index_, first + i);
       const Bits got = read_bits(data, plan_.dtype, i);
-      const bool any_order =
-          plan_.values == Values::rounding && job_.sums.order == wire::Order::fast;
+      if (plan_.scales() && is_fixed_point_sum(got)) continue;
+      const bool any_order = (plan_.values == Values::rounding || plan_.scales()) &&
+                             job_.sums.order == wire::Order::fast;
       if (any_order
               ? !within_rounding(plan_.dtype, plan_.reduce_op, job_.sums.partials, got, values_)
               : got != expected())
@@ -187,6 +204,18 @@ class Judge {
   }
 
  private:
+  // Exact where nothing overflows, which may depend on the order of arrival; then it is a float.
+  [[nodiscard]] bool is_fixed_point_sum(Bits got) const {
+    double sum = 0;
+    for (const Bits value : values_) {
+      const double v = as_double(plan_.dtype, value);
+      if (std::fabs(v) > std::numeric_limits<std::int32_t>::max()) return false;
+      sum += v;
+    }
+    return std::fabs(sum) <= std::numeric_limits<std::int32_t>::max() &&
+           got == bits_of(plan_.dtype, static_cast<double>(static_cast<float>(sum)));
+  }
+
   // In the declared order; of values that do not round any order will do.
   [[nodiscard]] Bits expected() const {
     return finish(plan_.dtype, plan_.reduce_op,
@@ -210,6 +239,12 @@ OpPlan plan_op(const JobScenario& job, std::uint64_t seed, std::uint32_t index) 
     plan.count = static_cast<std::uint32_t>(job.op_bytes / job.payload_scale() / 4);
     return plan;
   }
+  if (job.overflow_storm) {
+    plan.dtype = DType::float32;
+    plan.values = Values::storm;
+    draw_count(random, job, plan);
+    return plan;
+  }
   if (random.below(8) == 0) {
     plan.dtype = DType::none;
     plan.collective = Collective::barrier;
@@ -228,13 +263,16 @@ std::string describe(const OpPlan& plan) {
   if (plan.dtype == DType::none) return text;
   text.append(" of ").append(std::to_string(plan.count)).append(" ");
   text.append(wire::name_of(plan.dtype));
-  return plan.reduces() ? text.append(" ").append(wire::name_of(plan.reduce_op)) : text;
+  if (plan.reduces()) text.append(" ").append(wire::name_of(plan.reduce_op));
+  return plan.scales() ? text.append(" as fixed point") : text;
 }
 
 Bits value_of(const OpPlan& plan, std::uint64_t salt, std::uint32_t index, std::size_t element) {
   const std::uint64_t z = mix(salt + (std::uint64_t{index} << 32) + element);
   switch (plan.values) {
     case Values::rounding: return bits_of(plan.dtype, rounding_value(plan.dtype, z));
+    case Values::scaled:
+    case Values::storm: return bits_of(plan.dtype, scaled_value(plan, z, index, element));
     case Values::overflows: return extreme_value(plan, z, element);
     case Values::wraps: return bits_of(plan.dtype, static_cast<std::int64_t>(z));
     case Values::exact: break;

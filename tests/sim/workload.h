@@ -23,7 +23,12 @@ enum class Values : std::uint8_t {
   rounding,   // floats whose sum depends on the order
   overflows,  // integers whose sum or product leaves the type's range on the way, and at the end
   wraps,      // the same, where the job wants it modulo 2^bits
+  scaled,     // floats as fixed point; the sums of some chunks overflow
+  storm,      // the same, of every chunk
 };
+
+// Of scaled ones, which are whole numbers: no rounding.
+inline constexpr std::int16_t kScaleExponent = 0;
 
 struct OpPlan {
   std::uint32_t count = 0;  // of a part, as in worker::Op
@@ -37,6 +42,7 @@ struct OpPlan {
     return collective == wire::Collective::allreduce || collective == wire::Collective::reduce ||
            collective == wire::Collective::reduce_scatter;
   }
+  [[nodiscard]] bool scales() const { return values == Values::scaled || values == Values::storm; }
   // All ranks get the same.
   [[nodiscard]] bool same_everywhere() const {
     return collective != wire::Collective::reduce && collective != wire::Collective::reduce_scatter;

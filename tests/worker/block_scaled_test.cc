@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -27,7 +28,7 @@ std::vector<Values> allreduce(std::vector<Values> ranks, const std::vector<std::
     for (BlockScaled& b : all) b.exponents()[c] = common;
     std::vector<std::int32_t> sum;
     for (const std::size_t r : order) {
-      const auto bytes = all[r].mantissas(static_cast<std::uint32_t>(c));
+      const auto bytes = all[r].mantissas(static_cast<std::uint32_t>(c)).bytes;
       sum.resize(bytes.size() / 4);
       for (std::size_t i = 0; i < sum.size(); ++i) {
         std::int32_t m = 0;
@@ -109,6 +110,34 @@ TEST(BlockScaled, WhatIsNotFiniteMakesItsChunkNaN) {
       EXPECT_EQ(v[4], 10);
     }
   }
+}
+
+// O10: under an exponent of the caller's, what has no room is marked, and the rest is as it was.
+TEST(BlockScaled, O10_AChosenExponentMarksWhatIsOutOfRange) {
+  Values v = {1.5F,
+              -2147483520.0F,
+              3,
+              0,
+              2147483648.0F,
+              1,
+              std::numeric_limits<float>::infinity(),
+              std::numeric_limits<float>::quiet_NaN()};
+  BlockScaled scaled(v, 2, 2, std::int16_t{0});
+  ASSERT_EQ(scaled.exponents().size(), 4u);
+  const std::array<bool, 4> out_of_range = {false, false, true, true};
+  for (std::uint32_t c = 0; c < 4; ++c) {
+    EXPECT_EQ(scaled.exponent(c), 0);
+    EXPECT_EQ(scaled.mantissas(c).overflow, out_of_range[c]) << "chunk " << c;
+  }
+  std::array<std::int32_t, 2> first{};
+  std::memcpy(first.data(), scaled.mantissas(0).bytes.data(), sizeof first);
+  EXPECT_EQ(first, (std::array<std::int32_t, 2>{2, -2147483520}));
+  EXPECT_EQ(std::memcmp(scaled.floats(3).data(), v.data() + 6, 8), 0) << "as they are";
+  const Values sums = {7, 8};
+  scaled.take_floats(3, std::as_bytes(std::span(sums)));
+  EXPECT_EQ(v[6], 7);
+  EXPECT_EQ(v[7], 8);
+  EXPECT_EQ(v[0], 1.5F);
 }
 
 }  // namespace

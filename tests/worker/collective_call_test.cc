@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 namespace tributary::worker {
@@ -103,6 +104,32 @@ TEST_F(CollectiveCalls, OnlyFloat32SumsCanBeBlockScaled) {
   EXPECT_THAT(refusal(call), HasSubstr("cannot be block-scaled"));
   call.encoding = Encoding::compressed;
   EXPECT_THAT(refusal(call), HasSubstr("unknown encoding"));
+}
+
+TEST(CollectiveCall, O10_AScaleExponentNeedsFixedPointThatSaturates) {
+  std::array<float, 4> data{};
+  CollectiveCall call;
+  call.data = data.data();
+  call.count = data.size();
+  call.dtype = wire::DType::float32;
+  const auto why = [&](wire::Arithmetic arithmetic) {
+    try {
+      check_call(call, 4, wire::Partials::wide, arithmetic);
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  call.scale_exponent = 0;
+  EXPECT_THAT(why(wire::Arithmetic::saturating), ::testing::HasSubstr("block-scaled only"));
+  call.encoding = wire::Encoding::block_scaled;
+  EXPECT_EQ(why(wire::Arithmetic::saturating), "");
+  EXPECT_THAT(why(wire::Arithmetic::modular), ::testing::HasSubstr("modular"));
+  call.scale_exponent = -201;
+  EXPECT_THAT(why(wire::Arithmetic::saturating),
+              ::testing::HasSubstr("scale exponent -201; allowed are -200 to 127"));
+  call.scale_exponent.reset();
+  EXPECT_EQ(why(wire::Arithmetic::modular), "");
 }
 
 }  // namespace

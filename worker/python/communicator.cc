@@ -1,5 +1,6 @@
 #include "worker/python/communicator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -97,8 +98,13 @@ PyRequest PyCommunicator::start(CollectiveCall call, const ArrayView& input,
 }
 
 PyRequest PyCommunicator::allreduce(const py::object& array, const std::string& op,
-                                    const py::object& dtype, const std::string& encoding) {
+                                    const py::object& dtype, const std::string& encoding,
+                                    std::optional<int> scale_exponent) {
   CollectiveCall call;
+  if (scale_exponent)
+    call.scale_exponent = static_cast<std::int16_t>(
+        std::clamp(*scale_exponent, int{std::numeric_limits<std::int16_t>::min()},
+                   int{std::numeric_limits<std::int16_t>::max()}));
   call.op = reduce_op_of(op);
   if (encoding == "block-scaled")
     call.encoding = wire::Encoding::block_scaled;
@@ -213,6 +219,7 @@ py::dict PyCommunicator::stats() const {
   out["unknown_replies"] = s.unknown_replies;
   out["drops"] = s.drops;
   out["smoothed_rtt_ns"] = s.smoothed_rtt_ns;
+  out["float_retries"] = s.float_retries;
   return out;
 }
 

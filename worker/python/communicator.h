@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "worker/communicator.h"
@@ -39,7 +40,8 @@ class PyCommunicator {
   PyCommunicator& operator=(const PyCommunicator&) = delete;
 
   PyRequest allreduce(const pybind11::object& array, const std::string& op,
-                      const pybind11::object& dtype, const std::string& encoding);
+                      const pybind11::object& dtype, const std::string& encoding,
+                      std::optional<int> scale_exponent);
   PyRequest reduce(const pybind11::object& array, std::uint32_t root, const std::string& op,
                    const pybind11::object& dtype);
   PyRequest broadcast(const pybind11::object& array, std::uint32_t root,

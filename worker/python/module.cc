@@ -1,6 +1,7 @@
 // The Python module `tributary`: names, docstrings, exceptions. tributary.pyi repeats the
 // signatures for type checkers; tests/python compares the two.
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <system_error>
 
@@ -57,6 +58,9 @@ op: "sum", "mean", "prod", "min" or "max"; for integers and bool also "band", "b
 dtype: "bfloat16" for an array of uint16 that holds the bits of bfloat16.
 encoding: "block-scaled" sums float32 as integers under common exponents: every rank gets the same
     bits in whatever order data arrives.
+scale_exponent: of "block-scaled": values are rounded to multiples of 2**scale_exponent, the same on
+    every rank, and what overflows is summed again as floats. None: the ranks agree on exponents
+    with which nothing overflows, in an exchange before.
 
 Any number of operations may be in flight; they run in the order of the calls. Raises TypeError or
 ValueError for what is not supported, tributary.Error if the job has failed. A sum of integers that
@@ -101,7 +105,8 @@ constexpr const char* kStatsDoc =
 
 ops: operations done. contributions, contribution_bytes: chunks sent first time, and their payload
 bytes. results, result_bytes: chunks received. duplicate_results, probes, resends, pending_replies,
-unknown_replies: loss recovery. drops: packets refused. smoothed_rtt_ns: chunk round-trip time.)";
+unknown_replies: loss recovery. drops: packets refused. smoothed_rtt_ns: chunk round-trip time.
+float_retries: chunks whose fixed-point sum overflowed and was made of floats.)";
 
 constexpr const char* kCloseDoc =
     R"(Leaves the job. Operations still open fail. Done by `with` and by deletion, too.)";
@@ -174,7 +179,8 @@ PYBIND11_MODULE(tributary, m) {
 
   py::class_<PyCommunicator>(m, "Communicator", "One rank's membership in a job; see init().")
       .def("allreduce", &PyCommunicator::allreduce, py::arg("array"), py::arg("op") = "sum",
-           py::arg("dtype") = py::none(), py::arg("encoding") = "plain", kAllreduceDoc)
+           py::arg("dtype") = py::none(), py::arg("encoding") = "plain",
+           py::arg("scale_exponent") = py::none(), kAllreduceDoc)
       .def("reduce", &PyCommunicator::reduce, py::arg("array"), py::arg("root"),
            py::arg("op") = "sum", py::arg("dtype") = py::none(), kReduceDoc)
       .def("broadcast", &PyCommunicator::broadcast, py::arg("array"), py::arg("root"),

@@ -66,6 +66,22 @@ TEST(Simulation, O12_EveryFirstSumAndResultBetweenLevelsLostCostsTimeOnly) {
   }
 }
 
+// O10, rule 12: every chunk of a run overflows, and is delivered all the same, as floating point.
+TEST(Simulation, O10_AStormOfOverflowsCostsTimeOnly) {
+  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
+                             "/tests/sim/scenarios/storm-of-overflows.yaml");
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    s.seed = seed;
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    EXPECT_EQ(outcome.sessions_failed, 0u);
+    EXPECT_EQ(outcome.reach.overflows, 0u) << "no op may fail of it";
+    EXPECT_EQ(outcome.ops_done, (5u + 3u + 3u) * 40u);
+    const auto retries = static_cast<std::size_t>(HostEvent::float_retry);
+    EXPECT_GE(outcome.reach.host[retries], 3u * 30u);
+  }
+}
+
 // Rules 1 and 18: every hundredth packet comes from a source that the switch has to refuse.
 TEST(Simulation, RefusedPacketsEndNoEpoch) {
   const Scenario s =

@@ -1,0 +1,212 @@
+// Rule 12, O10: a fixed-point sum that overflows goes to the completion host, and what workers send
+// again as floating point passes the switch by; its result is kept like any other.
+#include "core/wire/attempt.h"
+#include "tests/aggregator/engine_fixture.h"
+
+namespace tributary::aggregator {
+namespace {
+
+using wire::PacketType;
+
+constexpr std::int32_t kLargest = 2'147'483'647;
+
+class ShardRetryTest : public EngineTest {
+ protected:
+  void build_with(void (*change)(config::JobConfig&)) {
+    config::JobConfig job = test_job();
+    change(job);
+    build(test_switch({job}));
+    join_all();
+  }
+  void SetUp() override {
+    build_with([](config::JobConfig&) {});
+  }
+  Decision fixed(std::uint32_t rank, std::uint32_t seq, std::int32_t value,
+                 std::uint32_t flags = 0) {
+    wire::Header h = data_header(rank, seq, 1);
+    h.encoding = wire::Encoding::block_scaled;
+    h.scale_exponent = -3;
+    h.flags |= flags;
+    return deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
+  }
+  wire::Header second(std::uint32_t rank, std::uint32_t seq, std::uint32_t flags = 0) const {
+    wire::Header h = data_header(rank, seq, 1, wire::DType::float32);
+    h.attempt = wire::kFloatRetry;
+    h.flags |= wire::kFlagFloatRetry | wire::kFlagAtPs | flags;
+    return h;
+  }
+  Decision as_float(const wire::Header& h, float value) {
+    return deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(h.origin));
+  }
+  bool from_host(const wire::Header& h, std::span<const std::byte> payload = {}) {
+    sent_.clear();
+    const bool accepted = engine_->on_host_packet({h, {}, payload}, now_, *outbox_);
+    collect();
+    return accepted;
+  }
+  bool ask_again(std::uint32_t rank, std::uint32_t seq, std::uint8_t attempt = wire::kFloatRetry) {
+    wire::Header h = header(PacketType::unknown, rank);
+    h.op = h.seq = seq;
+    h.attempt = attempt;
+    h.flags = wire::kFlagFloatRetry | wire::kFlagAtPs;
+    return from_host(h);
+  }
+  bool float_result(std::uint32_t seq, float value, std::uint8_t attempt = wire::kFloatRetry) {
+    wire::Header h = second(0, seq);
+    h.type = PacketType::result;
+    h.attempt = attempt;
+    h.flags = wire::kFlagVerified | wire::kFlagFloatRetry;
+    return from_host(h, std::as_bytes(std::span(&value, 1)));
+  }
+  void overflow(std::uint32_t seq) {
+    fixed(0, seq, kLargest);
+    fixed(1, seq, kLargest);
+    EXPECT_EQ(fixed(2, seq, 1).verdict, Verdict::forwarded);
+  }
+};
+
+TEST_F(ShardRetryTest, O10_AnOverflowedFixedPointSumIsNotMulticast) {
+  overflow(0);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].to, Outgoing::To::completion_host);
+  EXPECT_EQ(sent_[0].header.type, PacketType::escalation);
+  EXPECT_EQ(sent_[0].header.reason, wire::Reason::overflow);
+  EXPECT_EQ(sent_[0].header.covered, 3u);
+  EXPECT_EQ(sent_[0].header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+  EXPECT_EQ(counters().slots_open.get(), 0u) << "T22: nothing waits here";
+
+  ASSERT_TRUE(ask_again(1, 0));
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].peer, peer(1));
+  EXPECT_EQ(sent_[0].header.type, PacketType::unknown);
+  EXPECT_EQ(sent_[0].header.attempt, wire::kFloatRetry);
+
+  EXPECT_EQ(as_float(second(1, 0), 0.5F).verdict, Verdict::forwarded);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].to, Outgoing::To::completion_host);
+  EXPECT_EQ(sent_[0].header.attempt, wire::kFloatRetry);
+  EXPECT_EQ(sent_[0].elements<float>(), std::vector<float>{0.5F});
+
+  ASSERT_TRUE(float_result(0, 6e9F));
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].to, Outgoing::To::job_group);
+  EXPECT_EQ(sent_[0].header.attempt, wire::kFloatRetry);
+  EXPECT_EQ(sent_[0].header.dtype, wire::DType::float32);
+  EXPECT_EQ(sent_[0].header.encoding, wire::Encoding::plain);
+  EXPECT_EQ(sent_[0].header.flags & (wire::kFlagFloatRetry | wire::kFlagOverflow),
+            wire::kFlagFloatRetry);
+  EXPECT_EQ(counters().saturated.get(), 0u);
+}
+
+// One rank's numbers were out of range before they were added (sticky, rule 12).
+TEST_F(ShardRetryTest, O10_AMarkOnOneContributionStays) {
+  fixed(0, 0, 0, wire::kFlagOverflow);
+  fixed(1, 0, 1);
+  EXPECT_EQ(fixed(2, 0, 1).verdict, Verdict::forwarded);
+  EXPECT_EQ(sent_.at(0).header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+}
+
+TEST_F(ShardRetryTest, O10_TheResultOfTheSecondAttemptIsKept) {
+  overflow(0);
+  ask_again(0, 0);
+  ASSERT_TRUE(float_result(0, 2.5F));
+  probe(2, 0);
+  EXPECT_EQ(sent_.at(0).elements<float>(), std::vector<float>{2.5F});
+  EXPECT_EQ(sent_.at(0).header.attempt, wire::kFloatRetry);
+  EXPECT_EQ(as_float(second(1, 0, wire::kFlagResend), 1).verdict, Verdict::answered);
+  EXPECT_EQ(as_float(second(1, 0), 1).reason, DropReason::duplicate);
+  // What is left of the first attempt says nothing any more, and is no disagreement either.
+  EXPECT_EQ(fixed(1, 0, 1).reason, DropReason::duplicate);
+  EXPECT_EQ(status().state, JobState::running);
+}
+
+// Rule 5: results of an older attempt are refused, and so are those of one nobody asked for.
+TEST_F(ShardRetryTest, O10_ResultsOfAnotherAttemptAreRefused) {
+  overflow(0);
+  EXPECT_FALSE(float_result(0, 1)) << "nobody has asked yet";
+  ask_again(0, 0);
+  wire::Header old = data_header(0, 0, 1);
+  old.type = PacketType::result;
+  old.encoding = wire::Encoding::block_scaled;
+  const std::int32_t value = 7;
+  EXPECT_FALSE(from_host(old, std::as_bytes(std::span(&value, 1))));
+  EXPECT_FALSE(float_result(0, 1, 2));
+  EXPECT_TRUE(float_result(0, 1));
+}
+
+TEST_F(ShardRetryTest, O10_SecondAttemptsThatNobodyAskedForAreRefused) {
+  EXPECT_EQ(as_float(second(0, 0), 1).reason, DropReason::stale_seq);
+  overflow(0);
+  EXPECT_EQ(as_float(second(0, 0), 1).reason, DropReason::stale_seq);
+  EXPECT_FALSE(ask_again(0, 1)) << "not escalated";
+  EXPECT_FALSE(ask_again(0, 0, 2));
+  ASSERT_TRUE(ask_again(0, 0));
+  const auto refused = [&](auto change, DropReason why) {
+    wire::Header h = second(0, 0);
+    change(h);
+    EXPECT_EQ(as_float(h, 1).reason, why) << drop_label(why);
+  };
+  refused([](wire::Header& h) { h.attempt = 2; }, DropReason::stale_epoch);
+  refused([](wire::Header& h) { h.flags = 0; }, DropReason::stale_epoch);
+  refused([](wire::Header& h) { h.fan_in = 2; }, DropReason::bad_child);
+  refused([](wire::Header& h) { h.dtype = wire::DType::int32; }, DropReason::bad_dtype);
+  refused([](wire::Header& h) { h.encoding = wire::Encoding::block_scaled; },
+          DropReason::bad_encoding);
+  refused([](wire::Header& h) { h.op = 3; }, DropReason::stale_seq);
+  refused([](wire::Header& h) { h.element_count = 2; }, DropReason::bad_payload_length);
+  EXPECT_EQ(as_float(second(0, 0), 1).verdict, Verdict::forwarded);
+}
+
+// O4: the sum was with the host to be verified; the slot may still be held (O9).
+TEST_F(ShardRetryTest, O10_ASumThatWasToBeVerifiedIsAskedForToo) {
+  build_with([](config::JobConfig& job) {
+    job.verify = true;
+    job.release = config::Release::returned;
+  });
+  fixed(0, 0, kLargest);
+  fixed(1, 0, kLargest);
+  EXPECT_EQ(fixed(2, 0, 1).verdict, Verdict::completed);
+  EXPECT_EQ(sent_.at(0).header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+  EXPECT_EQ(counters().slots_open.get(), 1u);
+  ASSERT_TRUE(ask_again(0, 0));
+  EXPECT_EQ(counters().slots_open.get(), 0u);
+  EXPECT_EQ(as_float(second(0, 0), 1).verdict, Verdict::forwarded);
+  EXPECT_TRUE(float_result(0, 1));
+}
+
+// A tombstone that is used anew is of a first attempt again.
+TEST_F(ShardRetryTest, O10_TheNextChunkOfThePlaceBeginsWithItsFirstAttempt) {
+  for (std::uint32_t seq = 0; seq < 9; ++seq) {
+    if (seq == 0) {
+      overflow(seq);
+      ask_again(0, seq);
+      ASSERT_TRUE(float_result(seq, 1));
+      continue;
+    }
+    for (std::uint32_t rank = 0; rank < 3; ++rank) fixed(rank, seq, 1);
+    ASSERT_EQ(sent_.size(), 1u);
+    EXPECT_EQ(sent_[0].header.attempt, 0);
+    EXPECT_EQ(sent_[0].header.encoding, wire::Encoding::block_scaled);
+  }
+}
+
+// The job may not sum floats: the mark reaches the workers instead.
+TEST_F(ShardRetryTest, O10_AJobWithoutFloatSumsGetsTheMarkedResult) {
+  build_with([](config::JobConfig& job) {
+    job.reductions = {{wire::DType::int32, wire::ReduceOp::sum}};
+  });
+  fixed(0, 0, kLargest);
+  fixed(1, 0, kLargest);
+  EXPECT_EQ(fixed(2, 0, 1).verdict, Verdict::completed);
+  EXPECT_EQ(sent_.at(0).to, Outgoing::To::job_group);
+  EXPECT_EQ(sent_.at(0).header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+  // A native integer job, too.
+  build_with([](config::JobConfig&) {});
+  contribute(0, 0, {kLargest});
+  contribute(1, 0, {kLargest});
+  EXPECT_EQ(contribute(2, 0, {1}).verdict, Verdict::completed);
+  EXPECT_EQ(sent_.at(0).header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+}
+
+}  // namespace
+}  // namespace tributary::aggregator
