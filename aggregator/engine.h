@@ -87,7 +87,11 @@ class Engine {
   [[nodiscard]] std::uint64_t memory_bytes() const;  // payload buffers and tables, all reserved
 
   [[nodiscard]] std::vector<JobStatus> job_status(Instant now) const;
-  [[nodiscard]] std::vector<SlotStatus> slot_status(Instant now, std::size_t most) const;
+  [[nodiscard]] std::vector<SlotStatus> slot_status(Instant now, std::size_t most,
+                                                    Slots which = Slots::held) const;
+  // The time-line of an op, over all shards in order of time; empty when it is not known (any
+  // more).
+  [[nodiscard]] std::vector<OpLine> op_lines(std::uint32_t job, std::uint32_t op) const;
   // Of one chunk of the running epoch.
   [[nodiscard]] ChunkState chunk_state(std::size_t job_index, std::uint8_t shard,
                                        std::uint32_t seq) const;

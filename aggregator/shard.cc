@@ -102,6 +102,7 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   job.running = true;
   job.seed = job.next_seed = 0;
   job.table.reset(first_seq);
+  job.history.reset();
   job.parent_heard = now;
   job.acknowledged_up = first_seq;
   job.awaited_above.clear();
@@ -195,6 +196,7 @@ bool Shard::expire(Instant now, Outbox& out) {
   for (const auto& queue : queues_) {
     while (Tombstone* const e = queue->due(now)) {
       ShardJob& job = job_of(*e);
+      if (e->state == ChunkState::open) job.history.deadline_passed(e->description, now);
       if (e->state == ChunkState::open && job.config.on_deadline == config::OnDeadline::abort) {
         job.counters.slot_hold_ns_max.raise_to(
             static_cast<std::uint64_t>((now - e->opened_at).to_ns()));
@@ -214,20 +216,23 @@ bool Shard::expire(Instant now, Outbox& out) {
   return false;
 }
 
-void Shard::add_slots(Instant now, std::size_t most, std::vector<SlotStatus>& out) const {
+void Shard::add_slots(Instant now, std::size_t most, Slots which,
+                      std::vector<SlotStatus>& out) const {
   constexpr std::size_t kMostMissing = 16;
   for (const auto& job : jobs_) {
     if (job == nullptr) continue;
     const ChunkTable& table = job->table;
     for (const Tombstone& e : table.entries()) {
-      if (e.state != ChunkState::open && !e.holds_slot) continue;
+      const bool sent = e.state == ChunkState::sent;
+      if (e.state != ChunkState::open && !e.holds_slot && !(sent && which == Slots::all)) continue;
       if (out.size() == most) return;
       std::vector<std::uint32_t> missing(kMostMissing);
       missing.resize(missing_ranks(*job, e, missing).size());
       const std::uint32_t slot =
           job->dynamic() ? pool_slot(*job, e.seq) : job->first_slot + table.slot_of(e);
       out.push_back({job->config.id, index_, slot, e.description.op, e.description.chunk, e.seq,
-                     e.arrived, job->fan_in, now - e.opened_at, std::move(missing)});
+                     e.arrived, job->fan_in, now - e.opened_at, std::move(missing), sent,
+                     e.holds_slot});
     }
   }
 }
@@ -238,7 +243,7 @@ std::size_t Shard::table_bytes() const {
   for (const auto& job : jobs_)
     if (job != nullptr)
       total += job->table.table_bytes() + job->children.size() * sizeof(Child) +
-               job->held.size() * sizeof(std::uint32_t);
+               job->held.size() * sizeof(std::uint32_t) + job->history.table_bytes();
   return total;
 }
 

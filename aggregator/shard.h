@@ -87,7 +87,7 @@ class Shard {
   // ---- for people
 
   [[nodiscard]] const ShardJob* find_job(std::uint32_t job) const { return jobs_[job].get(); }
-  void add_slots(Instant now, std::size_t most, std::vector<SlotStatus>& out) const;
+  void add_slots(Instant now, std::size_t most, Slots which, std::vector<SlotStatus>& out) const;
   [[nodiscard]] std::uint8_t index() const { return index_; }
   [[nodiscard]] std::size_t table_bytes() const;
 

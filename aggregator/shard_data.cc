@@ -92,6 +92,8 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   }
   job.table.note_sent(c.child, c.seq);
   release_acknowledged(job);
+  if (OpHistory::keeps(c.description, job.config.shards))
+    job.history.arrived(c.description, job.config.shards, c.child, now);
   if (place == ChunkTable::Place::unseen) return on_first(job, *e, c, kernels, packet, now, out);
   if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);
   return on_further(job, *e, c, kernels, packet, now, out);
@@ -175,6 +177,7 @@ Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels,
   job.deadlines.cancel(e);
   free_slot(job, e, now);
   job.table.complete(e);
+  job.history.made(e.description, MadeBy::here, now);
   job.counters.completions.add();
   job.refresh_gauges();
   multicast_result(job, e, out);

@@ -21,6 +21,7 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
   job.table.open(e, c, now);
   job.table.escalate(e);
   job.counters.escalations[reason_index(reason)].add();
+  job.history.escalated(e.description, reason, now);
   announce(job, e, reason, out);
   forward(job, packet, reason == wire::Reason::resend ? wire::kFlagAtPs : wire::kFlagCollision,
           out);
@@ -30,6 +31,7 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
 // Gives up an open chunk: what has arrived goes to the host, with what it covers.
 void Shard::flush(ShardJob& job, Tombstone& e, wire::Reason reason, Instant now, Outbox& out) {
   job.counters.escalations[reason_index(reason)].add();
+  job.history.escalated(e.description, reason, now);
   send_sum(job, e, reason, out);
   if (job.waits_for_order) send_held(job, e, out);
   free_slot(job, e, now);
@@ -161,6 +163,7 @@ void Shard::send_held(ShardJob& job, Tombstone& e, Outbox& out) {
 // Everything is here, and who verifies it makes the result.
 void Shard::send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
   job.counters.sent_up.add();
+  job.history.sent_up(e.description, now);
   resend_to_verify(job, e, out);
   if (job.config.release == config::Release::sent) {
     free_slot(job, e, now);
@@ -213,6 +216,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   e->overflow = (h.flags & wire::kFlagOverflow) != 0;
   e->verified = (h.flags & wire::kFlagVerified) != 0;
   job->table.complete(*e);
+  job->history.made(d, MadeBy::completion_engine, now);
   job->counters.host_results.add();
   job->refresh_gauges();
   multicast_result(*job, *e, out);

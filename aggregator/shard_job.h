@@ -12,6 +12,7 @@
 #include "aggregator/chunk_table.h"
 #include "aggregator/counters.h"
 #include "aggregator/kernel_table.h"
+#include "aggregator/op_history.h"
 #include "aggregator/outbox.h"
 #include "aggregator/result_cache.h"
 #include "config/aggregation_memory.h"
@@ -64,7 +65,8 @@ struct ShardJob {
         cache(sums.cache),
         hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
-        deadlines(queue) {
+        deadlines(queue),
+        history(fan_in) {
     awaited_above.reserve(wire::kMaxMissingIds);
     if (config.parent) asked_above.resize(config.window);
   }
@@ -98,6 +100,7 @@ struct ShardJob {
   BufferPool* hold_buffers;  // nullptr: nothing is ever held, maybe for want of a second child
   std::vector<std::uint32_t> held;  // buffer by slot of the window and position in the order
   ChunkDeadlines& deadlines;
+  OpHistory history;
   ShardCounters counters;
 
   // Other switches have a part in the sums.

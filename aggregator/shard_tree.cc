@@ -29,6 +29,7 @@ void Shard::send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
   free_slot(job, e, now);
   job.table.send(e);
   job.counters.sent_up.add();
+  job.history.sent_up(e.description, now);
   job.refresh_gauges();
   e.opened_at = now;  // from here on: when the parent was last told or asked
   send_aggregate(job, e, 0, out);
@@ -196,6 +197,7 @@ void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
   e.overflow = (packet.header.flags & wire::kFlagOverflow) != 0;
   e.verified = (packet.header.flags & wire::kFlagVerified) != 0;
   job.table.complete(e);
+  job.history.made(e.description, MadeBy::parent, job.parent_heard);
   job.awaited_above.clear();
   job.counters.host_results.add();
   job.counters.completions.add();

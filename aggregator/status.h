@@ -41,7 +41,7 @@ struct JobStatus {
   std::optional<UpstreamStatus> upstream;  // none: results are final here
 };
 
-// For `show slots`: one open slot.
+// For `show slots`: a chunk that is being summed, or whose sum went up and has no result yet.
 struct SlotStatus {
   std::uint32_t job = 0;
   std::uint8_t shard = 0;
@@ -51,8 +51,23 @@ struct SlotStatus {
   std::uint32_t seq = 0;
   std::uint32_t arrived = 0;
   std::uint32_t fan_in = 0;
-  Duration open_for;
+  Duration open_for;  // sent: since the parent was last told or asked, or since it was opened
   std::vector<std::uint32_t> missing;  // ranks, at most 16
+  bool sent = false;
+  bool holds_slot = true;
+};
+// Which of them: those that hold a slot, or all.
+enum class Slots : std::uint8_t { held, all };
+
+// For `show op`: one line of an op's time-line in one shard.
+struct OpLine {
+  std::uint8_t shard = 0;
+  Duration at;                       // since the op's first contribution to this switch
+  std::string what;                  // "first contribution", "arrived", "escalated: collision", ...
+  std::uint32_t chunk = 0;           // the first one concerned
+  std::uint32_t chunks = 1;          // how many
+  Duration until;                    // when it happened to the last of them
+  std::vector<std::uint32_t> ranks;  // of the child whose data arrived
 };
 
 }  // namespace tributary::aggregator

@@ -29,7 +29,8 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 }  // namespace
 
 std::string Show::tables() {
-  return "ports, jobs, members, tree, slots, completion, escalated, drops, stages, fdb, config";
+  return "ports, jobs, members, tree, slots, completion, escalated, op JOB/OP, drops, stages, fdb, "
+         "config";
 }
 
 ordered_json Show::table(const std::string& what) {
@@ -49,6 +50,7 @@ ordered_json Show::table(const std::string& what) {
   }};
   for (const auto& [name, member] : kTables)
     if (what == name) return (this->*member)();
+  if (what.starts_with("op ")) return op(what.substr(3));
   throw std::invalid_argument("nothing to show is called '" + what + "'; allowed: " + tables());
 }
 
@@ -157,15 +159,16 @@ ordered_json Show::tree() {
 ordered_json Show::slots() {
   ordered_json rows = ordered_json::array();
   const auto slots = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
-    return w.engine().slot_status(now, kMostSlots);
+    return w.engine().slot_status(now, kMostSlots, aggregator::Slots::all);
   });
   for (const auto& slot : slots) {
     rows.push_back({{"job", slot.job},
                     {"shard", slot.shard},
-                    {"slot", slot.slot},
+                    {"slot", slot.holds_slot ? ordered_json(slot.slot) : ordered_json("-")},
                     {"op", slot.op},
                     {"chunk", slot.chunk},
                     {"seq", slot.seq},
+                    {"state", slot.sent ? "sent" : "open"},
                     {"arrived", slot.arrived},
                     {"fan_in", slot.fan_in},
                     {"open_ms", milliseconds(slot.open_for)},

@@ -29,6 +29,7 @@ class Show {
   nlohmann::ordered_json slots();
   nlohmann::ordered_json completion();
   nlohmann::ordered_json escalated();
+  nlohmann::ordered_json op(const std::string& name);
   nlohmann::ordered_json drops();
   nlohmann::ordered_json stages();
   nlohmann::ordered_json fdb();

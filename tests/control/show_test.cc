@@ -73,6 +73,23 @@ TEST_F(ShowTest, CompletionHasTheJobsOfThisRoot) {
   EXPECT_TRUE(show.table("escalated").empty());
 }
 
+TEST_F(ShowTest, AnOpIsNamedByJobAndNumber) {
+  const auto error = [&](const char* what) {
+    try {
+      static_cast<void>(show.table(what));
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  for (const char* bad :
+       {"op ", "op 7", "op 7/", "op /1", "op 7/x", "op 7/1/2", "op -7/1", "op 7/99999999999"})
+    EXPECT_THAT(error(bad), testing::HasSubstr("names no op; JOB/OP does")) << bad;
+  EXPECT_THAT(error("op 7/0"), testing::HasSubstr("op 0 of job 7 is not known here"));
+  EXPECT_THAT(error("op 8/0"), testing::HasSubstr("the last 32"));
+  EXPECT_THAT(error("op"), testing::HasSubstr("allowed: ports, "));
+}
+
 TEST_F(ShowTest, TreeOfASwitchThatStandsAlone) {
   const auto tree = show.table("tree");
   ASSERT_EQ(tree.size(), 3u);

@@ -11,12 +11,14 @@ namespace {
 
 struct ShowOptions {
   std::string what;
+  std::string op;  // of `op`: JOB/OP
   std::string socket = kDefaultSocket;
   bool json = false;
 };
 
 void show(const ShowOptions& options) {
-  const Json data = ask_switch(options.socket, Json{{"command", "show"}, {"what", options.what}});
+  const std::string what = options.what == "op" ? "op " + options.op : options.what;
+  const Json data = ask_switch(options.socket, Json{{"command", "show"}, {"what", what}});
   const bool is_table = options.what != "config";
   if (options.json || (!is_table && !data.is_string()))
     std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
@@ -40,14 +42,18 @@ void add_show(CLI::App& app) {
                    "slots      chunks being summed now, and whose data is missing\n"
                    "completion what the completion engine of each job holds and has finished\n"
                    "escalated  chunks that wait there, and whose data is missing\n"
+                   "op         what became of one op, JOB/OP: who came when, what was escalated,\n"
+                   "           where its results were made\n"
                    "drops      packets that did not go on, by reason\n"
                    "stages     calls, packets and cycles of each stage of the packet loop\n"
                    "fdb        addresses that the switch knows, and their ports\n"
                    "config     the configuration in force, defaults included")
       ->required()
       ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "completion", "escalated",
-                             "drops", "stages", "fdb", "config"}))
+                             "op", "drops", "stages", "fdb", "config"}))
       ->type_name("WHAT");
+  command->add_option("OP", options->op, "Of `op`: the job's id and the op's number, such as 1/42")
+      ->type_name("JOB/OP");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
       ->type_name("PATH");
@@ -56,8 +62,15 @@ void add_show(CLI::App& app) {
       "Examples:\n"
       "  tributary show ports\n"
       "  tributary show jobs --json | jq '.[].epoch'\n"
+      "  tributary show op 1/42\n"
       "  tributary show slots --socket /run/tributary/leaf1.sock");
-  command->callback([options] { show(*options); });
+  command->callback([options] {
+    if ((options->what == "op") == options->op.empty())
+      throw CLI::ValidationError("show " + options->what, options->op.empty()
+                                                              ? "JOB/OP is needed, such as 1/42"
+                                                              : "takes no '" + options->op + "'");
+    show(*options);
+  });
 }
 
 }  // namespace tributary::client

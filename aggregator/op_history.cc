@@ -1,0 +1,39 @@
+#include "aggregator/op_history.h"
+
+#include <algorithm>
+
+#include "core/seq.h"
+
+namespace tributary::aggregator {
+
+OpHistory::OpHistory(std::uint32_t children)
+    : children_(children), records_(kOps), arrivals_(std::size_t{kOps} * 2 * children, kNotYet) {}
+
+void OpHistory::reset() {
+  std::fill(records_.begin(), records_.end(), OpRecord());
+  std::fill(arrivals_.begin(), arrivals_.end(), kNotYet);
+}
+
+void OpHistory::arrived(const ChunkDescription& d, std::uint8_t shards, std::uint16_t child,
+                        Instant now) {
+  OpRecord& r = records_[d.op % kOps];
+  if (r.used && seq_before(d.op, r.op)) return;  // long over
+  if (!r.used || r.op != d.op) {
+    r = OpRecord();
+    r.used = true;
+    r.op = d.op;
+    r.began = now;
+    r.elements = d.element_count;
+    r.collective = d.collective;
+    r.dtype = d.dtype;
+    const auto both = std::span(arrivals_).subspan(place(d.op, 0), std::size_t{2} * children_);
+    std::fill(both.begin(), both.end(), kNotYet);
+  }
+  const std::size_t which = d.chunk < shards ? 0 : 1;
+  r.chunk[which] = d.chunk;
+  r.has_chunk[which] = true;
+  Instant& at = arrivals_[place(d.op, which) + child];
+  if (at == kNotYet) at = now;
+}
+
+}  // namespace tributary::aggregator

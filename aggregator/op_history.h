@@ -1,0 +1,118 @@
+// What became of the latest ops of one job in one shard, for `show op`: who contributed when, what
+// was escalated and why, and where and when results were made.
+//
+// A ring of kOps records, reserved at start: an op takes the place of the one kOps before it. Of an
+// op's first chunk here and of its last one every child's arrival is kept; of all other chunks only
+// what happens once for a chunk, so that most packets cost one branch. It outlives its epoch, until
+// the next one begins.
+//
+// Owner: the ShardJob, whose Shard writes it; read on the same thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "aggregator/contribution.h"
+#include "aggregator/counters.h"
+#include "config/aggregation_memory.h"
+#include "core/time.h"
+
+namespace tributary::aggregator {
+
+// Where a chunk's result was made.
+enum class MadeBy : std::uint8_t { here, completion_engine, parent, count_ };
+
+// How many chunks something happened to, and to which and when first and last.
+struct OpEvent {
+  std::uint32_t chunks = 0;
+  std::uint32_t first_chunk = 0;
+  std::uint32_t last_chunk = 0;
+  Instant first;
+  Instant last;
+
+  void note(std::uint32_t chunk, Instant now) {
+    if (chunks++ == 0) {
+      first = now;
+      first_chunk = chunk;
+    }
+    last = now;
+    last_chunk = chunk;
+  }
+};
+
+struct OpRecord {
+  std::uint32_t op = 0;
+  bool used = false;
+  std::uint32_t elements = 0;  // of the first chunk
+  wire::Collective collective = wire::Collective::allreduce;
+  wire::DType dtype = wire::DType::none;
+  std::array<std::uint32_t, 2> chunk{};  // whose arrivals are kept: the first, the last of the op
+  std::array<bool, 2> has_chunk{};
+  Instant began;  // first contribution here
+  OpEvent sent_up;
+  OpEvent float_retries;
+  OpEvent deadline;  // passed; the epoch ended with it, or the chunk was escalated
+  std::array<OpEvent, static_cast<std::size_t>(MadeBy::count_)> made;
+  std::array<OpEvent, kEscalationReasons> escalated;
+};
+static_assert(sizeof(OpRecord) <= config::kOpRecordBytes);
+
+class OpHistory {
+ public:
+  static constexpr std::uint32_t kOps = config::kOpHistory;
+  static constexpr Instant kNotYet = Instant::max();
+
+  explicit OpHistory(std::uint32_t children);
+  void reset();
+
+  // Whether a chunk's arrivals are kept.
+  static bool keeps(const ChunkDescription& d, std::uint8_t shards) {
+    return d.chunk < shards || d.last;
+  }
+  void arrived(const ChunkDescription& d, std::uint8_t shards, std::uint16_t child, Instant now);
+  void sent_up(const ChunkDescription& d, Instant now) {
+    if (OpRecord* r = find(d.op)) r->sent_up.note(d.chunk, now);
+  }
+  void made(const ChunkDescription& d, MadeBy by, Instant now) {
+    if (OpRecord* r = find(d.op)) r->made[static_cast<std::size_t>(by)].note(d.chunk, now);
+  }
+  void escalated(const ChunkDescription& d, wire::Reason reason, Instant now) {
+    if (OpRecord* r = find(d.op)) r->escalated[static_cast<std::size_t>(reason)].note(d.chunk, now);
+  }
+  void deadline_passed(const ChunkDescription& d, Instant now) {
+    if (OpRecord* r = find(d.op)) r->deadline.note(d.chunk, now);
+  }
+  void retried(const ChunkDescription& d, Instant now) {
+    if (OpRecord* r = find(d.op)) r->float_retries.note(d.chunk, now);
+  }
+
+  // nullptr: too long ago, or never seen.
+  [[nodiscard]] const OpRecord* find(std::uint32_t op) const {
+    const OpRecord& r = records_[op % kOps];
+    return r.used && r.op == op ? &r : nullptr;
+  }
+  // When each child's data came, of the record's `which` chunk; kNotYet.
+  [[nodiscard]] std::span<const Instant> arrivals(const OpRecord& record, std::size_t which) const {
+    return std::span(arrivals_).subspan(place(record.op, which), children_);
+  }
+  [[nodiscard]] std::size_t table_bytes() const {
+    return records_.size() * config::kOpRecordBytes + arrivals_.size() * sizeof(Instant);
+  }
+
+ private:
+  [[nodiscard]] OpRecord* find(std::uint32_t op) {
+    OpRecord& r = records_[op % kOps];
+    return r.used && r.op == op ? &r : nullptr;
+  }
+  [[nodiscard]] std::size_t place(std::uint32_t op, std::size_t which) const {
+    return ((op % kOps) * std::size_t{2} + which) * children_;
+  }
+
+  std::uint32_t children_;
+  std::vector<OpRecord> records_;
+  std::vector<Instant> arrivals_;
+};
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,53 @@
+// `show op JOB/OP`: the time-line of an op, over all shards of this switch.
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "config/aggregation_memory.h"
+#include "control/show.h"
+#include "control/show_text.h"
+
+namespace tributary::control {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+ordered_json Show::op(const std::string& name) {
+  const std::string_view text = name;
+  const std::size_t slash = text.find('/');
+  const auto job = number_of(text.substr(0, slash));
+  const auto id =
+      slash == std::string_view::npos ? std::nullopt : number_of(text.substr(slash + 1));
+  if (!job || !id)
+    throw std::invalid_argument("'" + name +
+                                "' names no op; JOB/OP does, two numbers such as 1/42");
+  const auto lines = on_loop(switch_, [job = *job, id = *id](dataplane::Worker& w, Instant) {
+    return w.engine().op_lines(job, id);
+  });
+  if (lines.empty())
+    throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +
+                                " is not known here: it has not begun, or is not one of the last " +
+                                std::to_string(config::kOpHistory) + ", or the job is not here");
+  ordered_json rows = ordered_json::array();
+  for (const auto& line : lines)
+    rows.push_back({{"at_ms", milliseconds(line.at)},
+                    {"shard", line.shard},
+                    {"what", line.what},
+                    {"ranks", rank_text(line.ranks)},
+                    {"chunk", line.chunk},
+                    {"chunks", line.chunks},
+                    {"until_ms", milliseconds(line.until)}});
+  return rows;
+}
+
+}  // namespace tributary::control

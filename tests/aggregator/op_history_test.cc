@@ -1,0 +1,137 @@
+// What `show op` says: arrivals, escalations with their reasons, deadlines, and where results came
+// from (T13, T22). Memory is reserved at start and bounded.
+#include "aggregator/op_history.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/aggregator/engine_fixture.h"
+
+namespace tributary::aggregator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class OpHistoryTest : public EngineTest {
+ protected:
+  using Lines = std::vector<std::string>;
+
+  void build_with(void (*change)(config::JobConfig&)) {
+    config::JobConfig job = test_job();
+    change(job);
+    build(test_switch({job}));
+    join_all();
+  }
+  Decision give(std::uint32_t rank, std::uint32_t op, std::uint32_t chunk, std::uint32_t seq,
+                bool last, std::int32_t value = 1) {
+    wire::Header h = data_header(rank, seq, 1);
+    h.op = op;
+    h.chunk = chunk;
+    h.flags = last ? wire::kFlagLast : 0u;
+    now_ = now_ + Duration::ms(1);
+    return deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
+  }
+  // "2 arrived 0 x1 of 1", with times in ms since the op began here.
+  [[nodiscard]] Lines lines(std::uint32_t op) const {
+    Lines all;
+    for (const OpLine& l : engine_->op_lines(kJob, op)) {
+      std::string text = std::to_string(l.at.to_ns() / 1'000'000);
+      text.append(" ").append(l.what).append(" ").append(std::to_string(l.chunk));
+      text.append(" x").append(std::to_string(l.chunks));
+      if (l.chunks > 1) text.append(" to ").append(std::to_string(l.until.to_ns() / 1'000'000));
+      for (const std::uint32_t rank : l.ranks) text.append(" of ").append(std::to_string(rank));
+      all.push_back(text);
+    }
+    return all;
+  }
+};
+
+TEST_F(OpHistoryTest, ArrivalsOfTheFirstAndTheLastChunkAndEveryResult) {
+  build_with([](config::JobConfig&) {});
+  for (std::uint32_t chunk = 0; chunk < 3; ++chunk)
+    for (const std::uint32_t rank : {2u, 0u, 1u}) give(rank, 0, chunk, chunk, chunk == 2);
+  EXPECT_THAT(lines(0),
+              ElementsAre("0 arrived 0 x1 of 2", "1 arrived 0 x1 of 0", "2 arrived 0 x1 of 1",
+                          "2 result made here 0 x3 to 8", "6 arrived 2 x1 of 2",
+                          "7 arrived 2 x1 of 0", "8 arrived 2 x1 of 1"));
+  give(2, 0, 0, 0, false);
+  EXPECT_EQ(lines(0).size(), 7u) << "a duplicate is no arrival";
+  EXPECT_THAT(lines(1), IsEmpty());
+  EXPECT_THAT(engine_->op_lines(99, 0), IsEmpty());
+}
+
+TEST_F(OpHistoryTest, ADeadlineAndWhatFollows) {
+  build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
+  give(0, 0, 0, 0, true);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  give(2, 0, 0, 0, true);
+  EXPECT_THAT(lines(0), ElementsAre("0 arrived 0 x1 of 0", "500 deadline passed 0 x1",
+                                    "500 escalated: deadline 0 x1", "501 arrived 0 x1 of 2"));
+  const std::int32_t sum = 3;
+  wire::Header h = data_header(0, 0, 1);
+  h.type = wire::PacketType::result;
+  now_ = now_ + Duration::ms(4);
+  ASSERT_TRUE(engine_->on_host_packet({h, {}, std::as_bytes(std::span(&sum, 1))}, now_, *outbox_));
+  EXPECT_EQ(lines(0).back(), "505 result of the completion engine 0 x1");
+}
+
+// It says why a job failed, too: until the next epoch begins.
+TEST_F(OpHistoryTest, OutlivesItsEpoch) {
+  build_with([](config::JobConfig&) {});
+  give(1, 0, 0, 0, true);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  EXPECT_EQ(status().state, JobState::aborted);
+  EXPECT_THAT(lines(0), ElementsAre("0 arrived 0 x1 of 1", "500 deadline passed 0 x1"));
+  join_all(1);
+  EXPECT_THAT(lines(0), IsEmpty());
+}
+
+TEST_F(OpHistoryTest, KeepsTheLatestOpsOnly) {
+  build_with([](config::JobConfig&) {});
+  for (std::uint32_t op = 0; op <= OpHistory::kOps; ++op)
+    for (std::uint32_t rank = 0; rank < 3; ++rank) give(rank, op, 0, op, true);
+  EXPECT_THAT(lines(0), IsEmpty());
+  EXPECT_EQ(lines(1).size(), 4u);
+  EXPECT_EQ(lines(OpHistory::kOps).size(), 4u);
+}
+
+TEST_F(OpHistoryTest, VerifiedSumsWentToBeVerified) {
+  build_with([](config::JobConfig& job) { job.verify = true; });
+  for (std::uint32_t rank = 0; rank < 3; ++rank) give(rank, 0, 0, 0, true);
+  EXPECT_EQ(lines(0).back(), "2 sent to be verified 0 x1");
+  // `show slots` names what waits for its result.
+  EXPECT_THAT(engine_->slot_status(now_, 10), IsEmpty());
+  const auto all = engine_->slot_status(now_, 10, Slots::all);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_TRUE(all[0].sent);
+  EXPECT_FALSE(all[0].holds_slot);
+  EXPECT_EQ(all[0].arrived, 3u);
+  EXPECT_THAT(all[0].missing, IsEmpty());
+}
+
+// Each shard has its own; the op began with the first contribution to any.
+TEST_F(OpHistoryTest, ShardsAreShownTogetherInOrderOfTime) {
+  build_with([](config::JobConfig& job) { job.shards = 2; });
+  const auto give_to = [&](std::uint32_t rank, std::uint8_t shard) {
+    wire::Header h = data_header(rank, 0, 1);
+    h.shard = shard;
+    h.chunk = shard;
+    now_ = now_ + Duration::ms(1);
+    const std::int32_t value = 1;
+    deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
+  };
+  give_to(0, 1);
+  give_to(0, 0);
+  give_to(1, 1);
+  const auto all = engine_->op_lines(kJob, 0);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].shard, 1);
+  EXPECT_EQ(all[1].shard, 0);
+  EXPECT_EQ(all[1].at, Duration::ms(1));
+  EXPECT_EQ(all[2].at, Duration::ms(2));
+}
+
+}  // namespace
+}  // namespace tributary::aggregator
