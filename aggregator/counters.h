@@ -82,6 +82,7 @@ struct JobCounters : ShardCounters {
   Counter aborts_mismatch;
   Counter aborts_shutdown;
   Counter aborts_parent;  // the switch above fell silent, or does not know the epoch
+  Counter aborts_host;    // no completion host answered
   Counter aborts_above;   // the switch above said so
   Counter aborts_below;   // a switch below said so
   Counter members;        // gauge: ranks of the running epoch still present

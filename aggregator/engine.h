@@ -23,6 +23,7 @@
 #include "aggregator/verdict.h"
 #include "config/switch_config.h"
 #include "core/time.h"
+#include "core/wire/extension.h"
 #include "core/wire/header.h"
 
 namespace tributary::aggregator {
@@ -59,6 +60,22 @@ class Engine {
   // and multicast, PENDING and UNKNOWN go to the rank in `origin`, ABORT ends the epoch. False: it
   // was of no use, because it is late or nobody waits for it.
   bool on_host_packet(const wire::Packet& packet, Instant now, Outbox& out);
+  // Who finishes what is escalated of a shard, from now on: START names it for shard 0, and no
+  // other term's results are taken. Address and term 0: the engine next door.
+  void set_completion_host(std::uint32_t job, std::uint8_t shard, std::uint32_t ipv4,
+                           std::uint32_t term);
+  // What START says of the job.
+  [[nodiscard]] wire::StartInfo start_info(std::uint32_t job) const;
+  // The epoch that runs, if one does.
+  [[nodiscard]] std::optional<std::uint16_t> running_epoch(std::uint32_t job) const;
+  // Every result of the shard before this seq is here.
+  [[nodiscard]] std::uint32_t accepted_before(std::uint32_t job, std::uint8_t shard) const;
+  // Another host begins with nothing: tells it what it has to finish, from `seq` on, as far as
+  // there is room. Returns the seq to go on from; accepted_before() + W: that was all.
+  std::uint32_t announce_again(std::uint32_t job, std::uint8_t shard, std::uint32_t seq,
+                               Outbox& out);
+  // Nobody finishes what is escalated: ABORT(host-lost).
+  void abort_host_lost(std::uint32_t job, Outbox& out);
   // What on_packet() of this header will touch; see Shard.
   void prefetch_entry(const wire::Header& header) const;
   void prefetch_sum(const wire::Header& header) const;

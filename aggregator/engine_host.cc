@@ -25,6 +25,50 @@ bool Engine::on_host_packet(const wire::Packet& packet, Instant now, Outbox& out
   }
 }
 
+void Engine::set_completion_host(std::uint32_t id, std::uint8_t shard, std::uint32_t ipv4,
+                                 std::uint32_t term) {
+  Job* const job = impl_->job_index.find(id);
+  if (job == nullptr || shard >= impl_->shards.size()) return;
+  if (shard == 0) {
+    job->completion_host = ipv4;
+    job->host_term = term;
+  }
+  impl_->shards[shard]->set_host_term(job->place, term);
+}
+
+wire::StartInfo Engine::start_info(std::uint32_t id) const {
+  return impl_->start_info(*impl_->job_index.find(id));
+}
+
+std::optional<std::uint16_t> Engine::running_epoch(std::uint32_t id) const {
+  const Job* const job = impl_->job_index.find(id);
+  if (job == nullptr || job->membership.state() != JobState::running ||
+      job->membership.present() == 0)
+    return std::nullopt;
+  return job->membership.epoch();
+}
+
+std::uint32_t Engine::accepted_before(std::uint32_t id, std::uint8_t shard) const {
+  const Job* const job = impl_->job_index.find(id);
+  const ShardJob* const part = impl_->shards[shard]->find_job(job->place);
+  return part->table.low();
+}
+
+std::uint32_t Engine::announce_again(std::uint32_t id, std::uint8_t shard, std::uint32_t seq,
+                                     Outbox& out) {
+  const Job* const job = impl_->job_index.find(id);
+  return impl_->shards[shard]->announce_again(job->place, seq, out);
+}
+
+void Engine::abort_host_lost(std::uint32_t id, Outbox& out) {
+  Job* const job = impl_->job_index.find(id);
+  if (job == nullptr || job->membership.state() != JobState::running) return;
+  impl_->set_cause(*job, 0);
+  job->last_abort.missing.clear();
+  job->counters.aborts_host.add();
+  impl_->abort_epoch(*job, wire::Reason::host_lost, out);
+}
+
 bool Engine::Impl::relay(const Job& job, const wire::Packet& packet, Outbox& out) {
   const std::uint32_t rank = packet.header.origin;
   if (rank >= job.membership.workers() || !job.membership.member(rank).present) return false;
@@ -39,6 +83,8 @@ bool Engine::Impl::relay(const Job& job, const wire::Packet& packet, Outbox& out
 
 bool Engine::Impl::abort_by_host(Job& job, const wire::Packet& packet, Outbox& out) {
   const wire::Header& h = packet.header;
+  // Of a chunk that is finished, or nobody's but ours, a host has nothing to say.
+  if (h.shard >= shards.size() || !shards[h.shard]->is_with_host(job.place, h.seq)) return false;
   AbortCause& cause = job.last_abort;
   cause.chunk = {};
   cause.lost_switch = 0;

@@ -156,6 +156,8 @@ wire::StartInfo Engine::Impl::start_info(const Job& job) const {
   info.shards = job.config.shards;
   info.integrity = static_cast<std::uint8_t>(job.config.integrity);
   info.udp_base_port = udp_base_port;
+  info.completion_host = job.completion_host;
+  info.host_term = job.host_term;
   info.partials = static_cast<std::uint8_t>(job.config.partials);
   info.order = static_cast<std::uint8_t>(job.config.order);
   info.arithmetic = static_cast<std::uint8_t>(job.config.arithmetic);

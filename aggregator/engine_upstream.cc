@@ -17,7 +17,8 @@ bool may_abort_for(wire::Reason reason) {
     case wire::Reason::op_mismatch:
     case wire::Reason::settings_mismatch:
     case wire::Reason::shutdown:
-    case wire::Reason::parent_lost: return true;
+    case wire::Reason::parent_lost:
+    case wire::Reason::host_lost: return true;
     default: return false;
   }
 }
@@ -73,9 +74,9 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
   if (up.state() == Upstream::State::running && h.epoch == up.epoch()) return {Verdict::noted};
   if (up.state() != Upstream::State::joining) return {Verdict::dropped, DropReason::stale_epoch};
   up.start(h.epoch, now);
-  wire::StartInfo own = start_info(job);
-  own.completion_host = info->completion_host;  // the root's choice
-  own.host_term = info->host_term;
+  job.completion_host = info->completion_host;  // the root's choice
+  job.host_term = info->host_term;
+  const wire::StartInfo own = start_info(job);
   if (*info != own) {
     up.refused(wire::Reason::settings_mismatch, now);
     set_cause(job, switch_id);

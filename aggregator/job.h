@@ -22,8 +22,10 @@ struct Job {
   const ChildMap child_map;
   std::uint32_t place;  // in the configuration
   Membership membership;
-  std::optional<Upstream> upstream;  // of a switch that is not the job's root
-  std::uint32_t first_seq = 0;       // of the running epoch
+  std::optional<Upstream> upstream;   // of a switch that is not the job's root
+  std::uint32_t first_seq = 0;        // of the running epoch
+  std::uint32_t completion_host = 0;  // of shard 0, as START names it
+  std::uint32_t host_term = 0;
   AbortCause last_abort;
   std::vector<GroupCopy> group_copies;  // of the running epoch; their ports lie in group_ports_
   JobCounters counters;                 // its own part; the shards have theirs

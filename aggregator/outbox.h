@@ -71,6 +71,7 @@ class Outbox {
   void clear() { used_ = 0; }
 
   [[nodiscard]] std::span<const Outgoing> items() const { return std::span(items_).first(used_); }
+  [[nodiscard]] Outgoing& item(std::size_t i) { return items_[i]; }
   [[nodiscard]] Outgoing& last() { return items_[used_ - 1]; }
   [[nodiscard]] std::size_t room() const { return items_.size() - used_; }
   [[nodiscard]] std::uint64_t overflows() const { return overflows_; }

@@ -72,6 +72,12 @@ class Shard {
   Decision on_parent(const wire::Packet& packet, Instant now, Outbox& out);
   // When that was last heard of here in the running epoch.
   [[nodiscard]] std::optional<Instant> parent_heard(std::uint32_t job) const;
+  // Of the host whose results are taken; 0: the one next door.
+  void set_host_term(std::uint32_t job, std::uint32_t term);
+  // The chunk waits for what the host makes of it.
+  [[nodiscard]] bool is_with_host(std::uint32_t job, std::uint32_t seq) const;
+  // See Engine::announce_again().
+  std::uint32_t announce_again(std::uint32_t job, std::uint32_t seq, Outbox& out);
   // RESULT of the completion host. False: it was of no use.
   bool on_result(const wire::Packet& packet, Instant now, Outbox& out);
   // UNKNOWN of the completion host that asks for a chunk as floating point. False: of no use.

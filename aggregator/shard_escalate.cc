@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "aggregator/shard.h"
+#include "core/seq.h"
 #include "core/wire/rank_bitmap.h"
 
 namespace tributary::aggregator {
@@ -180,6 +181,31 @@ void Shard::resend_to_verify(ShardJob& job, Tombstone& e, Outbox& out) {
   send_sum(job, e, wire::Reason::verify, out);
 }
 
+void Shard::set_host_term(std::uint32_t place, std::uint32_t term) {
+  if (jobs_[place] != nullptr) jobs_[place]->host_term = term;
+}
+
+bool Shard::is_with_host(std::uint32_t place, std::uint32_t seq) const {
+  if (jobs_[place] == nullptr) return false;
+  const ChunkState state = jobs_[place]->table.state_of(seq);
+  return state == ChunkState::escalated || state == ChunkState::sent;
+}
+
+// Of each chunk that is not finished: that it is escalated, or the sum that was to be verified. Its
+// ranks find out by their probes that the new host lacks their data.
+std::uint32_t Shard::announce_again(std::uint32_t place, std::uint32_t seq, Outbox& out) {
+  settle_buffers();
+  ShardJob& job = *jobs_[place];
+  const std::uint32_t end = job.table.low() + job.config.window;
+  for (; seq_before(seq, end) && out.room() > 1; ++seq) {
+    Tombstone* e = nullptr;
+    if (job.table.find(seq, e) != ChunkTable::Place::seen) continue;
+    if (e->state == ChunkState::escalated) announce(job, *e, wire::Reason::none, out);
+    if (e->state == ChunkState::sent && !job.config.parent) chase(job, *e, out);
+  }
+  return seq;
+}
+
 // The host here answers at once: where a sum that went to be verified has brought no result, the
 // host had no room for it. What is still here goes again; otherwise all ranks are asked (rule 7).
 void Shard::chase(ShardJob& job, Tombstone& e, Outbox& out) {
@@ -195,7 +221,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr || !job->running || h.epoch != job->epoch) return false;
   if (const auto info = wire::find_result_info(packet.extensions))
-    if (info->host_term != 0) return false;  // of another host than the one that START named
+    if (info->host_term != job->host_term) return false;
   Tombstone* e = nullptr;
   if (job->table.find(h.seq, e) != ChunkTable::Place::seen) return false;
   // What is complete or released has been decided; what is open here is nobody else's to decide.

@@ -83,8 +83,9 @@ struct ShardJob {
 
   std::uint16_t epoch = 0;
   bool running = false;
-  std::uint8_t seed = 0;       // of the slot hash, for seqs before seed_from
-  std::uint8_t next_seed = 0;  // from seed_from on
+  std::uint32_t host_term = 0;  // of the completion host whose results are taken; 0: next door
+  std::uint8_t seed = 0;        // of the slot hash, for seqs before seed_from
+  std::uint8_t next_seed = 0;   // from seed_from on
   std::uint32_t seed_from = 0;
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
   // Of a job that has a parent:

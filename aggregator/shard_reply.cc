@@ -57,8 +57,11 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   if (place == ChunkTable::Place::beyond_window && e == nullptr && !is_passed_on(h.collective))
     return {Verdict::dropped, DropReason::beyond_window};
   const bool waiting = only_waits || (seen && job.table.has_contributed(*e, h.child));
-  if (seen && waiting && e->state == ChunkState::sent && !job.config.parent) chase(job, *e, out);
-  if (seen && waiting && e->state == ChunkState::escalated) {
+  const bool verifying = seen && waiting && e->state == ChunkState::sent && !job.config.parent;
+  const bool elsewhere =
+      job.host_term != 0;  // the host may still be at it, or its result under way
+  if (verifying && !elsewhere) chase(job, *e, out);
+  if ((verifying && elsewhere) || (seen && waiting && e->state == ChunkState::escalated)) {
     forward(job, packet, 0, out);
     return {Verdict::forwarded};
   }

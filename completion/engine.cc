@@ -22,7 +22,7 @@ bool of_this_term(const Job& job, const wire::Packet& packet) {
 // The second one is of single contributions, as floating point (rule 12), and of questions.
 bool valid_attempt(const Job& job, const wire::Header& h) {
   if (h.attempt == 0) return true;
-  if (h.attempt != wire::kFloatRetry || !job.limits.float_retry) return false;
+  if (h.attempt != wire::kFloatRetry || !job.float_retry) return false;
   if (h.type == wire::PacketType::probe) return true;
   return h.type == wire::PacketType::contribution && (h.flags & wire::kFlagFloatRetry) != 0 &&
          h.dtype == wire::DType::float32 && h.encoding == wire::Encoding::plain &&
@@ -75,8 +75,8 @@ Engine::Engine(std::span<const JobLimits> jobs) : impl_(std::make_unique<Impl>(j
 Engine::~Engine() = default;
 
 void Engine::start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
-                         std::uint32_t host_term) {
-  if (Job* j = impl_->find_job(job)) j->start(epoch, first_seq, host_term);
+                         std::uint32_t host_term, bool retries) {
+  if (Job* j = impl_->find_job(job)) j->start(epoch, first_seq, host_term, retries);
 }
 
 void Engine::end_epoch(std::uint32_t job) {
@@ -110,6 +110,13 @@ void Engine::result_accepted(std::uint32_t job_id, std::uint8_t shard, std::uint
   if (job->find(shard, seq, chunk) != Job::Find::found) return;
   if (chunk->state != ChunkState::complete) return;
   job->release(*chunk);
+  job->refresh_gauges();
+}
+
+void Engine::accepted_before(std::uint32_t job_id, std::uint8_t shard, std::uint32_t seq) {
+  Job* job = impl_->find_job(job_id);
+  if (job == nullptr || job->state != JobState::running || shard >= job->limits.shards) return;
+  job->release_before(shard, seq);
   job->refresh_gauges();
 }
 

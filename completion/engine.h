@@ -64,9 +64,10 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Life of a job. Unknown jobs are none of this engine's: these do nothing then. `host_term`
-  // tells this host's answers from those of an earlier one.
+  // tells this host's answers from those of an earlier one. `retries`: the root lets sums that
+  // overflow be sent again as floats, where this engine does.
   void start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
-                   std::uint32_t host_term);
+                   std::uint32_t host_term, bool retries = true);
   void end_epoch(std::uint32_t job);  // aborted, or all ranks have left
   // Of the epoch that began last; 0 before the first, and for unknown jobs.
   [[nodiscard]] std::uint16_t epoch_of(std::uint32_t job) const;
@@ -77,6 +78,8 @@ class Engine {
   void expire(Instant now, aggregator::Outbox& out);
   // The root keeps this result now, so it needs not be kept here.
   void result_accepted(std::uint32_t job, std::uint8_t shard, std::uint32_t seq);
+  // The root keeps all results of the shard before this seq: they are over.
+  void accepted_before(std::uint32_t job, std::uint8_t shard, std::uint32_t seq);
 
   // What one call can append at most.
   [[nodiscard]] std::size_t outbox_capacity() const;

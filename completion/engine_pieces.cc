@@ -186,7 +186,7 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
 
 void Engine::Impl::complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
   const Evaluation done = evaluate(job, chunk, job.kernels_of(chunk.description));
-  if (done.overflow && job.limits.float_retry &&
+  if (done.overflow && job.float_retry &&
       chunk.description.encoding == wire::Encoding::block_scaled)
     return retry_as_float(job, chunk, now, out);
   chunk.overflow = done.overflow;

@@ -56,10 +56,12 @@ Job::Job(const JobLimits& job_limits)
   }
 }
 
-void Job::start(std::uint16_t new_epoch, std::uint32_t first_seq, std::uint32_t term) {
+void Job::start(std::uint16_t new_epoch, std::uint32_t first_seq, std::uint32_t term,
+                bool retries) {
   stop(JobState::running);
   epoch = new_epoch;
   host_term = term;
+  float_retry = limits.float_retry && retries;
   std::fill(newest_.begin(), newest_.end(), first_seq + 2 * limits.window - 1);
 }
 
@@ -186,8 +188,15 @@ void Job::release(Chunk& chunk) {
 
 void Job::release_before(std::uint8_t shard, std::uint32_t seq) {
   const std::size_t ring = std::size_t{2} * limits.window;
-  for (Chunk& chunk : std::span(chunks_).subspan(shard * ring, ring))
-    if (chunk.state == ChunkState::complete && seq_before(chunk.seq, seq)) release(chunk);
+  for (Chunk& chunk : std::span(chunks_).subspan(shard * ring, ring)) {
+    if (!seq_before(chunk.seq, seq)) continue;
+    if (chunk.state == ChunkState::complete) release(chunk);
+    // Opened by a late copy of what another host has finished.
+    if (chunk.state == ChunkState::open) forget(chunk);
+  }
+  // However long nothing was escalated: what comes next is not taken for something old.
+  const std::uint32_t newest = seq + 2 * limits.window - 1;
+  if (seq_before(newest_[shard], newest)) newest_[shard] = newest;
 }
 
 std::size_t Job::missing(const Chunk& chunk, std::span<std::uint32_t> out) const {

@@ -42,7 +42,8 @@ class Job {
   explicit Job(const JobLimits& limits);
 
   // Forgets everything; the epoch's first chunks have `first_seq`.
-  void start(std::uint16_t epoch, std::uint32_t first_seq, std::uint32_t host_term);
+  void start(std::uint16_t epoch, std::uint32_t first_seq, std::uint32_t host_term,
+             bool retries = true);
   void stop(JobState state);
 
   enum class Find : std::uint8_t { found, none, stale };
@@ -82,6 +83,7 @@ class Job {
   JobState state = JobState::idle;
   std::uint16_t epoch = 0;
   std::uint32_t host_term = 0;
+  bool float_retry = false;  // the epoch has a second attempt (rule 12)
   aggregator::DeadlineQueue deadlines;
   AbortCause last_abort;
   JobCounters counters;

@@ -56,6 +56,8 @@ constexpr std::uint64_t most_bytes(const JobLimits& job) {
   return (open_chunks * job.workers + kept_results(job)) * buffer_bytes(job);
 }
 
+// Of a job, but for the memory.
+JobLimits limits_of(const config::JobConfig& job);
 // Of the jobs whose root a switch is, for an engine inside it.
 std::vector<JobLimits> limits_of(const config::SwitchConfig& config);
 

@@ -14,8 +14,13 @@ constexpr std::size_t kMostMessages = 2;
 
 }  // namespace
 
-RootHost::RootHost(const config::SwitchConfig& config)
-    : engine_(limits_of(config)), replies_(kMostMessages * engine_.outbox_capacity()) {}
+RootHost::RootHost(const config::SwitchConfig& config, aggregator::Engine* root,
+                   std::uint64_t nonce)
+    : engine_(limits_of(config)), replies_(kMostMessages * engine_.outbox_capacity()) {
+  if (root == nullptr) return;
+  remote_.emplace(config, *root, nonce);
+  if (remote_->job_count() == 0) remote_.reset();
+}
 
 void RootHost::hear(const Outgoing& message, Instant now) {
   const wire::Header& h = message.header;
@@ -32,7 +37,9 @@ void RootHost::begin_epoch(const Outgoing& start) {
   const wire::Header& h = start.header;
   if (engine_.epoch_of(h.job) == h.epoch) return;
   const auto info = wire::find_start_info(start.extension_span());
-  engine_.start_epoch(h.job, h.epoch, h.seq, info ? info->host_term : 0);
+  // Where START names a host elsewhere, the one here stands by, without a term.
+  const bool stands_by = remote_ && remote_->serves(h.job);
+  engine_.start_epoch(h.job, h.epoch, h.seq, info && !stands_by ? info->host_term : 0);
 }
 
 }  // namespace tributary::completion

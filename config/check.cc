@@ -200,6 +200,49 @@ void check_memory(const SwitchConfig& config, ReadContext& context) {
                      std::to_string(needed));
 }
 
+// A port that may not be named is none.
+void check_completion_hosts(const SwitchConfig& config, ReadContext& context) {
+  Unique<std::string> names(context);
+  Unique<std::uint32_t> addresses(context);
+  const auto& hosts = config.completion.hosts;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string path = item_path("switch.completion.hosts", i);
+    names.add(path + ".name", hosts[i].name, "name " + quoted(hosts[i].name));
+    addresses.add(path + ".address", hosts[i].ipv4, "address " + format_ipv4(hosts[i].ipv4));
+    if (context.usable(path + ".name") && hosts[i].name == kRootHost)
+      context.report(path + ".name", "means the switch itself; allowed: any other name");
+    if (context.usable(path + ".address") && hosts[i].ipv4 == config.ipv4)
+      context.report(path + ".address", "is the switch's own; allowed: a server's");
+    if (!hosts[i].port.empty()) check_port_exists(config, context, path + ".port", hosts[i].port);
+  }
+}
+
+bool is_completion_host(const SwitchConfig& config, const std::string& name) {
+  const auto& hosts = config.completion.hosts;
+  return name == kRootHost || std::any_of(hosts.begin(), hosts.end(),
+                                          [&](const auto& host) { return host.name == name; });
+}
+
+void check_job_hosts(const SwitchConfig& config, ReadContext& context) {
+  if (!context.usable("switch.completion.hosts")) return;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    const JobConfig& job = config.jobs[i];
+    const std::string list = job_path(i, "completion_hosts");
+    Unique<std::string> names(context);
+    for (std::size_t h = 0; h < job.completion_hosts.size(); ++h) {
+      const std::string& name = job.completion_hosts[h];
+      const std::string path = item_path(list, h);
+      names.add(path, name, "host " + quoted(name));
+      if (!context.usable(path) || job.parent) continue;  // of a tree, the root's affair
+      if (!is_completion_host(config, name))
+        context.report(path, "there is no completion host " + quoted(name) +
+                                 "; allowed: root, or a name in switch.completion.hosts");
+      if (name == kRootHost && h + 1 < job.completion_hosts.size())
+        context.report(path, "never falls silent, so nobody follows it; allowed: as the last");
+    }
+  }
+}
+
 void check_completion(const SwitchConfig& config, ReadContext& context) {
   if (!context.usable("switch.completion.megabytes")) return;
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
@@ -227,6 +270,8 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_static_macs(config, context);
   check_memory(config, context);
   check_completion(config, context);
+  check_completion_hosts(config, context);
+  check_job_hosts(config, context);
 }
 
 }  // namespace tributary::config

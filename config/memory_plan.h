@@ -40,7 +40,9 @@ constexpr std::size_t least_dpdk_bytes(const SwitchConfig& config) {
 
 // Whether this switch finishes what is escalated of the job.
 inline bool completes_here(const JobConfig& job) {
-  return !job.parent;
+  const auto& hosts = job.completion_hosts;
+  return !job.parent &&
+         (hosts.empty() || std::find(hosts.begin(), hosts.end(), kRootHost) != hosts.end());
 }
 // Whether a fixed-point sum of this job that overflows is asked for again as floating point
 // (protocol rule 12). Between switches of a tree nothing carries the second attempt.

@@ -10,6 +10,9 @@ namespace tributary::config {
 inline constexpr std::size_t kMaxPorts = 32;  // RTE_MAX_ETHPORTS of the DPDK we build with
 inline constexpr std::size_t kMaxJobs = 256;
 inline constexpr std::size_t kMaxStaticMacs = 1024;
+inline constexpr std::size_t kMaxCompletionHosts = 16;
+// Several heartbeats of a parameter server (100 ms).
+inline constexpr Duration kMinHostLease = Duration::ms(300);
 inline constexpr std::uint32_t kMinMtu = 256;  // the largest control packet's minimum
 inline constexpr std::uint32_t kMaxMtu = 9216;
 // Protocol rule 13: ten retransmission timers (20 ms) for a loss to be repaired.

@@ -100,6 +100,10 @@ struct JobConfig {
   bool verify = false;
   OnDeadline on_deadline = OnDeadline::abort;
 
+  // Who finishes what the switches cannot, by name, in the order in which they stand in for each
+  // other: names of CompletionConfig::hosts, and kRootHost. None: the root.
+  std::vector<std::string> completion_hosts;
+
   // Of a tree (config/topology.h derives both); a switch that stands alone has neither.
   std::vector<ChildConfig> children;   // by child index; none: every rank is a child
   std::optional<ParentConfig> parent;  // none: results are final here
@@ -116,9 +120,21 @@ struct CacheConfig {
   std::uint32_t megabytes = 0;
 };
 
+// In a job's completion_hosts: the switch itself.
+inline constexpr const char* kRootHost = "root";
+
+// A parameter server that the switch may hand to what it cannot finish.
+struct CompletionHost {
+  std::string name;
+  std::uint32_t ipv4 = 0;
+  std::string port;  // the only one it may be behind; empty: any
+};
+
 // The completion engines of the jobs whose root is this switch.
 struct CompletionConfig {
-  std::uint32_t megabytes = 64;
+  std::uint32_t megabytes = 64;           // of those inside it
+  Duration lease = Duration::seconds(1);  // silence of a host after which the next one takes over
+  std::vector<CompletionHost> hosts;
 };
 
 struct StaticMac {

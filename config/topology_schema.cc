@@ -1,6 +1,5 @@
 // Keys of a topology: those of single switches and jobs, and what ties them together.
-#include <algorithm>
-
+#include "config/lift.h"
 #include "config/schema.h"
 #include "config/topology.h"
 
@@ -10,30 +9,6 @@ namespace {
 using enum Presence;
 
 inline constexpr std::size_t kMaxSwitches = 256;
-
-enum class Described { here, elsewhere };
-
-// Fields of a struct inside the owner, as the owner's own.
-template <typename Owner, typename Inner, typename Access>
-void lift(const Fields<Inner>& fields, Access access, const std::vector<std::string>& without,
-          Described where, Fields<Owner>& out) {
-  for (const Field<Inner>& inner : fields) {
-    if (std::find(without.begin(), without.end(), inner.name) != without.end()) continue;
-    Field<Owner> field;
-    field.name = inner.name;
-    field.presence = inner.presence;
-    field.container = inner.container;
-    field.read = [=](ReadContext& context, const std::string& path, const Node& node,
-                     Owner& owner) { inner.read(context, path, node, access(owner)); };
-    field.write = [=](const Owner& owner, int indent) {
-      return inner.write(access(owner), indent);
-    };
-    field.describe = [=](const std::string& path, std::vector<KeyInfo>& keys) {
-      if (where == Described::here) inner.describe(path, keys);
-    };
-    out.push_back(std::move(field));
-  }
-}
 
 // A name that must be given, though a switch of its own has a default for it.
 void require(const std::string& name, Fields<TopologySwitch>& fields) {

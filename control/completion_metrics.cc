@@ -71,31 +71,76 @@ inline constexpr std::array kCompletionMetrics = {
                      &CompletionCounters::latency_ns_max},
 };
 
+using completion::HostCounters;
+struct HostMetric {
+  const char* name;
+  const char* help;
+  Counter HostCounters::*counter;
+};
+
+inline constexpr std::array kHostMetrics = {
+    HostMetric{"tributary_completion_host_messages_total", "Messages handed to a host",
+               &HostCounters::sent},
+    HostMetric{"tributary_completion_host_results_total", "Results accepted from one",
+               &HostCounters::results},
+    HostMetric{"tributary_completion_host_unserved_total", "Messages for which there was no host",
+               &HostCounters::unserved},
+    HostMetric{"tributary_completion_host_takeovers_total", "Changes of host while an epoch ran",
+               &HostCounters::takeovers},
+    HostMetric{"tributary_completion_host_restarts_total", "Hosts that came back with nothing",
+               &HostCounters::restarts},
+    HostMetric{"tributary_completion_host_refusals_total", "Hosts that refused the job",
+               &HostCounters::refusals},
+    HostMetric{"tributary_completion_host_stale_terms_total", "Answers of an earlier term",
+               &HostCounters::stale_terms},
+    HostMetric{"tributary_completion_host_wrong_senders_total",
+               "Packets from elsewhere than the host", &HostCounters::wrong_senders},
+    HostMetric{"tributary_completion_host_announced_total", "Chunks announced to who took over",
+               &HostCounters::announced},
+};
+
+void collect_remote(Families& out, const completion::RemoteHosts* hosts) {
+  for (const auto& metric : kHostMetrics) {
+    auto& to = family(out, metric.name, metric.help, false);
+    for (std::size_t i = 0; hosts != nullptr && i < hosts->job_count(); ++i)
+      sample(to, {{"job", std::to_string(hosts->job_id(i))}},
+             number(hosts->counters(i).*metric.counter));
+  }
+}
+
 }  // namespace
+
+void collect_engines(Families& out, std::span<const EngineFigures> engines,
+                     std::uint64_t memory_bytes) {
+  for (const auto& metric : kCompletionMetrics) {
+    auto& to = family(out, metric.name, metric.help, metric.gauge);
+    for (const EngineFigures& engine : engines)
+      sample(to, engine.labels, number(engine.counters->*metric.counter) * metric.scale);
+  }
+  sample(family(out, "tributary_completion_memory_bytes", "Reserved, tables included", true), {},
+         static_cast<double>(memory_bytes));
+  auto& limit = family(out, "tributary_completion_bytes_limit", "Most that may be held", true);
+  for (const EngineFigures& engine : engines)
+    sample(limit, engine.labels, static_cast<double>(engine.bytes_limit));
+  auto& completed =
+      family(out, "tributary_completion_chunks_total", "Chunks completed, by why they came", false);
+  for (const EngineFigures& engine : engines)
+    for (std::size_t r = 0; r < completion::kEscalationReasons; ++r) {
+      Labels with_reason = engine.labels;
+      with_reason.push_back({"reason", wire::name_of(static_cast<wire::Reason>(r))});
+      sample(completed, std::move(with_reason), number(engine.counters->completed[r]));
+    }
+}
 
 void collect_completion(Families& out, dataplane::Switch& sw) {
   const auto& engine = sw.worker().completion();
-  const auto labels = [&](std::size_t i) {
-    return Labels{{"job", std::to_string(engine.limits(i).id)}};
-  };
-  for (const auto& metric : kCompletionMetrics) {
-    auto& to = family(out, metric.name, metric.help, metric.gauge);
-    for (std::size_t i = 0; i < engine.job_count(); ++i)
-      sample(to, labels(i), number(engine.counters(i).*metric.counter) * metric.scale);
-  }
-  sample(family(out, "tributary_completion_memory_bytes", "Reserved, tables included", true), {},
-         static_cast<double>(engine.memory_bytes()));
-  auto& limit = family(out, "tributary_completion_bytes_limit", "Most that may be held", true);
-  auto& completed =
-      family(out, "tributary_completion_chunks_total", "Chunks completed, by why they came", false);
-  for (std::size_t i = 0; i < engine.job_count(); ++i) {
-    sample(limit, labels(i), static_cast<double>(engine.limits(i).bytes));
-    for (std::size_t r = 0; r < completion::kEscalationReasons; ++r) {
-      Labels with_reason = labels(i);
-      with_reason.push_back({"reason", wire::name_of(static_cast<wire::Reason>(r))});
-      sample(completed, std::move(with_reason), number(engine.counters(i).completed[r]));
-    }
-  }
+  std::vector<EngineFigures> figures;
+  for (std::size_t i = 0; i < engine.job_count(); ++i)
+    figures.push_back({{{"job", std::to_string(engine.limits(i).id)}},
+                       &engine.counters(i),
+                       engine.limits(i).bytes});
+  collect_engines(out, figures, engine.memory_bytes());
+  collect_remote(out, sw.worker().remote_hosts());
 }
 
 }  // namespace tributary::control

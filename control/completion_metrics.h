@@ -1,11 +1,25 @@
 // The completion engine's figures as metrics.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
+#include "completion/counters.h"
 #include "control/metric_family.h"
 #include "dataplane/switch.h"
 
 namespace tributary::control {
 
+// What one engine has counted, and how it is told apart.
+struct EngineFigures {
+  Labels labels;
+  const completion::JobCounters* counters = nullptr;
+  std::uint64_t bytes_limit = 0;
+};
+void collect_engines(Families& out, std::span<const EngineFigures> engines,
+                     std::uint64_t memory_bytes);
+
+// Of the engines inside a switch, and of its dealings with those elsewhere.
 void collect_completion(Families& out, dataplane::Switch& sw);
 
 }  // namespace tributary::control

@@ -112,6 +112,7 @@ inline constexpr std::array kAbortMetrics = {
     AbortMetric{"op-mismatch", &JobCounters::aborts_mismatch},
     AbortMetric{"shutdown", &JobCounters::aborts_shutdown},
     AbortMetric{"parent-lost", &JobCounters::aborts_parent},
+    AbortMetric{"host-lost", &JobCounters::aborts_host},
     AbortMetric{"switch-above", &JobCounters::aborts_above},
     AbortMetric{"switch-below", &JobCounters::aborts_below},
 };

@@ -209,15 +209,16 @@ std::vector<MetricFamily> Metrics::Collect() const {
   return out;
 }
 
-MetricsServer::MetricsServer(const std::string& listen, dataplane::Switch& sw)
-    : listen_(listen), metrics_(std::make_shared<Metrics>(sw)) {
+MetricsServer::MetricsServer(const std::string& listen,
+                             std::shared_ptr<prometheus::Collectable> source)
+    : listen_(listen), source_(std::move(source)) {
   try {
     exposer_ = std::make_unique<prometheus::Exposer>(listen, 1);
   } catch (const std::exception&) {
     throw std::runtime_error("metrics.listen: " + listen +
                              " cannot be bound; another process may listen there");
   }
-  exposer_->RegisterCollectable(metrics_);
+  exposer_->RegisterCollectable(source_);
 }
 
 // The HTTP server notices that it is to end when its poll() returns, after 2 s or upon a

@@ -29,7 +29,9 @@ class Metrics : public prometheus::Collectable {
 class MetricsServer {
  public:
   // Throws std::runtime_error when the address cannot be bound.
-  MetricsServer(const std::string& listen, dataplane::Switch& sw);
+  MetricsServer(const std::string& listen, std::shared_ptr<prometheus::Collectable> source);
+  MetricsServer(const std::string& listen, dataplane::Switch& sw)
+      : MetricsServer(listen, std::make_shared<Metrics>(sw)) {}
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
@@ -38,7 +40,7 @@ class MetricsServer {
 
  private:
   std::string listen_;
-  std::shared_ptr<Metrics> metrics_;
+  std::shared_ptr<prometheus::Collectable> source_;
   std::unique_ptr<prometheus::Exposer> exposer_;
 };
 

@@ -29,13 +29,14 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 }  // namespace
 
 std::string Show::tables() {
-  return "ports, jobs, members, tree, slots, completion, escalated, op JOB/OP, drops, stages, fdb, "
-         "config";
+  return "ports, jobs, members, tree, slots, completion, escalated, hosts, op JOB/OP, drops, "
+         "stages, "
+         "fdb, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 11> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 12> kTables = {{
       {"ports", &Show::ports},
       {"jobs", &Show::jobs},
       {"members", &Show::members},
@@ -43,6 +44,7 @@ ordered_json Show::table(const std::string& what) {
       {"slots", &Show::slots},
       {"completion", &Show::completion},
       {"escalated", &Show::escalated},
+      {"hosts", &Show::hosts},
       {"drops", &Show::drops},
       {"stages", &Show::stages},
       {"fdb", &Show::fdb},
@@ -102,7 +104,8 @@ ordered_json Show::jobs() {
          {"overflows", c.saturated.get()},
          {"aborts", c.aborts_deadline.get() + c.aborts_lease.get() + c.aborts_left.get() +
                         c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get() +
-                        c.aborts_parent.get() + c.aborts_above.get() + c.aborts_below.get()},
+                        c.aborts_parent.get() + c.aborts_host.get() + c.aborts_above.get() +
+                        c.aborts_below.get()},
          {"last_abort", wire::name_of(status[i].last_abort)}});
   }
   return rows;

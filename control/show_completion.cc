@@ -4,6 +4,7 @@
 #include <string>
 
 #include "control/show.h"
+#include "control/show_engine.h"
 #include "control/show_text.h"
 
 namespace tributary::control {
@@ -16,37 +17,53 @@ constexpr std::size_t kMostChunks = 1024;
 
 }  // namespace
 
+ordered_json engine_row(const completion::JobCounters& c, std::uint64_t bytes_limit,
+                        ordered_json row) {
+  const std::uint64_t completions = c.completions();
+  const double total_ms = static_cast<double>(c.latency_ns_total.get()) * 1e-6;
+  row.update({{"chunks_open", c.chunks_open.get()},
+              {"completions", completions},
+              {"singles", c.singles.get()},
+              {"aggregates", c.aggregates.get()},
+              {"duplicates", c.duplicates.get()},
+              {"rerequests", c.rerequests.get()},
+              {"refused_full", c.refused_full.get()},
+              {"given_up", c.given_up.get()},
+              {"overflows", c.overflows.get()},
+              {"float_retries", c.float_retries.get()},
+              {"bytes_held", c.bytes_held.get()},
+              {"bytes_high_water", c.bytes_high_water.get()},
+              {"bytes_limit", bytes_limit},
+              {"latency_ms", completions == 0 ? 0.0 : total_ms / static_cast<double>(completions)},
+              {"latency_max_ms", static_cast<double>(c.latency_ns_max.get()) * 1e-6}});
+  for (std::size_t r = 1; r < completion::kEscalationReasons; ++r) {
+    std::string key = std::string("by_") + wire::name_of(static_cast<wire::Reason>(r));
+    std::replace(key.begin(), key.end(), '-', '_');
+    row[key] = c.completed[r].get();
+  }
+  return row;
+}
+
+ordered_json chunk_row(const completion::ChunkStatus& chunk) {
+  return {{"job", chunk.job},
+          {"shard", chunk.shard},
+          {"op", chunk.op},
+          {"chunk", chunk.chunk},
+          {"seq", chunk.seq},
+          {"reason", wire::name_of(chunk.reason)},
+          {"covered", chunk.covered},
+          {"required", chunk.required},
+          {"pieces", chunk.pieces},
+          {"open_ms", milliseconds(chunk.open_for)},
+          {"missing", rank_text(chunk.missing)}};
+}
+
 ordered_json Show::completion() {
   ordered_json rows = ordered_json::array();
   const auto& engine = switch_.worker().completion();
-  for (std::size_t i = 0; i < engine.job_count(); ++i) {
-    const auto& c = engine.counters(i);
-    const std::uint64_t completions = c.completions();
-    const double total_ms = static_cast<double>(c.latency_ns_total.get()) * 1e-6;
-    ordered_json row = {
-        {"job", engine.limits(i).id},
-        {"chunks_open", c.chunks_open.get()},
-        {"completions", completions},
-        {"singles", c.singles.get()},
-        {"aggregates", c.aggregates.get()},
-        {"duplicates", c.duplicates.get()},
-        {"rerequests", c.rerequests.get()},
-        {"refused_full", c.refused_full.get()},
-        {"given_up", c.given_up.get()},
-        {"overflows", c.overflows.get()},
-        {"float_retries", c.float_retries.get()},
-        {"bytes_held", c.bytes_held.get()},
-        {"bytes_high_water", c.bytes_high_water.get()},
-        {"bytes_limit", engine.limits(i).bytes},
-        {"latency_ms", completions == 0 ? 0.0 : total_ms / static_cast<double>(completions)},
-        {"latency_max_ms", static_cast<double>(c.latency_ns_max.get()) * 1e-6}};
-    for (std::size_t r = 1; r < completion::kEscalationReasons; ++r) {
-      std::string key = std::string("by_") + wire::name_of(static_cast<wire::Reason>(r));
-      std::replace(key.begin(), key.end(), '-', '_');
-      row[key] = c.completed[r].get();
-    }
-    rows.push_back(std::move(row));
-  }
+  for (std::size_t i = 0; i < engine.job_count(); ++i)
+    rows.push_back(
+        engine_row(engine.counters(i), engine.limits(i).bytes, {{"job", engine.limits(i).id}}));
   return rows;
 }
 
@@ -55,18 +72,24 @@ ordered_json Show::escalated() {
   const auto chunks = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
     return w.completion().status(now, kMostChunks);
   });
-  for (const auto& chunk : chunks)
-    rows.push_back({{"job", chunk.job},
-                    {"shard", chunk.shard},
-                    {"op", chunk.op},
-                    {"chunk", chunk.chunk},
-                    {"seq", chunk.seq},
-                    {"reason", wire::name_of(chunk.reason)},
-                    {"covered", chunk.covered},
-                    {"required", chunk.required},
-                    {"pieces", chunk.pieces},
-                    {"open_ms", milliseconds(chunk.open_for)},
-                    {"missing", rank_text(chunk.missing)}});
+  for (const auto& chunk : chunks) rows.push_back(chunk_row(chunk));
+  return rows;
+}
+
+// Who finishes chunks of which shard, where that is not settled to be this switch.
+ordered_json Show::hosts() {
+  ordered_json rows = ordered_json::array();
+  const auto seats = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
+    const auto* hosts = w.remote_hosts();
+    return hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now);
+  });
+  for (const auto& seat : seats)
+    rows.push_back({{"job", seat.job},
+                    {"shard", seat.shard},
+                    {"host", seat.host},
+                    {"term", seat.term},
+                    {"state", completion::name_of(seat.state)},
+                    {"silent_ms", seat.silent_for ? milliseconds(*seat.silent_for) : -1.0}});
   return rows;
 }
 

@@ -37,6 +37,7 @@ namespace tributary {
   X(unknown_job, "unknown-job", "job is not configured on this switch")                        \
   X(not_joined, "not-joined", "sender has not joined the job's current epoch")                 \
   X(stale_epoch, "stale-epoch", "packet of an earlier or unknown epoch")                       \
+  X(stale_term, "stale-term", "completion host of an earlier term")                            \
   X(bad_child, "bad-child", "child index outside the job's fan-in")                            \
   X(sender_mismatch, "sender-mismatch", "child is bound to another port or address")           \
   X(bad_shard, "bad-shard", "shard, plane or stream outside the job's")                        \

@@ -15,8 +15,8 @@ Aggregation::Aggregation(const config::SwitchConfig& config, aggregator::EngineS
       transmitter_(transmitter),
       writer_(config),
       engine_(config, start),
-      host_(config),
-      outbox_(engine_.outbox_capacity() + host_.engine().outbox_capacity()) {}
+      host_(config, &engine_, start.nonce_seed),
+      outbox_(engine_.outbox_capacity() + host_.outbox_capacity()) {}
 
 void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
   DropCounters& drops = lanes_[ingress]->counters.drops;
@@ -36,7 +36,9 @@ void Aggregation::handle(Instant now) {
   const std::span<const Received> burst = std::span(received_).first(received_count_);
   for (const Received& r : burst) engine_.prefetch_sum(r.packet.header);
   for (const Received& r : burst) {
-    const auto decision = engine_.on_packet(r.packet, r.from, now, outbox_);
+    const auto decision = host_.concerns(r.packet)
+                              ? host_.on_packet(r.packet, r.from, now, outbox_)
+                              : engine_.on_packet(r.packet, r.from, now, outbox_);
     if (decision.reason != DropReason::count_)
       lanes_[r.from.port]->counters.drops.add(decision.reason);
     exchange(now);

@@ -36,6 +36,8 @@ class Aggregation {
   [[nodiscard]] const Counter& outbox_overflows() const { return outbox_overflows_; }
 
   [[nodiscard]] const completion::Engine& completion() const { return host_.engine(); }
+  // nullptr: no job has completion hosts elsewhere.
+  [[nodiscard]] const completion::RemoteHosts* remote_hosts() const { return host_.remote(); }
 
  private:
   struct Received {

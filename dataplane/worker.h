@@ -50,6 +50,9 @@ class Worker {
   void shut_down(Instant now);  // tells every job, flushes
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
   [[nodiscard]] const completion::Engine& completion() const { return aggregation_.completion(); }
+  [[nodiscard]] const completion::RemoteHosts* remote_hosts() const {
+    return aggregation_.remote_hosts();
+  }
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
 
   // Any thread:

@@ -128,6 +128,9 @@ Failure aborted(const wire::Packet& abort) {
       f.text = job_text(h.job) + ": " + the_switch(h.slot) +
                " above this one fell silent or was restarted";
       break;
+    case Reason::host_lost:
+      f.text = job_text(h.job) + ": none of the job's completion hosts answers the switch";
+      break;
     case Reason::settings_mismatch:
       f.text = job_text(h.job) + ": " + the_switch(h.slot) +
                " and the one above it have different settings of this job";

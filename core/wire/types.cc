@@ -106,6 +106,7 @@ const char* name_of(Reason r) {
     case Reason::op_mismatch: return "op-mismatch";
     case Reason::shutdown: return "shutdown";
     case Reason::parent_lost: return "parent-lost";
+    case Reason::host_lost: return "host-lost";
   }
   return "?";
 }

@@ -215,6 +215,7 @@ enum class Reason : std::uint8_t {
   op_mismatch = 35,     // error extension: who sent what
   shutdown = 36,        // the switch is stopping
   parent_lost = 37,     // the switch above fell silent, or was restarted
+  host_lost = 38,       // no completion host of the job answers
 };
 const char* name_of(Reason r);
 

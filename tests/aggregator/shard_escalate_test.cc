@@ -151,6 +151,11 @@ TEST_F(EscalateTest, HostMayEndTheEpoch) {
   ext.add_missing_ids(std::array<std::uint32_t, 1>{1});
   wire::Header h = header(PacketType::abort, 0);
   h.reason = Reason::deadline;
+  // Not for a chunk that it has nothing to do with.
+  contribute(0, 0, {1});
+  EXPECT_FALSE(from_host({h, ext.bytes(), {}}));
+  now_ = now_ + Duration::ms(500);
+  expire();
   EXPECT_TRUE(from_host({h, ext.bytes(), {}}));
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_EQ(sent_[0].to, Outgoing::To::job_group);

@@ -56,7 +56,24 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{5, "  udp_base_port: 4791",
                 "f.yaml:5:18: switch.udp_base_port: ports 4791 to 4791 include 4791, which is "
                 "RoCEv2's; "
-                "allowed: below 4791 or above 4791"}));
+                "allowed: below 4791 or above 4791"},
+        BadLine{25, "    completion_hosts: [ps1, root]",
+                "f.yaml:25:23: jobs[0].completion_hosts[0]: there is no completion host 'ps1'; "
+                "allowed: root, or a name in switch.completion.hosts"},
+        BadLine{2, "  completion: {hosts: [{name: root, address: 10.0.0.1}]}",
+                "f.yaml:2:31: switch.completion.hosts[0].name: means the switch itself; allowed: "
+                "any other name"},
+        BadLine{2, "  completion: {hosts: [{name: a, address: 10.77.0.254}]}",
+                "f.yaml:2:43: switch.completion.hosts[0].address: is the switch's own; allowed: a "
+                "server's"},
+        BadLine{2, "  completion: {hosts: [{name: a, address: 10.0.0.1, port: w9}]}",
+                "f.yaml:2:59: switch.completion.hosts[0].port: there is no port 'w9'; allowed: "
+                "w0, w1"},
+        BadLine{2,
+                "  completion: {hosts: [{name: a, address: 10.0.0.1}, {name: b, address: "
+                "10.0.0.1}]}",
+                "f.yaml:2:73: switch.completion.hosts[1].address: address 10.0.0.1 is already "
+                "used by switch.completion.hosts[0].address on line 2"}));
 
 // Protocol rule 17: 8,192 bytes need 146 more for IP, UDP, header and extensions.
 TEST(ChunkSize, MustFitTheSmallestMtuOfTheJobsPorts) {
@@ -143,6 +160,21 @@ TEST(Check, SkipsWhatCouldNotBeRead) {
               ElementsAre(StartsWith("f.yaml:16:14: jobs[0].workers: 'x' is not an integer")));
   EXPECT_THAT(errors_of(sample_with(6, "  slots: x")),
               ElementsAre(StartsWith("f.yaml:6:10: switch.slots: 'x' is not an integer")));
+}
+
+// The root never falls silent: it can only be the last.
+TEST(CompletionHosts, TheRootIsTheLast) {
+  const std::string text =
+      "switch: {address: 10.0.0.9, completion: {hosts: [{name: a, address: 10.0.0.1}]}}\n"
+      "ports: [{name: p, devargs: net_null0}]\n"
+      "jobs: [{id: 1, workers: 2, completion_hosts: ";
+  EXPECT_THAT(errors_of(text + "[a, root]}]\n"), ElementsAre());
+  EXPECT_THAT(errors_of(text + "[root, a]}]\n"),
+              ElementsAre(StartsWith("f.yaml:3:46: jobs[0].completion_hosts[0]: never falls "
+                                     "silent, so nobody follows it; allowed: as the last")));
+  EXPECT_THAT(errors_of(text + "[a, a]}]\n"),
+              ElementsAre(StartsWith("f.yaml:3:46: jobs[0].completion_hosts[1]: host 'a' is "
+                                     "already used")));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "config/server_config.h"
 #include "config/topology.h"
 
 namespace tributary::config {
@@ -28,6 +29,8 @@ std::vector<std::string> expected_rows() {
   auto keys = describe_schema();
   const auto more = describe_topology_schema();
   keys.insert(keys.end(), more.begin(), more.end());
+  const auto servers = describe_server_schema();
+  keys.insert(keys.end(), servers.begin(), servers.end());
   for (const KeyInfo& key : keys)
     rows.push_back("| `" + key.path + "` | " + key.type + " | " + key.fallback + " | " +
                    key.allowed + " | " + key.meaning + " |");
@@ -50,7 +53,9 @@ TEST(Schema, DocumentedFilesAreAccepted) {
   int blocks = 0;
   for (std::string line; std::getline(file, line);) {
     if (inside && line == "```") {
-      if (is_topology(block))
+      if (block.starts_with("server:"))
+        EXPECT_NO_THROW((void)parse_server_config(block, "docs/configuration.md")) << block;
+      else if (is_topology(block))
         EXPECT_NO_THROW((void)parse_topology(block, "docs/configuration.md")) << block;
       else
         EXPECT_NO_THROW((void)parse_switch_config(block, "docs/configuration.md")) << block;

@@ -61,6 +61,7 @@ bool excusable(DropReason reason, bool may_disagree) {
     case DropReason::duplicate:
     case DropReason::stale_seq:
     case DropReason::stale_epoch:
+    case DropReason::stale_term:
     case DropReason::not_joined:
     case DropReason::sender_mismatch:
     case DropReason::aborted:
@@ -82,6 +83,7 @@ Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenar
     view.scenario = &job;
     view.expression = expression_of(network, job.id);
     view.last_seq.assign(job.shards, scenario.first_seq - 1);
+    view.hosts.resize(job.shards);
     jobs_.push_back(std::move(view));
     if (job.sums.slots == config::SlotMode::dynamic) ++dynamic_jobs_;
   }
@@ -138,6 +140,9 @@ void Checker::on_decision(SwitchNode& node, const FrameRef& frame, const wire::P
     // decide who it comes from, never what it says.
     return;
   }
+  if (decision.verdict == Verdict::completed && (packet.header.flags & wire::kFlagAtPs) != 0 &&
+      packet.header.type == PacketType::result)
+    check_host_result(node, packet);
   check_honest(node, packet, decision);
 }
 
@@ -215,6 +220,8 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
   JobView& view = jobs_[*job];
   const config::JobConfig* const config = node.job(h.job);
   const bool is_root = config == nullptr || !config->parent;
+  if (h.type == PacketType::start && (h.flags & wire::kFlagAtPs) != 0)
+    return check_appointment(node, message);
   if (h.type == PacketType::start && h.epoch != view.epoch && is_root) {
     view.epoch = h.epoch;
     view.last_seq.assign(view.scenario->shards, scenario_.first_seq - 1);
@@ -325,9 +332,8 @@ void Checker::on_session_failed(WorkerNode& node, const worker::Failure& f) {
   // Windows that overfill a queue lose frames for ever. Each takes a worker's timeout (at most
   // 200 ms) to find, and what one rank resends pushes out another's: that may outlast a deadline.
   const JobScenario& job = *node.options().job;
-  if (f.reason == wire::Reason::deadline && last_overfull_ &&
-      world_->now() - *last_overfull_ <= job.deadline * 2)
-    return;
+  const bool late = f.reason == wire::Reason::deadline || f.reason == wire::Reason::host_lost;
+  if (late && last_overfull_ && world_->now() - *last_overfull_ <= job.deadline * 2) return;
   violation(name(node) + " failed although nothing was wrong any more: " + f.text);
 }
 

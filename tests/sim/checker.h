@@ -34,6 +34,8 @@ class Checker : public Observer {
   void watch(World& world, std::span<SwitchNode* const> aggregators,
              std::vector<std::vector<WorkerNode*>> ranks);
 
+  void watch_servers(const std::vector<ServerNode*>& servers) { servers_ = servers; }
+
   // SwitchObserver
   void before_packet(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet) override;
   void on_decision(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet,
@@ -42,7 +44,9 @@ class Checker : public Observer {
   void on_message(SwitchNode& node, const aggregator::Outgoing& message) override;
   void on_turn_end(SwitchNode& node, Instant now) override;
   void on_switch_crash(SwitchNode& node) override {
-    reach_.counters(*node.engine(), *node.completion());
+    reach_.counters(*node.engine());
+    reach_.counters(*node.completion());
+    if (node.remote_hosts() != nullptr) reach_.counters(*node.remote_hosts());
   }
   // WorkerObserver
   void on_epoch_entered(WorkerNode& node) override;
@@ -54,6 +58,9 @@ class Checker : public Observer {
   void on_session_failed(WorkerNode& node, const worker::Failure& f) override;
   void on_worker_drop(DropReason reason, std::uint64_t count) override;
   void on_contribution(WorkerNode& node, const FrameRef& frame) override;
+  // ServerObserver
+  void on_server_crash(ServerNode& node) override;
+  void on_server_drop(ServerNode& node, const FrameRef& frame, DropReason reason) override;
   // HostileObserver
   void on_hostile(FaultKind kind, const FrameRef& frame) override;
 
@@ -89,11 +96,18 @@ class Checker : public Observer {
     std::vector<std::optional<std::uint64_t>> salts;  // by rank
     std::uint32_t entered = 0;
   };
+  // Who was last told that it finishes the chunks of a shard.
+  struct Appointment {
+    std::uint32_t host = 0;
+    std::uint32_t term = 0;
+    std::uint64_t nonce = 0;  // of the root's incarnation
+  };
   struct JobView {
     const JobScenario* scenario = nullptr;
     config::Bracket expression;                // how the switches combine the ranks' data
     std::uint16_t epoch = 0;                   // of the last START
     std::vector<std::uint32_t> last_seq;       // highest opened, per shard
+    std::vector<Appointment> hosts;            // per shard
     std::map<std::uint32_t, Members> members;  // by epoch
   };
 
@@ -104,6 +118,8 @@ class Checker : public Observer {
   void check_honest(const SwitchNode& node, const wire::Packet& packet,
                     aggregator::Decision decision);
   void check_slots(SwitchNode& node, Instant now);
+  void check_appointment(const SwitchNode& node, const aggregator::Outgoing& start);
+  void check_host_result(const SwitchNode& node, const wire::Packet& packet);
   [[nodiscard]] std::optional<Slots> slots_of(const SwitchNode& node,
                                               const wire::Packet& packet) const;
   void check_slot_refusal(const SwitchNode& node, const wire::Packet& packet);
@@ -124,6 +140,7 @@ class Checker : public Observer {
   World* world_ = nullptr;
   std::vector<SwitchNode*> aggregators_;         // the root first
   std::vector<std::vector<WorkerNode*>> ranks_;  // by job index and rank
+  std::vector<ServerNode*> servers_;
   std::vector<const WorkerNode*> all_ranks_;
   Instant settled_at_;
   std::optional<Instant> last_overfull_;  // a queue had no room for a frame

@@ -37,7 +37,10 @@ std::optional<Checker::Slots> Checker::slots_of(const SwitchNode& node,
 // What a job is guaranteed it gets: an equal share of the pool, up to its quota (O7).
 void Checker::check_slot_refusal(const SwitchNode& node, const wire::Packet& packet) {
   const auto after = slots_of(node, packet);
-  if (!slots_before_ || !after || after->refused == slots_before_->refused) return;
+  // Fewer: a sum that waits for its result has lost its slot, which escalates nothing.
+  if (!slots_before_ || !after ||
+      static_cast<std::int64_t>(after->refused - slots_before_->refused) <= 0)
+    return;
   const JobScenario& job = *jobs_[*index_of(packet.header.job)].scenario;
   const std::uint32_t quota = job.sums.quota == 0 ? job.window : job.sums.quota;
   const std::uint32_t guaranteed = std::min(quota, scenario_.pool_slots / dynamic_jobs_);
@@ -95,6 +98,27 @@ void Checker::check_members(SwitchNode& node, Instant now) {
   }
 }
 
+// Rule 5: a term is one host's alone, and terms only grow.
+void Checker::check_appointment(const SwitchNode& node, const aggregator::Outgoing& start) {
+  const wire::Header& h = start.header;
+  Appointment& last = jobs_[*index_of(h.job)].hosts[h.shard];
+  const auto info = wire::find_start_info(start.extension_span());
+  const Appointment now{start.peer.ipv4, info->host_term,
+                        *wire::find_nonce(start.extension_span())};
+  if (now.nonce == last.nonce &&
+      (now.term < last.term || (now.term == last.term && now.host != last.host)))
+    violation(node.name() + " appoints a second host under term " + std::to_string(now.term));
+  last = now;
+}
+
+// Rule 5: a result counts under the term that holds.
+void Checker::check_host_result(const SwitchNode& node, const wire::Packet& packet) {
+  const Appointment& last = jobs_[*index_of(packet.header.job)].hosts[packet.header.shard];
+  const auto info = wire::find_result_info(packet.extensions);
+  if (!info || info->host_term != last.term)
+    violation(node.name() + " took a result of a term that does not hold");
+}
+
 void Checker::check_bounds() {
   for (const auto& job : ranks_)
     for (const WorkerNode* node : job) {
@@ -119,6 +143,39 @@ void Checker::check_bounds() {
 
 void Checker::check_empty() {
   for (const SwitchNode* node : aggregators_) check_empty(*node);
+  for (const ServerNode* node : servers_) {
+    if (node->server() == nullptr) continue;
+    const completion::Server& server = *node->server();
+    for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
+      if (const auto& c = server.engine(seat).counters(0);
+          c.chunks_open.get() + c.bytes_held.get() != 0)
+        violation(node->name() + ": everybody is gone, but it still holds " +
+                  std::to_string(c.bytes_held.get()) + " bytes");
+  }
+}
+
+void Checker::on_server_crash(ServerNode& node) {
+  const completion::Server& server = *node.server();
+  for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
+    reach_.counters(server.engine(seat));
+}
+
+// What a root sends is right, but may be late, or of a term that is over.
+void Checker::on_server_drop(ServerNode& node, const FrameRef& frame, DropReason reason) {
+  if (reason != DropReason::overlap) reach_.server_drops[static_cast<std::size_t>(reason)] += 1;
+  if (frame.truth().forged || frame.truth().corrupted) return;
+  switch (reason) {
+    case DropReason::duplicate:
+    case DropReason::overlap:
+    case DropReason::no_slot:
+    case DropReason::not_joined:
+    case DropReason::stale_seq:
+    case DropReason::stale_epoch:
+    case DropReason::stale_term: return;
+    default:
+      violation(node.name() + " refused an intact packet (" + drop_label(reason) +
+                "): " + describe_frame(frame.bytes()));
+  }
 }
 
 void Checker::check_empty(const SwitchNode& node) {
@@ -134,7 +191,9 @@ void Checker::check_empty(const SwitchNode& node) {
   }
   for (std::size_t p = 0; p < node.tallies().size(); ++p) {
     const PortTally& t = node.tallies()[p];
-    if (t.received != t.consumed + t.forwarded + t.answered + t.dropped ||
+    // Servers go on saying hello when everybody else is gone.
+    const std::uint64_t waiting = node.waiting_at(static_cast<std::uint16_t>(p));
+    if (t.received != t.consumed + t.forwarded + t.answered + t.dropped + waiting ||
         t.to_send != t.sent + t.send_dropped)
       violation("port " + std::to_string(p) + " of " + node.name() + " lost count of its frames");
   }

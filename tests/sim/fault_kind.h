@@ -20,6 +20,8 @@ namespace tributary::sim {
   X(switch_crash, "switch-crash") \
   X(worker_pause, "worker-pause") \
   X(switch_pause, "switch-pause") \
+  X(server_crash, "server-crash") \
+  X(server_pause, "server-pause") \
   X(backlog_full, "backlog-full") \
   X(forged_child, "forged-child") \
   X(hostile_epoch, "stale-epoch") \

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kSwitchIpv4 = 0x0A0000FE;  // 10.0.0.254
 constexpr std::uint32_t kAccessIpv4 = 0x0A000100;  // 10.0.1.x
+constexpr std::uint32_t kServerIpv4 = 0x0A020000;  // 10.2.0.1 and on
 constexpr std::uint32_t kTreeIpv4 = 0x0A400000;    // 10.64.x.y
 constexpr std::size_t kLargestPacket = 1500;
 constexpr std::uint32_t kJumboMtu = 9216;
@@ -39,11 +40,23 @@ std::uint32_t slots_for(const Scenario& s) {
   return slots;
 }
 
+std::string server_name(std::uint32_t index) {
+  std::string name = "ps";
+  return name += std::to_string(index);
+}
+
 std::uint32_t mtu_for(const Scenario& s) {
   std::size_t largest = 0;
   for (const JobScenario& job : s.jobs)
     largest = std::max(largest, config::kFrameOverheadBytes + job.chunk_bytes);
   return largest > kLargestPacket ? kJumboMtu : 1500;
+}
+
+// Each on a port of its own, the last ones.
+void add_servers(config::SwitchConfig& c, const Scenario& s) {
+  c.completion.lease = s.servers.lease;
+  for (std::uint32_t i = 0; i < s.servers.count; ++i)
+    c.completion.hosts.push_back({server_name(i), kServerIpv4 + i + 1, add_port(c, s)});
 }
 
 config::SwitchConfig aggregator_config(const Scenario& s) {
@@ -68,6 +81,7 @@ config::SwitchConfig aggregator_config(const Scenario& s) {
   }
   for (std::uint32_t p = 0; p < down + (hostile ? 1u : 0u); ++p)
     c.ports.push_back({port_name(p), "", mtu_for(s)});
+  add_servers(c, s);
   return c;
 }
 
@@ -158,6 +172,8 @@ config::JobConfig job_config(const JobScenario& job) {
   jc.deadline = job.deadline;
   jc.lease = job.lease;
   jc.integrity = job.integrity;
+  for (std::uint32_t i = 0; i < job.servers; ++i) jc.completion_hosts.push_back(server_name(i));
+  if (job.servers > 0 && job.root_too) jc.completion_hosts.emplace_back(config::kRootHost);
   return jc;
 }
 

@@ -3,11 +3,15 @@
 #pragma once
 
 #include "tests/sim/hostile_node.h"
+#include "tests/sim/server_node.h"
 #include "tests/sim/switch_node.h"
 #include "tests/sim/worker_node.h"
 
 namespace tributary::sim {
 
-class Observer : public SwitchObserver, public WorkerObserver, public HostileObserver {};
+class Observer : public SwitchObserver,
+                 public WorkerObserver,
+                 public HostileObserver,
+                 public ServerObserver {};
 
 }  // namespace tributary::sim

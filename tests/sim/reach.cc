@@ -32,6 +32,11 @@ constexpr std::array<const char*, kHostEventCount> kHostEventNames = {
     TRIBUTARY_SIM_HOST_EVENTS(X)
 #undef X
 };
+constexpr std::array<const char*, kLegEventCount> kLegEventNames = {
+#define X(id, label, counter) label,
+    TRIBUTARY_SIM_LEG_EVENTS(X)
+#undef X
+};
 constexpr std::size_t kReason(wire::Reason reason) {
   return static_cast<std::size_t>(reason);
 }
@@ -43,8 +48,8 @@ void visit(const Reach& r, Visitor visitor) {
     visitor("verdict " + std::string(kVerdictNames[v]), r.verdicts[v], nullptr);
   for (std::size_t d = 0; d < kDropReasonCount; ++d) {
     const auto reason = static_cast<DropReason>(d);
-    visitor("drop " + std::string(drop_label(reason)), r.switch_drops[d] + r.worker_drops[d],
-            unreachable(reason));
+    visitor("drop " + std::string(drop_label(reason)),
+            r.switch_drops[d] + r.worker_drops[d] + r.server_drops[d], unreachable(reason));
   }
   for (std::size_t c = 0; c < kCollectiveCount; ++c)
     visitor("collective " + std::string(wire::name_of(static_cast<wire::Collective>(c))),
@@ -58,9 +63,10 @@ void visit(const Reach& r, Visitor visitor) {
   visitor("overflow reported", r.overflows, nullptr);
   for (std::size_t k = 0; k < kKnobCount; ++k) visitor(kKnobNames[k], r.knobs[k], nullptr);
   for (std::size_t e = 0; e < kEngineEventCount; ++e)
-    visitor(kEngineEventNames[e], r.engine[e], unreachable(static_cast<EngineEvent>(e)));
+    visitor(kEngineEventNames[e], r.engine[e], nullptr);
   for (std::size_t e = 0; e < kHostEventCount; ++e)
     visitor(kHostEventNames[e], r.host[e], unreachable(static_cast<HostEvent>(e)));
+  for (std::size_t e = 0; e < kLegEventCount; ++e) visitor(kLegEventNames[e], r.leg[e], nullptr);
   for (std::size_t f = 0; f < kFaultKindCount; ++f)
     for (std::size_t s = 0; s < kChunkStateCount; ++s)
       visitor("fault " + std::string(name_of(static_cast<FaultKind>(f))) + " x " + kStateNames[s],
@@ -73,38 +79,38 @@ const char* unreachable(DropReason reason) {
   switch (reason) {
     case DropReason::frame_multi_segment: return "simulated frames are in one piece";
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
-    case DropReason::overlap:
-    case DropReason::no_slot: return "the completion engine counts it by job, below";
+    case DropReason::overlap: return "the completion engine counts it by job, below";
     default: return nullptr;
   }
-}
-
-const char* unreachable(EngineEvent event) {
-  return event == EngineEvent::escalated_resend
-             ? "the completion engine next door has room, and loses nothing"
-             : nullptr;
 }
 
 const char* unreachable(HostEvent event) {
   switch (event) {
-    case HostEvent::superseded: return "a switch sends the sum of a chunk once";
-    case HostEvent::full:
-    case HostEvent::given_up: return "small worlds do not fill the least memory, 1 MiB";
-    case HostEvent::stale: return "both engines of a switch are in the same epoch";
     case HostEvent::invalid:
     case HostEvent::mismatch: return "the aggregation engine has compared all that it sends on";
-    case HostEvent::repeated: return "no result is lost on its way within a switch";
     default: return nullptr;
   }
 }
 
-void Reach::counters(const aggregator::Engine& e, const completion::Engine& h) {
+void Reach::counters(const aggregator::Engine& e) {
   for (std::size_t i = 0; i < e.job_count(); ++i) {
     const aggregator::JobCounters c = e.counters(i);
 #define X(id, label, counter) engine[static_cast<std::size_t>(EngineEvent::id)] += c.counter.get();
     TRIBUTARY_SIM_ENGINE_EVENTS(X)
 #undef X
   }
+}
+
+void Reach::counters(const completion::RemoteHosts& hosts) {
+  for (std::size_t i = 0; i < hosts.job_count(); ++i) {
+    const completion::HostCounters& c = hosts.counters(i);
+#define X(id, label, counter) leg[static_cast<std::size_t>(LegEvent::id)] += c.counter.get();
+    TRIBUTARY_SIM_LEG_EVENTS(X)
+#undef X
+  }
+}
+
+void Reach::counters(const completion::Engine& h) {
   for (std::size_t i = 0; i < h.job_count(); ++i) {
     const completion::JobCounters& c = h.counters(i);
 #define X(id, label, counter) host[static_cast<std::size_t>(HostEvent::id)] += c.counter.get();
@@ -128,6 +134,8 @@ void Reach::add(const Reach& other) {
   for (std::size_t k = 0; k < kKnobCount; ++k) knobs[k] += other.knobs[k];
   for (std::size_t e = 0; e < kEngineEventCount; ++e) engine[e] += other.engine[e];
   for (std::size_t e = 0; e < kHostEventCount; ++e) host[e] += other.host[e];
+  for (std::size_t e = 0; e < kLegEventCount; ++e) leg[e] += other.leg[e];
+  for (std::size_t d = 0; d < kDropReasonCount; ++d) server_drops[d] += other.server_drops[d];
 }
 
 std::uint64_t Reach::fault_total() const {

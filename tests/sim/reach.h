@@ -9,6 +9,7 @@
 #include "aggregator/chunk_state.h"
 #include "aggregator/engine.h"
 #include "completion/engine.h"
+#include "completion/remote_hosts.h"
 #include "core/drop_reason.h"
 #include "tests/sim/fault_kind.h"
 #include "tests/sim/workload.h"
@@ -100,6 +101,24 @@ enum class HostEvent : std::uint8_t {
 };
 inline constexpr std::size_t kHostEventCount = static_cast<std::size_t>(HostEvent::count_);
 
+// The same of a root's dealings with hosts elsewhere.
+#define TRIBUTARY_SIM_LEG_EVENTS(X)                            \
+  X(sent, "servers: message", sent)                            \
+  X(result, "servers: result", results)                        \
+  X(unserved, "servers: nobody serves", unserved)              \
+  X(takeover, "servers: take-over", takeovers)                 \
+  X(restart, "servers: restart noticed", restarts)             \
+  X(stale_term, "servers: answer of an old term", stale_terms) \
+  X(announced, "servers: chunk announced again", announced)
+
+enum class LegEvent : std::uint8_t {
+#define X(id, label, counter) id,
+  TRIBUTARY_SIM_LEG_EVENTS(X)
+#undef X
+      count_
+};
+inline constexpr std::size_t kLegEventCount = static_cast<std::size_t>(LegEvent::count_);
+
 struct Reach {
   std::array<std::uint64_t, kVerdictCount> verdicts{};
   std::array<std::uint64_t, kDropReasonCount> switch_drops{};
@@ -111,12 +130,16 @@ struct Reach {
   std::uint64_t overflows = 0;                            // ops that failed as they had to
   std::array<std::uint64_t, kKnobCount> knobs{};          // ops done on a rank of a job with it
   std::array<std::uint64_t, kEngineEventCount> engine{};  // as the switch counts
-  std::array<std::uint64_t, kHostEventCount> host{};      // as the completion engine counts
+  std::array<std::uint64_t, kHostEventCount> host{};      // as the completion engines count
+  std::array<std::uint64_t, kLegEventCount> leg{};        // as the roots count
+  std::array<std::uint64_t, kDropReasonCount> server_drops{};
 
   void add(const Reach& other);
   void verdict(aggregator::Verdict v) { ++verdicts[static_cast<std::size_t>(v)]; }
-  // Everything that the engines of a switch have counted since they started.
-  void counters(const aggregator::Engine& e, const completion::Engine& host);
+  // Everything that an engine, or what stands beside it, has counted since it started.
+  void counters(const aggregator::Engine& e);
+  void counters(const completion::Engine& host);
+  void counters(const completion::RemoteHosts& hosts);
   void op(const OpPlan& plan, const JobScenario& job) {
     const config::JobConfig& sums = job.sums;
 #define X(id, label, condition) knobs[static_cast<std::size_t>(Knob::id)] += (condition) ? 1 : 0;
@@ -140,7 +163,6 @@ struct Reach {
 
 // Why this version cannot reach it; nullptr when it can.
 const char* unreachable(DropReason reason);
-const char* unreachable(EngineEvent event);
 const char* unreachable(HostEvent event);
 
 }  // namespace tributary::sim

@@ -52,6 +52,10 @@ class Recorder : public Observer {
     next_.on_contribution(node, frame);
   }
   void on_hostile(FaultKind kind, const FrameRef& frame) override { next_.on_hostile(kind, frame); }
+  void on_server_crash(ServerNode& node) override { next_.on_server_crash(node); }
+  void on_server_drop(ServerNode& node, const FrameRef& frame, DropReason reason) override {
+    next_.on_server_drop(node, frame, reason);
+  }
 
  private:
   struct OpKey {

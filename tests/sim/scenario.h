@@ -36,6 +36,10 @@ struct JobScenario {
   Duration think_max;               // pause before the next op
   bool overflow_storm = false;      // every op is a fixed-point sum that overflows everywhere
   bool disagree = false;            // in its first epoch rank 0 calls another op than the rest
+  // Parameter servers that finish what the switches cannot, the first so many of the world's; and
+  // whether the root does when none of them can. None: the root.
+  std::uint32_t servers = 0;
+  bool root_too = false;
   // How the switch sums, and in which slots. Only what config/schema_sums.h lists is looked at.
   config::JobConfig sums;
   std::uint64_t op_bytes = 0;  // of every op, an allreduce of int32; 0: ops of drawn kinds
@@ -66,7 +70,7 @@ struct SwitchCost {
 };
 
 enum class ScriptAction : std::uint8_t { crash, pause, partition, link_down };
-enum class ScriptTarget : std::uint8_t { worker, aggregator, access };
+enum class ScriptTarget : std::uint8_t { worker, aggregator, access, server };
 
 struct ScriptEntry {
   ScriptAction action = ScriptAction::pause;
@@ -74,6 +78,13 @@ struct ScriptEntry {
   std::uint32_t index = 0;  // among the targets of its kind, over all jobs
   Duration at;
   Duration length;  // crash: until it starts again; 0: never
+};
+
+struct ServerScenario {
+  std::uint32_t count = 0;
+  Duration lease = Duration::ms(60);      // of a server at the root
+  Duration heartbeat = Duration::ms(15);  // of a server
+  bool tight = false;                     // with no more memory than one chunk needs
 };
 
 struct HostileScenario {
@@ -102,6 +113,7 @@ struct Scenario {
   std::uint32_t cache_megabytes = 0;
   std::uint32_t drift_ppm = 0;  // clocks run apart by up to this much
   std::vector<ScriptEntry> script;
+  ServerScenario servers;
   HostileScenario hostile;
   Duration heal_at = Duration::seconds(2);  // the network is perfect from then on
   Duration limit = Duration::seconds(120);  // of virtual time: by then all must have ended

@@ -28,6 +28,7 @@ constexpr Duration kMostTime = Duration::seconds(3600);
 constexpr std::int64_t kPpm = 1'000'000;
 // JOIN says how many in 16 bits.
 constexpr std::uint32_t kMostWorkers = 65'535;
+constexpr std::uint32_t kMostServers = 8;
 
 template <typename T, std::size_t N>
 Codec<T> choice(const std::array<std::pair<const char*, T>, N>& choices) {
@@ -101,6 +102,9 @@ const Fields<JobScenario>& job_fields() {
           "How the switch sums, and in which slots: keys of a job in a switch's configuration."),
       scalar("loss_group", &J::loss_group, integer<std::uint32_t>(0, kMaxLossGroup),
              "Chunks whose results are checked together; 0: each for itself."),
+      scalar("servers", &J::servers, integer<std::uint32_t>(0, kMostServers),
+             "Parameter servers of the job, the first ones; 0: the root is its own."),
+      scalar("root_too", &J::root_too, boolean(), "The root stands in when no server is left."),
       scalar("depth", &J::depth, integer<std::uint32_t>(1, 1024), "Ops open at once."),
       scalar("think_max", &J::think_max, duration(Duration(), Duration::seconds(1)),
              "Pause before the next op, at most."),
@@ -153,10 +157,11 @@ const Fields<ScriptEntry>& script_fields() {
        {"pause", ScriptAction::pause},
        {"partition", ScriptAction::partition},
        {"link-down", ScriptAction::link_down}}};
-  static constexpr std::array<std::pair<const char*, ScriptTarget>, 3> kTargets = {
+  static constexpr std::array<std::pair<const char*, ScriptTarget>, 4> kTargets = {
       {{"worker", ScriptTarget::worker},
        {"switch", ScriptTarget::aggregator},
-       {"access", ScriptTarget::access}}};
+       {"access", ScriptTarget::access},
+       {"server", ScriptTarget::server}}};
   static const Fields<S> fields = {
       scalar("action", &S::action, choice(kActions), "What happens.", required),
       scalar("target", &S::target, choice(kTargets), "To what kind of node."),
@@ -184,6 +189,18 @@ const Fields<FatTree>& fat_tree_fields() {
   static const Fields<F> fields = {
       scalar("levels", &F::levels, integer<std::uint32_t>(0, 4), "Of switches; 0: no tree."),
       scalar("radix", &F::radix, integer<std::uint32_t>(0, 4096), "Children of a switch."),
+  };
+  return fields;
+}
+
+const Fields<ServerScenario>& server_fields() {
+  using S = ServerScenario;
+  static const Fields<S> fields = {
+      scalar("count", &S::count, integer<std::uint32_t>(0, kMostServers), "Parameter servers."),
+      scalar("lease", &S::lease, time(Duration::ms(1)),
+             "Silence of a server after which the root takes the next one."),
+      scalar("heartbeat", &S::heartbeat, time(Duration::ms(1)), "Between two of a server."),
+      scalar("tight", &S::tight, boolean(), "They have memory for one chunk, and no more."),
   };
   return fields;
 }
@@ -236,6 +253,9 @@ const Fields<Scenario>& scenario_fields() {
       scalar("drift", &S::drift_ppm, integer<std::uint32_t>(0, 1000, ", parts per million"),
              "Of clocks, at most."),
       config::list("script", &S::script, script_fields(), 0, 10'000, "Faults of nodes and cables."),
+      mapping<S, ServerScenario>(
+          "servers", [](auto& s) -> auto& { return s.servers; }, server_fields(),
+          "Parameter servers, on ports of the root."),
       mapping<S, HostileScenario>(
           "hostile", [](auto& s) -> auto& { return s.hostile; }, hostile_fields(), "Ill will."),
       scalar("heal_at", &S::heal_at, time(), "The network is perfect from then on."),
@@ -289,6 +309,9 @@ void check_sums_of_tree(const JobScenario& job, std::size_t index, config::ReadC
   refuse(job.sums.on_deadline == config::OnDeadline::escalate, "on_deadline");
   refuse(job.sums.verify, "verify");
   refuse(job.sums.bracketing.has_value(), "bracketing");
+  if (job.servers > 0)
+    context.report(config::item_path("jobs", index) + ".servers",
+                   "are not possible in a tree of switches; allowed: 0");
 }
 
 // What a tree of switches must be.
@@ -322,6 +345,13 @@ void check(const Scenario& s, config::ReadContext& context) {
     check_op_size(s.jobs[i], i, context);
     check_sums(s.jobs[i], i, s.pool_slots, context);
   }
+  for (std::size_t i = 0; i < s.jobs.size(); ++i)
+    if (s.jobs[i].servers > s.servers.count)
+      context.report(config::item_path("jobs", i) + ".servers",
+                     "are more than servers.count, " + std::to_string(s.servers.count));
+  for (std::size_t i = 0; i < s.script.size(); ++i)
+    if (s.script[i].target == ScriptTarget::server && s.servers.count == 0)
+      context.report(config::item_path("script", i) + ".target", "there are no servers");
   for (std::size_t i = 0; i < s.script.size(); ++i)
     if (s.script[i].target == ScriptTarget::access && s.access_switches == 0)
       context.report(config::item_path("script", i) + ".target",

@@ -71,6 +71,10 @@ std::vector<Step> steps_for(const Scenario& s) {
   std::vector<Step> steps = {
       [](Scenario& t) { t.script.clear(); },
       [](Scenario& t) { t.hostile = {}; },
+      [](Scenario& t) {
+        for (JobScenario& job : t.jobs) job.servers = 0;
+      },
+      [](Scenario& t) { t.servers.tight = false; },
       [](Scenario& t) { t.hostile.packets = 0; },
       [](Scenario& t) { t.hostile.faulty_ppm = 0; },
       [](Scenario& t) { t.links.loss_ppm = 0; },

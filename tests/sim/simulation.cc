@@ -9,6 +9,7 @@
 #include "tests/sim/network_plan.h"
 #include "tests/sim/packet_view.h"
 #include "tests/sim/recorder.h"
+#include "tests/sim/server_node.h"
 #include "tests/sim/switch_node.h"
 #include "tests/sim/worker_node.h"
 #include "tests/sim/world.h"
@@ -25,7 +26,15 @@ std::uint64_t stream(std::uint64_t seed, std::uint64_t purpose, std::uint64_t in
   Prng random(seed ^ purpose * 0x9E3779B97F4A7C15ULL);
   return random.next() + index * 0xD1342543DE82EF95ULL;
 }
-enum Purpose : std::uint64_t { kClock = 1, kCable, kWorker, kSwitch, kHostile, kWorkload };
+enum Purpose : std::uint64_t {
+  kClock = 1,
+  kCable,
+  kWorker,
+  kSwitch,
+  kHostile,
+  kWorkload,
+  kServer,
+};
 
 class Simulation : public WorldObserver {
  public:
@@ -56,6 +65,7 @@ class Simulation : public WorldObserver {
   void build();
   void build_workers();
   void build_hostile();
+  void build_servers();
   void add_switch(std::size_t index);
   [[nodiscard]] NodeClock clock(std::uint64_t index) const;
   void cable(NodeId a, NodeId b, bool perfect);
@@ -70,6 +80,7 @@ class Simulation : public WorldObserver {
   worker::SendBatch batch_;
   std::vector<SwitchNode*> switches_;  // those that aggregate first
   std::vector<WorkerNode*> workers_;
+  std::vector<ServerNode*> servers_;
   std::uint64_t cables_ = 0;
   // To whom a packet of that type, about that chunk, was sent before.
   using Passage = std::tuple<NodeId, wire::PacketType, std::uint32_t, std::uint16_t, std::uint8_t,
@@ -116,6 +127,7 @@ void Simulation::build() {
   if (recorder_) recorder_->watch(*switches_[0]);
   build_workers();
   if (scenario_.hostile.packets > 0) build_hostile();
+  build_servers();
   for (std::uint32_t i = 0; i < scenario_.script.size(); ++i)
     world_.schedule(Instant() + scenario_.script[i].at, Event::Kind::script, i);
   world_.schedule(Instant() + kCheckInterval, Event::Kind::check, 0);
@@ -135,6 +147,37 @@ void Simulation::build_hostile() {
   SwitchNode& node = *switches_[plan_.attacked];
   const NodeId id = world_.add(std::make_unique<HostileNode>(o, node, observer()), clock(2000));
   cable(node.id(), id, true);
+}
+
+void Simulation::build_servers() {
+  const config::SwitchConfig& root = plan_.switches[0].config;
+  for (std::uint32_t i = 0; i < scenario_.servers.count; ++i) {
+    ServerOptions o;
+    o.ipv4 = root.completion.hosts[i].ipv4;
+    o.mac = config::derived_mac(o.ipv4);
+    o.udp_port = config::kDefaultUdpBasePort;
+    o.seed = stream(scenario_.seed, kServer, i);
+    o.heartbeat = scenario_.servers.heartbeat;
+    for (std::size_t j = 0; j < scenario_.jobs.size(); ++j) {
+      const JobScenario& job = scenario_.jobs[j];
+      if (i >= job.servers) continue;
+      completion::ServedJob served;
+      served.limits = completion::limits_of(root.jobs[j]);
+      served.limits.root_is_here = false;
+      served.limits.bytes = scenario_.servers.tight ? 0 : completion::most_bytes(served.limits);
+      served.root_ipv4 = root.ipv4;
+      served.root_udp_port = config::kDefaultUdpBasePort;
+      served.integrity = job.integrity;
+      o.jobs.push_back(std::move(served));
+      o.payload_scale.emplace(job.id, job.payload_scale());
+    }
+    auto node =
+        std::make_unique<ServerNode>(root.completion.hosts[i].name, std::move(o), observer());
+    servers_.push_back(node.get());
+    const NodeId id = world_.add(std::move(node), clock(3000 + i));
+    cable(switches_[0]->id(), id, false);
+  }
+  checker_.watch_servers(servers_);
 }
 
 void Simulation::build_workers() {
@@ -177,6 +220,9 @@ std::optional<NodeId> Simulation::target_of(const ScriptEntry& e) const {
     case ScriptTarget::access:
       if (scenario_.access_switches == 0) return std::nullopt;
       return switches_[1 + e.index % scenario_.access_switches]->id();
+    case ScriptTarget::server:
+      if (servers_.empty()) return std::nullopt;
+      return servers_[e.index % servers_.size()]->id();
   }
   return std::nullopt;
 }
@@ -200,10 +246,13 @@ void Simulation::on_script(std::uint32_t number) {
   if (!node) return;
   if (number >= size) return world_.restart(*node);
   const bool worker = e.target == ScriptTarget::worker;
+  const bool server = e.target == ScriptTarget::server;
   switch (e.action) {
     case ScriptAction::crash:
       if (!world_.alive(*node)) return;
-      checker_.count_node_fault(worker ? FaultKind::worker_crash : FaultKind::switch_crash);
+      checker_.count_node_fault(worker   ? FaultKind::worker_crash
+                                : server ? FaultKind::server_crash
+                                         : FaultKind::switch_crash);
       world_.crash(*node);
       if (e.length > Duration())
         world_.schedule(world_.now() + e.length, Event::Kind::script, number + size);
@@ -212,7 +261,9 @@ void Simulation::on_script(std::uint32_t number) {
       return;
     case ScriptAction::pause:
       if (!world_.alive(*node)) return;
-      checker_.count_node_fault(worker ? FaultKind::worker_pause : FaultKind::switch_pause);
+      checker_.count_node_fault(worker   ? FaultKind::worker_pause
+                                : server ? FaultKind::server_pause
+                                         : FaultKind::switch_pause);
       return world_.pause(*node, e.length);
     case ScriptAction::partition: return world_.cut(*node, e.length, true);
     case ScriptAction::link_down: return world_.cut(*node, e.length, false);
@@ -268,6 +319,8 @@ Outcome Simulation::run(const ProgressSink& progress) {
   outcome.ranks = worker_count(scenario_);
   for (std::size_t i = 0; i < plan_.aggregators; ++i)
     if (switches_[i]->engine() != nullptr) checker_.on_switch_crash(*switches_[i]);
+  for (ServerNode* const server : servers_)
+    if (server->server() != nullptr) checker_.on_server_crash(*server);
   outcome.reach = checker_.reach();
   for (const SwitchNode* node : switches_)
     for (std::size_t i = 0; i < kDropReasonCount; ++i)

@@ -141,6 +141,7 @@ void draw_script(Draw& draw, Scenario& s) {
     e.target = who < 3   ? ScriptTarget::worker
                : who < 5 ? ScriptTarget::aggregator
                          : ScriptTarget::access;
+    if (s.servers.count > 0 && draw.one_in(2)) e.target = ScriptTarget::server;
     if (e.target == ScriptTarget::access && s.access_switches == 0) e.target = ScriptTarget::worker;
     e.index = draw.between(0, workers - 1);
     // Most of the traffic comes early.
@@ -155,6 +156,24 @@ void draw_script(Draw& draw, Scenario& s) {
   std::stable_sort(s.script.begin(), s.script.end(),
                    [](const ScriptEntry& a, const ScriptEntry& b) { return a.at < b.at; });
   for (const ScriptEntry& e : s.script) s.heal_at = std::max(s.heal_at, e.at + e.length);
+}
+
+// Parameter servers, and jobs that name some of them.
+void draw_servers(Draw& draw, Scenario& s) {
+  if (!draw.one_in(2)) return;
+  s.servers.count = draw.between(1, 3);
+  s.servers.lease = draw.between(Duration::ms(40), Duration::ms(150));
+  s.servers.heartbeat = Duration::ns(s.servers.lease.to_ns() / draw.between(4, 8));
+  s.servers.tight = draw.one_in(3);
+  for (JobScenario& job : s.jobs) {
+    if (draw.one_in(4)) continue;
+    job.servers = draw.between(1, s.servers.count);
+    job.root_too = draw.one_in(2);
+    // So that every chunk is theirs, and waits for them.
+    if (draw.one_in(2)) continue;
+    job.sums.verify = true;
+    job.sums.release = draw.one_in(2) ? config::Release::sent : config::Release::returned;
+  }
 }
 
 std::string switch_name(std::uint32_t index) {
@@ -246,12 +265,14 @@ Scenario draw_scenario(std::uint64_t seed) {
   s.drift_ppm = draw.one_of(std::array{0u, 50u, 1000u});
   s.heal_at = draw.between(Duration::ms(50), Duration::ms(2500));
   if (draw.one_in(6)) s.links.stray_ppm = draw.between(100, 50'000);
+  const bool tree = draw.between(0, 4) < 2;
+  if (!tree) draw_servers(draw, s);
   draw_script(draw, s);
   if (draw.one_in(3)) s.hostile.packets = draw.between(20, 200);
   if (draw.one_in(3)) s.hostile.faulty_ppm = draw.between(10'000, 300'000);
   make_hasty(draw, s);
   if (draw.one_in(5)) make_gentle(draw, s);
-  if (draw.between(0, 4) < 2) draw_tree(draw, s);
+  if (tree) draw_tree(draw, s);
   return s;
 }
 

@@ -1,5 +1,7 @@
 #include "tests/sim/switch_node.h"
 
+#include <algorithm>
+
 #include "completion/root_host.h"
 #include "core/wire/integrity.h"
 #include "tests/sim/world.h"
@@ -20,8 +22,8 @@ constexpr std::uint32_t kEpochsPerIncarnation = 4099;
 struct SwitchNode::Running {
   Running(const SwitchOptions& o, std::uint16_t epoch, std::uint64_t nonce_seed)
       : engine(o.config, {.epoch = epoch, .seq = o.first_seq, .nonce_seed = nonce_seed}),
-        host(o.config),
-        outbox(engine.outbox_capacity() + host.engine().outbox_capacity()),
+        host(o.config, &engine, nonce_seed),
+        outbox(engine.outbox_capacity() + host.outbox_capacity()),
         writer(o.config),
         fdb(o.config.forwarding.fdb_entries, o.config.forwarding.fdb_ageing, o.config.ports.size(),
             o.seed),
@@ -83,6 +85,10 @@ const aggregator::Engine* SwitchNode::engine() const {
 
 const completion::Engine* SwitchNode::completion() const {
   return running_ ? &running_->host.engine() : nullptr;
+}
+
+const completion::RemoteHosts* SwitchNode::remote_hosts() const {
+  return running_ ? running_->host.remote() : nullptr;
 }
 
 std::optional<std::size_t> SwitchNode::place_of(std::uint32_t id) const {
@@ -184,7 +190,9 @@ void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
   const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
                               what.ethernet.vlan_tci, what.ethernet.source};
   observer_.before_packet(*this, frame, packet);
-  const auto decision = running_->engine.on_packet(packet, from, now, running_->outbox);
+  const auto decision = running_->host.concerns(packet)
+                            ? running_->host.on_packet(packet, from, now, running_->outbox)
+                            : running_->engine.on_packet(packet, from, now, running_->outbox);
   running_->exchange(now);
   if (decision.reason != DropReason::count_) {
     drop(port, decision.reason);
@@ -279,6 +287,12 @@ void SwitchNode::transmit(std::uint16_t port, const FrameRef& frame) {
     case SendResult::queue_full: return refuse(DropReason::tx_full);
     case SendResult::link_down: return refuse(DropReason::tx_link_down);
   }
+}
+
+std::uint64_t SwitchNode::waiting_at(std::uint16_t port) const {
+  return static_cast<std::uint64_t>(
+      std::count_if(waiting_.begin() + static_cast<long>(next_waiting_), waiting_.end(),
+                    [port](const Waiting& w) { return w.port == port; }));
 }
 
 std::string SwitchNode::waiting_for(Instant now) const {

@@ -15,6 +15,7 @@
 
 #include "aggregator/engine.h"
 #include "completion/engine.h"
+#include "completion/remote_hosts.h"
 #include "core/prng.h"
 #include "dataplane/classify.h"
 #include "dataplane/fdb.h"
@@ -84,7 +85,10 @@ class SwitchNode : public Node {
   // nullptr while the node is down.
   [[nodiscard]] const aggregator::Engine* engine() const;
   [[nodiscard]] const completion::Engine* completion() const;
+  [[nodiscard]] const completion::RemoteHosts* remote_hosts() const;
   [[nodiscard]] const std::vector<PortTally>& tallies() const { return tallies_; }
+  // Frames received by this port that wait for the next turn.
+  [[nodiscard]] std::uint64_t waiting_at(std::uint16_t port) const;
   [[nodiscard]] const DropCounters& drops() const { return drops_; }
   // Since the begin of the run: at work, by the node's own clock.
   [[nodiscard]] Duration busy() const { return busy_; }

@@ -57,6 +57,8 @@ TEST(Failure, EveryAbortNamesItsCause) {
   EXPECT_EQ(text(Reason::shutdown), "job 9: the switch is shutting down");
   EXPECT_EQ(text(Reason::parent_lost),
             "job 9: the switch above this one fell silent or was restarted");
+  EXPECT_EQ(text(Reason::host_lost),
+            "job 9: none of the job's completion hosts answers the switch");
   p.header.slot = 240;
   EXPECT_EQ(text(Reason::parent_lost),
             "job 9: switch 240 above this one fell silent or was restarted");

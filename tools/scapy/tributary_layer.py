@@ -51,7 +51,7 @@ REASONS = {
     23: "settings-mismatch",
     32: "lease-expired", 33: "rank-left", 34: "rank-restarted", 35: "op-mismatch",
     36: "shutdown",
-    37: "parent-lost",
+    37: "parent-lost", 38: "host-lost",
 }
 EXTENSION_TYPES = {
     0: "padding", 1: "missing-ids", 2: "rank-bitmap", 3: "task-information", 4: "authentication",

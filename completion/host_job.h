@@ -1,0 +1,75 @@
+// One job whose completion hosts are elsewhere, as RemoteHosts keeps it: its hosts, and who of them
+// serves which shard. Internal to RemoteHosts; others read counters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregator/outbox.h"
+#include "core/counter.h"
+#include "core/time.h"
+
+namespace tributary::completion {
+
+struct HostCounters {
+  Counter sent;           // messages handed to a host
+  Counter results;        // results accepted from one
+  Counter unserved;       // messages for which there was no host
+  Counter takeovers;      // changes of host while an epoch ran
+  Counter restarts;       // hosts that came back with nothing
+  Counter refusals;       // hosts that refused the job
+  Counter stale_terms;    // answers of an earlier term
+  Counter wrong_senders;  // from an address or port that is not the host's
+  Counter announced;      // chunks announced to who took over
+};
+
+enum class SeatState : std::uint8_t { idle, asking, serving, here, vacant };
+const char* name_of(SeatState state);
+
+// For `show hosts`.
+struct SeatStatus {
+  std::uint32_t job = 0;
+  std::uint8_t shard = 0;
+  std::string host;  // by its name in the configuration
+  std::uint32_t term = 0;
+  SeatState state = SeatState::idle;
+  std::optional<Duration> silent_for;  // of the host; none: never heard of
+};
+
+struct Host {
+  std::string name;
+  std::uint32_t ipv4 = 0;
+  std::optional<std::uint16_t> port;  // the only one it may be behind
+  bool known = false;                 // it has said hello, and has not left
+  bool refused = false;               // it will not have the job, until it restarts
+  aggregator::Peer peer;
+  std::uint64_t nonce = 0;
+  Instant heard;
+  Instant passed_over_until;  // it says hello, but does not do its work
+};
+
+// Of one shard: who finishes its chunks.
+struct Seat {
+  std::uint8_t shard = 0;
+  SeatState state = SeatState::idle;
+  std::size_t host = 0;  // in HostJob::hosts; the last one while here or vacant
+  std::uint32_t term = 0;
+  std::uint16_t epoch = 0;  // 0: none runs
+  Instant asked;            // when START was sent last
+  Instant heard;            // of the host, about this seat; or since when it is asked
+  std::optional<Instant> unserved_since;
+  std::optional<std::uint32_t> announce_from;  // seq; none: nothing is left to announce
+};
+
+struct HostJob {
+  std::uint32_t id = 0;
+  bool root_is_last = false;
+  bool retries_floats = false;  // overflowed sums are sent again as floats (rule 12)
+  std::vector<Host> hosts;
+  std::vector<Seat> seats;  // by shard
+  HostCounters counters;
+};
+
+}  // namespace tributary::completion

@@ -1,0 +1,244 @@
+#include "completion/server.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace tributary::completion {
+
+using aggregator::Outbox;
+using aggregator::Outgoing;
+using aggregator::Peer;
+using wire::PacketType;
+
+namespace {
+
+// As far as an engine is concerned, each shard is a job of its own.
+JobLimits of_one_shard(const ServedJob& job) {
+  JobLimits limits = job.limits;
+  limits.bytes =
+      std::max(limits.bytes / limits.shards, least_bytes(limits) / limits.shards + limits.workers);
+  limits.shards = 1;
+  limits.bytes = std::max(limits.bytes, least_bytes(limits));
+  return limits;
+}
+
+}  // namespace
+
+Server::Seat::Seat(const ServedJob& served, std::size_t job_place, std::uint8_t index)
+    : job(served),
+      place(job_place),
+      shard(index),
+      engine(std::vector<JobLimits>{of_one_shard(served)}) {}
+
+Server::Server(std::span<const ServedJob> jobs, const ServerIdentity& identity)
+    : identity_(identity), jobs_(jobs.begin(), jobs.end()), roots_(jobs.size()) {
+  for (std::size_t place = 0; place < jobs_.size(); ++place) {
+    ServedJob& job = jobs_[place];
+    job.limits.root_is_here = false;
+    if (!first_seat_.emplace(job.limits.id, seats_.size()).second)
+      throw std::invalid_argument("server: job " + std::to_string(job.limits.id) +
+                                  " appears twice");
+    for (std::uint8_t shard = 0; shard < job.limits.shards; ++shard)
+      seats_.push_back(std::make_unique<Seat>(job, place, shard));
+  }
+}
+Server::~Server() = default;
+
+const ServedJob* Server::find_job(std::uint32_t id) const {
+  const auto found = first_seat_.find(id);
+  return found == first_seat_.end() ? nullptr : &seats_[found->second]->job;
+}
+
+DropReason Server::on_packet(const wire::Packet& packet, const Peer& from, Instant now,
+                             Outbox& out) {
+  const wire::Header& h = packet.header;
+  const auto found = first_seat_.find(h.job);
+  if (found == first_seat_.end()) return DropReason::unknown_job;
+  const ServedJob& job = seats_[found->second]->job;
+  if (from.ipv4 != job.root_ipv4) {
+    counters_.wrong_senders.add();
+    return DropReason::sender_mismatch;
+  }
+  if (h.shard >= job.limits.shards) return DropReason::bad_shard;
+  Seat& seat = *seats_[found->second + h.shard];
+  roots_[seat.place].heard = now;
+  switch (h.type) {
+    case PacketType::start: return on_start(seat, packet, from, now, out);
+    case PacketType::leave: return on_leave(seat, packet);
+    case PacketType::ack: return DropReason::count_;  // the answer to hello
+    case PacketType::contribution:
+    case PacketType::aggregate:
+    case PacketType::escalation:
+    case PacketType::probe: return on_piece(seat, packet, now, out);
+    default: return DropReason::bad_type;
+  }
+}
+
+bool Server::agrees(const ServedJob& job, const wire::StartInfo& info) const {
+  const JobLimits& l = job.limits;
+  return info.window == l.window && info.chunk_bytes == l.piece_bytes &&
+         info.workers == l.workers && info.shards == l.shards &&
+         info.integrity == static_cast<std::uint8_t>(job.integrity) &&
+         info.partials == static_cast<std::uint8_t>(l.partials) &&
+         info.order == static_cast<std::uint8_t>(l.order) &&
+         info.arithmetic == static_cast<std::uint8_t>(l.arithmetic);
+}
+
+DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& from, Instant now,
+                            Outbox& out) {
+  const wire::Header& h = packet.header;
+  const auto info = wire::find_start_info(packet.extensions);
+  const auto nonce = wire::find_nonce(packet.extensions);
+  if (!info || !nonce || h.epoch == 0 || info->host_term == 0) return DropReason::bad_extension;
+  if (info->completion_host != identity_.ipv4) return DropReason::bad_target;
+  const bool same_root = *nonce == seat.root_nonce;
+  if (same_root && info->host_term == seat.term && h.epoch == seat.epoch && seat.serving) {
+    seat.heard = now;
+    seat.engine.accepted_before(h.job, 0, h.seq);
+    answer(seat, PacketType::ack, wire::Reason::none, out);
+    return DropReason::count_;
+  }
+  // A late copy; or a term that is over here, which the root has to hear.
+  if (same_root && h.epoch == seat.epoch && info->host_term <= seat.term) {
+    counters_.stale_terms.add();
+    if (!seat.serving && info->host_term == seat.term)
+      answer(seat, PacketType::nack, wire::Reason::not_joined, out);
+    return DropReason::stale_term;
+  }
+  // Terms and epochs only grow while a root lives.
+  if (same_root &&
+      (info->host_term < seat.term || static_cast<std::int16_t>(h.epoch - seat.epoch) < 0)) {
+    counters_.stale_terms.add();
+    return DropReason::stale_term;
+  }
+  end(seat);
+  seat.epoch = h.epoch;
+  seat.term = info->host_term;
+  seat.root_nonce = *nonce;
+  seat.root = from;
+  seat.heard = now;
+  roots_[seat.place].lease = Duration::ms(info->lease_ms);
+  if (!agrees(seat.job, *info)) {
+    counters_.refused.add();
+    answer(seat, PacketType::nack, wire::Reason::settings_mismatch, out);
+    return DropReason::count_;
+  }
+  seat.serving = true;
+  const bool retries = (h.flags & wire::kFlagFloatRetry) != 0;
+  seat.engine.start_epoch(h.job, h.epoch, h.seq, info->host_term, retries);
+  counters_.starts.add();
+  answer(seat, PacketType::ack, wire::Reason::none, out);
+  return DropReason::count_;
+}
+
+DropReason Server::on_leave(Seat& seat, const wire::Packet& packet) {
+  const auto info = wire::find_result_info(packet.extensions);
+  if (!seat.serving || packet.header.epoch != seat.epoch || !info || info->host_term != seat.term)
+    return DropReason::stale_term;
+  counters_.ended.add();
+  end(seat);
+  return DropReason::count_;
+}
+
+DropReason Server::on_piece(Seat& seat, const wire::Packet& packet, Instant now, Outbox& out) {
+  if (!seat.serving) return DropReason::not_joined;
+  wire::Packet one = packet;
+  one.header.shard = 0;
+  const std::size_t before = out.items().size();
+  const Decision decision = seat.engine.on_packet(one, now, out);
+  for (std::size_t i = before; i < out.items().size(); ++i) address(seat, out.item(i));
+  return decision.reason;
+}
+
+void Server::end(Seat& seat) {
+  if (!seat.serving) return;
+  seat.serving = false;
+  seat.engine.end_epoch(seat.job.limits.id);
+}
+
+void Server::address(const Seat& seat, Outgoing& said) {
+  said.to = Outgoing::To::peer;
+  said.peer = seat.root;
+  said.header.flags |= wire::kFlagAtPs;
+  said.header.shard = seat.shard;
+  if (said.header.type == PacketType::result) return;  // the engine has said the term
+  wire::ExtensionWriter ext(std::span(said.extensions).subspan(said.extension_bytes));
+  ext.add(wire::ResultInfo{seat.job.limits.window, 0, seat.term, 0});
+  said.extension_bytes += ext.bytes().size();
+}
+
+void Server::answer(const Seat& seat, PacketType type, wire::Reason reason, Outbox& out) const {
+  Outgoing* const o = out.add();
+  if (o == nullptr) return;  // the root asks again
+  o->header.type = type;
+  o->header.job = seat.job.limits.id;
+  o->header.epoch = seat.epoch;
+  o->header.reason = reason;
+  address(seat, *o);
+}
+
+void Server::say_hello(std::size_t place, PacketType type, Outbox& out) const {
+  const ServedJob& job = jobs_[place];
+  Outgoing* const o = out.add();
+  if (o == nullptr) return;
+  o->peer.ipv4 = job.root_ipv4;
+  o->peer.udp_port = job.root_udp_port;
+  o->header.type = type;
+  o->header.flags = wire::kFlagAtPs;
+  o->header.job = job.limits.id;
+  o->header.origin = identity_.ipv4;
+  wire::ExtensionWriter ext(o->extensions);
+  ext.add_nonce(identity_.nonce);
+  o->extension_bytes = ext.bytes().size();
+}
+
+bool Server::expire(Instant now, Outbox& out) {
+  for (const auto& seat : seats_) {
+    if (!seat->serving) continue;
+    if (now - seat->heard >= roots_[seat->place].lease) {
+      counters_.lapsed.add();
+      end(*seat);
+      continue;
+    }
+    const std::size_t before = out.items().size();
+    seat->engine.expire(now, out);
+    for (std::size_t i = before; i < out.items().size(); ++i) address(*seat, out.item(i));
+  }
+  for (std::size_t place = 0; place < roots_.size(); ++place) {
+    if (now < roots_[place].hello_at) continue;
+    roots_[place].hello_at = now + identity_.heartbeat;
+    say_hello(place, PacketType::lease, out);
+  }
+  return !out.items().empty();
+}
+
+void Server::shut_down(Outbox& out) {
+  for (const auto& seat : seats_) end(*seat);
+  for (std::size_t place = 0; place < roots_.size(); ++place)
+    say_hello(place, PacketType::leave, out);
+}
+
+std::size_t Server::outbox_capacity() const {
+  std::size_t most = 0;
+  for (const auto& seat : seats_) most = std::max(most, seat->engine.outbox_capacity());
+  return most + seats_.size() + jobs_.size() + 1;
+}
+
+std::vector<ServerSeatStatus> Server::status(Instant now) const {
+  std::vector<ServerSeatStatus> all;
+  for (const auto& seat : seats_) {
+    const auto heard = roots_[seat->place].heard;
+    all.push_back({seat->job.limits.id, seat->shard, seat->serving, seat->epoch, seat->term,
+                   heard ? std::optional(now - *heard) : std::nullopt});
+  }
+  return all;
+}
+
+std::uint64_t Server::memory_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& seat : seats_) bytes += seat->engine.memory_bytes();
+  return bytes;
+}
+
+}  // namespace tributary::completion

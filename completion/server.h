@@ -1,0 +1,135 @@
+// A completion host outside the root switch: the engines of a parameter server, and what the roots
+// of its jobs say about them (protocol, "Completion hosts elsewhere").
+//
+//   START ────────────▶ Seat of (job, shard): epoch, term, engine ──▶ RESULT, PENDING, UNKNOWN,
+//   escalated data ───▶                                               ABORT, to that root
+//   clock ────────────▶ hello to every root; a silent root's seat ends
+//
+// Invariants: a seat serves one epoch under one term, that of the last START; a term that has ended
+// never begins again. All that is sent names the term, so that the root can tell it from what a
+// former host says. Only the configured root of a job is listened to.
+//
+// Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it; counters
+// may be read by others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "aggregator/outbox.h"
+#include "completion/engine.h"
+#include "completion/limits.h"
+#include "core/counter.h"
+#include "core/time.h"
+#include "core/wire/extension.h"
+#include "core/wire/integrity.h"
+
+namespace tributary::completion {
+
+// A job that the server finishes chunks of. `limits` are the whole job's; the memory is shared out
+// to its shards.
+struct ServedJob {
+  JobLimits limits;
+  std::uint32_t root_ipv4 = 0;
+  std::uint16_t root_udp_port = 0;  // of shard 0
+  wire::Integrity integrity = wire::Integrity::udp_checksum;
+};
+
+struct ServerIdentity {
+  std::uint32_t ipv4 = 0;
+  std::uint64_t nonce = 1;                 // tells incarnations apart
+  Duration heartbeat = Duration::ms(100);  // to every root
+};
+
+struct ServerCounters {
+  Counter starts;
+  Counter ended;          // seats that their root ended
+  Counter lapsed;         // seats whose root fell silent
+  Counter refused;        // STARTs that say other things about the job than the configuration
+  Counter stale_terms;    // STARTs of a term that is over
+  Counter wrong_senders;  // from elsewhere than the job's root
+};
+
+// For `show`.
+struct ServerSeatStatus {
+  std::uint32_t job = 0;
+  std::uint8_t shard = 0;
+  bool serving = false;
+  std::uint16_t epoch = 0;
+  std::uint32_t term = 0;
+  std::optional<Duration> root_silent_for;  // none: never heard of
+};
+
+class Server {
+ public:
+  // Throws std::invalid_argument for limits that make no sense.
+  Server(std::span<const ServedJob> jobs, const ServerIdentity& identity);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  // `packet` is parsed and its integrity is verified; of `from` only address and UDP port count.
+  // What is to be sent is appended to `out`, with To::peer; payload spans are valid until the next
+  // call. Returns DropReason::count_ when the packet was of use.
+  DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now,
+                       aggregator::Outbox& out);
+  // Heartbeats, deadlines, silent roots. True: call again after sending.
+  bool expire(Instant now, aggregator::Outbox& out);
+  // Tells every root to look for another host.
+  void shut_down(aggregator::Outbox& out);
+
+  [[nodiscard]] std::size_t outbox_capacity() const;
+  [[nodiscard]] const ServedJob* find_job(std::uint32_t id) const;
+  [[nodiscard]] const ServerCounters& counters() const { return counters_; }
+  [[nodiscard]] std::size_t seat_count() const { return seats_.size(); }
+  // Of the seat at this place: its engine, of one job with one shard, and which shard that is.
+  [[nodiscard]] const Engine& engine(std::size_t seat) const { return seats_[seat]->engine; }
+  [[nodiscard]] std::uint8_t shard_of(std::size_t seat) const { return seats_[seat]->shard; }
+  [[nodiscard]] std::vector<ServerSeatStatus> status(Instant now) const;
+  [[nodiscard]] std::uint64_t memory_bytes() const;
+
+ private:
+  struct Root {
+    Instant hello_at;  // the next one is due
+    std::optional<Instant> heard;
+    Duration lease;  // as the last START said
+  };
+  struct Seat {
+    Seat(const ServedJob& job, std::size_t place, std::uint8_t shard);
+    const ServedJob& job;
+    const std::size_t place;  // of the job
+    const std::uint8_t shard;
+    Engine engine;
+    bool serving = false;
+    std::uint16_t epoch = 0;
+    std::uint32_t term = 0;
+    std::uint64_t root_nonce = 0;
+    aggregator::Peer root;
+    Instant heard;
+  };
+
+  DropReason on_start(Seat& seat, const wire::Packet& packet, const aggregator::Peer& from,
+                      Instant now, aggregator::Outbox& out);
+  DropReason on_piece(Seat& seat, const wire::Packet& packet, Instant now, aggregator::Outbox& out);
+  DropReason on_leave(Seat& seat, const wire::Packet& packet);
+  void end(Seat& seat);
+  void answer(const Seat& seat, wire::PacketType type, wire::Reason reason,
+              aggregator::Outbox& out) const;
+  // Makes what the engine said fit to be sent.
+  static void address(const Seat& seat, aggregator::Outgoing& said);
+  void say_hello(std::size_t job, wire::PacketType type, aggregator::Outbox& out) const;
+  [[nodiscard]] bool agrees(const ServedJob& job, const wire::StartInfo& info) const;
+
+  ServerIdentity identity_;
+  std::vector<ServedJob> jobs_;
+  std::vector<Root> roots_;                                    // by job
+  std::unordered_map<std::uint32_t, std::size_t> first_seat_;  // by job id
+  std::vector<std::unique_ptr<Seat>> seats_;
+  ServerCounters counters_;
+};
+
+}  // namespace tributary::completion

@@ -1,0 +1,176 @@
+#include "config/server_config.h"
+
+#include <map>
+
+#include "config/bracketing.h"
+#include "config/file.h"
+#include "config/lift.h"
+#include "config/memory_plan.h"
+#include "config/schema.h"
+
+namespace tributary::config {
+namespace {
+
+using enum Presence;
+
+const Fields<ServedJobConfig>& job_fields() {
+  using J = ServedJobConfig;
+  static const Fields<J> fields = [] {
+    Fields<J> all;
+    // What concerns slots, ports and members is the switches' affair.
+    const std::vector<std::string> kept = {
+        "id",        "name",  "workers",    "window",   "chunk_bytes", "shards",     "deadline",
+        "integrity", "order", "bracketing", "partials", "arithmetic",  "on_deadline"};
+    lift_if<J>(
+        job_schema(), [](auto& j) -> auto& { return j.job; },
+        [&](const std::string& name) { return is_among(kept, name); }, Described::elsewhere, all);
+    all.push_back(scalar("root", &J::root_ipv4, host_ipv4(),
+                         "Address of the job's root switch. Nobody else is listened to.",
+                         required));
+    all.push_back(scalar("root_udp_port", &J::root_udp_port, integer<std::uint16_t>(1024, 65535),
+                         "The root's `udp_base_port`."));
+    return all;
+  }();
+  return fields;
+}
+
+const Fields<ServerConfig>& server_fields() {
+  using S = ServerConfig;
+  static const Fields<S> fields = {
+      scalar("name", &S::name, identifier(), "What the server calls itself."),
+      scalar("address", &S::ipv4, host_ipv4(),
+             "Own IPv4 address, under which the switches know it; an interface has it.", required),
+      scalar("udp_port", &S::udp_port, integer<std::uint16_t>(1024, 65535),
+             "UDP port at which it listens."),
+      scalar("megabytes", &S::megabytes, integer<std::uint32_t>(1, 1 << 20),
+             "Memory for contributions and results, in MiB, shared out to the jobs; reserved at "
+             "start. `--check` prints how much they need and could use."),
+      scalar("heartbeat", &S::heartbeat, duration(Duration::ms(1), Duration::seconds(60)),
+             "Between two signs of life to each root; less than a third of its "
+             "`switch.completion.lease`."),
+  };
+  return fields;
+}
+
+const Fields<ServerConfig>& file_fields() {
+  using S = ServerConfig;
+  static const Fields<S> fields = [] {
+    const auto self = [](auto& c) -> auto& {
+      return c;
+    };
+    static const Fields<S> metrics = {
+        scalar("listen", &S::metrics_listen, listen_address(), "As in a switch's file.")};
+    static const Fields<S> control = {
+        scalar("socket", &S::control_socket, socket_path(), "As in a switch's file.")};
+    return Fields<S>{
+        mapping<S, S>("server", self, server_fields(), "The server itself.", required),
+        list("jobs", &S::jobs, job_fields(), 1, kMaxJobs,
+             "Jobs that the server finishes chunks of, with the keys and values of the switch's "
+             "file that say how to sum, and these."),
+        mapping<S, S>("metrics", self, metrics, "The Prometheus endpoint."),
+        mapping<S, S>("control", self, control, "The local control interface."),
+    };
+  }();
+  return fields;
+}
+
+std::string job_path(std::size_t i, const char* key) {
+  return item_path("jobs", i) + '.' + key;
+}
+
+void check_jobs(const ServerConfig& config, ReadContext& context) {
+  std::map<std::uint32_t, std::size_t> ids;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    const JobConfig& job = config.jobs[i].job;
+    if (context.usable(job_path(i, "id"))) {
+      const auto [it, fresh] = ids.emplace(job.id, i);
+      if (!fresh)
+        context.report(job_path(i, "id"), "id " + std::to_string(job.id) + " is already used by " +
+                                              item_path("jobs", it->second));
+    }
+    if (context.usable(job_path(i, "root")) && config.jobs[i].root_ipv4 == config.ipv4)
+      context.report(job_path(i, "root"), "is the server's own address; allowed: a switch's");
+    if (!job.bracketing || !context.usable(job_path(i, "bracketing"))) continue;
+    if (job.order != wire::Order::reproducible)
+      context.report(job_path(i, "bracketing"),
+                     "has no meaning with order: fast; allowed: order: reproducible");
+    else if (const auto problem = bracketing_problem(*job.bracketing, job.workers))
+      context.report(job_path(i, "bracketing"), *problem);
+  }
+}
+
+std::uint64_t least_of_all(const ServerConfig& config) {
+  std::uint64_t sum = 0;
+  for (const ServedJobConfig& served : config.jobs) sum += least_server_bytes(served.job);
+  return sum;
+}
+
+void check_memory(const ServerConfig& config, ReadContext& context) {
+  if (!context.usable("server.megabytes")) return;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i)
+    for (const char* key : {"workers", "window", "chunk_bytes", "shards"})
+      if (!context.usable(job_path(i, key))) return;
+  const std::uint64_t needed = (least_of_all(config) + (1u << 20) - 1) >> 20;
+  if (needed <= config.megabytes) return;
+  context.report("server.megabytes",
+                 std::to_string(config.megabytes) +
+                     " MiB cannot hold one chunk and the kept results of every job, (workers + 2 x "
+                     "window) x shards x chunk_bytes each; allowed: at least " +
+                     std::to_string(needed));
+}
+
+}  // namespace
+
+std::uint64_t least_server_bytes(const JobConfig& job) {
+  return (std::uint64_t{job.workers} + 2 * std::uint64_t{job.window}) * job.shards *
+         piece_buffer_bytes(job);
+}
+
+std::uint64_t most_server_bytes(const JobConfig& job) {
+  return (std::uint64_t{job.workers} * job.window + 2 * std::uint64_t{job.window}) * job.shards *
+         piece_buffer_bytes(job);
+}
+
+std::uint64_t server_share(const ServerConfig& config, const JobConfig& job) {
+  const std::uint64_t budget = std::uint64_t{config.megabytes} << 20;
+  const std::uint64_t least = least_of_all(config);
+  std::uint64_t wanted = 0;
+  for (const ServedJobConfig& served : config.jobs)
+    wanted += most_server_bytes(served.job) - least_server_bytes(served.job);
+  if (budget <= least || wanted == 0) return least_server_bytes(job);
+  if (wanted <= budget - least) return most_server_bytes(job);
+  // In long double: the products of two byte counts may pass 64 bits.
+  const auto extra = static_cast<long double>(most_server_bytes(job) - least_server_bytes(job));
+  return least_server_bytes(job) +
+         static_cast<std::uint64_t>(static_cast<long double>(budget - least) * extra /
+                                    static_cast<long double>(wanted));
+}
+
+ServerConfig load_server_config(const std::string& path) {
+  return parse_server_config(read_file(path), path);
+}
+
+ServerConfig parse_server_config(std::string_view text, const std::string& file_name) {
+  const Node root = parse_text(text, file_name);
+  ReadContext context(file_name);
+  ServerConfig config;
+  read_mapping(context, "", root, file_fields(), config);
+  for (ServedJobConfig& served : config.jobs)
+    if (served.job.name.empty()) served.job.name = "job-" + std::to_string(served.job.id);
+  check_jobs(config, context);
+  check_memory(config, context);
+  if (!context.errors().empty()) throw ConfigErrors(context.errors());
+  return config;
+}
+
+std::string dump(const ServerConfig& config) {
+  return write_fields(file_fields(), config, 0);
+}
+
+std::vector<KeyInfo> describe_server_schema() {
+  std::vector<KeyInfo> keys;
+  describe_fields(file_fields(), "", keys);
+  return keys;
+}
+
+}  // namespace tributary::config

@@ -1,0 +1,50 @@
+// What a parameter server (`tributary-psd`) is told: typed, checked, immutable after load.
+//
+// A job's keys are those of the switch's file, as far as they concern who finishes chunks; both are
+// compared when the root hands a job over.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/error.h"
+#include "config/field.h"
+#include "config/switch_config.h"
+
+namespace tributary::config {
+
+struct ServedJobConfig {
+  JobConfig job;
+  std::uint32_t root_ipv4 = 0;
+  std::uint16_t root_udp_port = kDefaultUdpBasePort;
+};
+
+struct ServerConfig {
+  std::string name = "ps";
+  std::uint32_t ipv4 = 0;
+  std::uint16_t udp_port = kDefaultUdpBasePort;
+  std::uint32_t megabytes = 256;
+  Duration heartbeat = Duration::ms(100);
+  std::vector<ServedJobConfig> jobs;
+  std::string metrics_listen;
+  std::string control_socket;
+};
+
+// Both throw ConfigErrors. `file_name` is only what errors call the text.
+ServerConfig load_server_config(const std::string& path);
+ServerConfig parse_server_config(std::string_view text, const std::string& file_name);
+// Canonical YAML; parses back to the same.
+std::string dump(const ServerConfig& config);
+
+// Bytes for contributions and results of a job: least, with which it can be served at all, and
+// most, with which nothing is ever refused. Its share of `megabytes` is between the two.
+std::uint64_t least_server_bytes(const JobConfig& job);
+std::uint64_t most_server_bytes(const JobConfig& job);
+std::uint64_t server_share(const ServerConfig& config, const JobConfig& job);
+
+// Every key that differs from a switch's, in file order.
+std::vector<KeyInfo> describe_server_schema();
+
+}  // namespace tributary::config

@@ -1,0 +1,98 @@
+// Files of parameter servers: read whole or refused with every mistake at its place.
+#include "config/server_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::StartsWith;
+
+constexpr const char* kFile =
+    "server: {name: ps1, address: 10.77.0.21, udp_port: 5000, megabytes: 32, heartbeat: 50ms}\n"
+    "jobs:\n"
+    "  - id: 7\n"
+    "    workers: 3\n"
+    "    window: 8\n"
+    "    chunk_bytes: 512\n"
+    "    shards: 2\n"
+    "    order: reproducible\n"
+    "    bracketing: [[0, 1], 2]\n"
+    "    root: 10.77.0.254\n"
+    "    root_udp_port: 6000\n"
+    "control: {socket: /run/ps1.sock}\n";
+
+std::vector<std::string> errors_of(const std::string& text) {
+  std::vector<std::string> lines;
+  try {
+    (void)parse_server_config(text, "ps.yaml");
+  } catch (const ConfigErrors& e) {
+    for (const auto& error : e.errors()) lines.push_back(error.to_string());
+  }
+  return lines;
+}
+
+TEST(ServerConfig, FillsEveryField) {
+  const ServerConfig c = parse_server_config(kFile, "ps.yaml");
+  EXPECT_EQ(c.name, "ps1");
+  EXPECT_EQ(c.ipv4, 0x0A4D0015u);
+  EXPECT_EQ(c.udp_port, 5000);
+  EXPECT_EQ(c.megabytes, 32u);
+  EXPECT_EQ(c.heartbeat, Duration::ms(50));
+  EXPECT_EQ(c.control_socket, "/run/ps1.sock");
+  ASSERT_EQ(c.jobs.size(), 1u);
+  EXPECT_EQ(c.jobs[0].job.id, 7u);
+  EXPECT_EQ(c.jobs[0].job.name, "job-7");
+  EXPECT_EQ(c.jobs[0].job.shards, 2);
+  EXPECT_TRUE(c.jobs[0].job.bracketing);
+  EXPECT_EQ(c.jobs[0].root_ipv4, 0x0A4D00FEu);
+  EXPECT_EQ(c.jobs[0].root_udp_port, 6000);
+  const ServerConfig again = parse_server_config(dump(c), "dump");
+  EXPECT_EQ(dump(again), dump(c));
+}
+
+TEST(ServerConfig, EveryMistakeHasItsPlace) {
+  EXPECT_THAT(errors_of("server: {adress: 10.0.0.1}\njobs:\n  - {id: 1, workers: 2, slots: 4}\n"),
+              ElementsAre(StartsWith("ps.yaml:1:9: server.address: is missing"),
+                          StartsWith("ps.yaml:1:10: server.adress: unknown key; did you mean "
+                                     "'address'?"),
+                          StartsWith("ps.yaml:3:5: jobs[0].root: is missing"),
+                          StartsWith("ps.yaml:3:25: jobs[0].slots: unknown key")));
+  EXPECT_THAT(errors_of("server: {address: 10.0.0.1}\njobs:\n"
+                        "  - {id: 1, workers: 2, root: 10.0.0.1}\n"
+                        "  - {id: 1, workers: 2, root: 10.0.0.2, bracketing: [0, 1]}\n"),
+              ElementsAre(StartsWith("ps.yaml:3:31: jobs[0].root: is the server's own address"),
+                          StartsWith("ps.yaml:4:10: jobs[1].id: id 1 is already used by jobs[0]"),
+                          StartsWith("ps.yaml:4:53: jobs[1].bracketing: has no meaning with order: "
+                                     "fast")));
+}
+
+// One chunk's contributions and the results that may be asked for again have to fit.
+TEST(ServerConfig, MemoryIsSharedOut) {
+  ServerConfig c = parse_server_config(kFile, "ps.yaml");
+  const JobConfig& job = c.jobs[0].job;
+  EXPECT_EQ(least_server_bytes(job), (3u + 16u) * 2u * 512u);
+  EXPECT_EQ(most_server_bytes(job), (3u * 8u + 16u) * 2u * 512u);
+  EXPECT_EQ(server_share(c, job), most_server_bytes(job));
+  ServedJobConfig large = c.jobs[0];
+  large.job.id = 8;
+  large.job.workers = 1000;
+  large.job.window = 64;
+  c.jobs.push_back(large);
+  std::uint64_t sum = 0;
+  for (const auto& served : c.jobs) {
+    const std::uint64_t share = server_share(c, served.job);
+    EXPECT_GE(share, least_server_bytes(served.job));
+    EXPECT_LE(share, most_server_bytes(served.job));
+    sum += share;
+  }
+  EXPECT_LE(sum, std::uint64_t{32} << 20);
+  EXPECT_THAT(errors_of("server: {address: 10.0.0.1, megabytes: 1}\njobs:\n"
+                        "  - {id: 1, workers: 1000, chunk_bytes: 8192, root: 10.0.0.2}\n"),
+              ElementsAre(StartsWith("ps.yaml:1:40: server.megabytes: 1 MiB cannot hold")));
+}
+
+}  // namespace
+}  // namespace tributary::config
