@@ -44,13 +44,15 @@ void add_show(CLI::App& app) {
                    "escalated  chunks that wait there, and whose data is missing\n"
                    "op         what became of one op, JOB/OP: who came when, what was escalated,\n"
                    "           where its results were made\n"
+                   "hosts      who finishes chunks of which shard, where jobs name servers\n"
+                   "seats      of a parameter server: which shards it serves, for which term\n"
                    "drops      packets that did not go on, by reason\n"
                    "stages     calls, packets and cycles of each stage of the packet loop\n"
                    "fdb        addresses that the switch knows, and their ports\n"
                    "config     the configuration in force, defaults included")
       ->required()
       ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "completion", "escalated",
-                             "op", "drops", "stages", "fdb", "config"}))
+                             "hosts", "seats", "op", "drops", "stages", "fdb", "config"}))
       ->type_name("WHAT");
   command->add_option("OP", options->op, "Of `op`: the job's id and the op's number, such as 1/42")
       ->type_name("JOB/OP");

@@ -1,0 +1,219 @@
+"""Parameter servers (T10, O4): tributary-psd finishes what the switch does not, over the network.
+
+Four workers and two servers, each behind a port of the switch. With quota 1 nearly every chunk finds no
+slot (O8), so the servers sum nearly everything; with verify every sum passes through them.
+"""
+
+import json
+import signal
+
+import pytest
+import yaml
+from testbed.fabric import SWITCH_ADDRESS, worker_address
+from testbed.process import Process
+from testbed.switch import Job
+from testbed.tree import PYTHON, binary
+
+WORKERS = 4
+STORM = (("slots", "dynamic"), ("quota", 1), ("verify", True), ("shards", 2), ("window", 32))
+SHORT = (("lease", "3s"), ("deadline", "20s"))
+INTS = {"do": "allreduce", "count": 60_000, "dtype": "int32"}
+FLOATS = {"do": "allreduce", "count": 60_000, "dtype": "float32"}
+
+
+class Server:
+    """A tributary-psd at a port of its own."""
+
+    def __init__(self, bed, number, job):
+        self._bed, self._job = bed, dict(job)
+        self.name = f"ps{number}"
+        self._port = WORKERS + number
+        self._starts = 0
+        self.socket = bed.run / f"{self.name}.sock"
+        self.process = None
+
+    def start(self):
+        names = ("integrity", "shards", "window", "arithmetic", "deadline")
+        job = {"id": 1, "workers": WORKERS, "chunk_bytes": 8192, "root": SWITCH_ADDRESS}
+        job.update({name: self._job[name] for name in names if name in self._job})
+        config = {
+            "server": {"name": self.name, "address": worker_address(self._port)},
+            "jobs": [job],
+            "control": {"socket": str(self.socket)},
+            "metrics": {"listen": f"{worker_address(self._port)}:9400"},
+        }
+        file = self._bed.run / f"{self.name}.yaml"
+        file.write_text(yaml.safe_dump(config, sort_keys=False))
+        self._starts += 1
+        command = [binary(self._bed.build, "tributary-psd"), "--config", file]
+        self.process = self._bed.start(f"{self.name}-{self._starts}", command, self._port)
+        self.process.wait_line("^ready", 30)
+
+    def kill(self):
+        self.process.signal(signal.SIGKILL)
+        self.process.wait_exit(30)
+
+    def show(self, what):
+        with Process(
+            self._bed.loop,
+            "tributary show",
+            [binary(self._bed.build, "tributary"), "show", what, "--json"]
+            + ["--socket", self.socket],
+            self._bed.run / "server-client.log",
+        ) as process:
+            return json.loads(process.check_exit(30).text())
+
+    def completions(self):
+        return sum(row["completions"] for row in self.show("completion"))
+
+
+@pytest.fixture
+def make_servers(make_bed):
+    def make(options, hosts=("ps0", "ps1", "root")):
+        options = (("arithmetic", "modular"), *options, ("completion_hosts", list(hosts)))
+        named = [
+            {"name": f"ps{i}", "address": worker_address(WORKERS + i), "port": f"w{WORKERS + i}"}
+            for i in range(2)
+        ]
+        bed = make_bed(
+            "veth",
+            WORKERS + 2,
+            jobs=[Job(1, WORKERS, options=options)],
+            completion={"lease": "500ms", "hosts": named},
+        )
+        return bed, [Server(bed, number, options) for number in range(2)]
+
+    return make
+
+
+def hosts(bed):
+    return {row["shard"]: row["host"] for row in bed.switch.show("hosts")}
+
+
+def wait_for_hosts(bed, names):
+    def there():
+        rows = bed.switch.show("hosts")
+        alive = all(row["silent_ms"] >= 0 or row["host"] == "root" for row in rows)
+        return alive and {row["host"] for row in rows} == set(names)
+
+    bed.loop.wait(there, 30, f"hosts are {names}")
+
+
+def start(bed, launch, steps):
+    return launch(bed).start(steps, ports=list(range(WORKERS)))
+
+
+@pytest.mark.parametrize("integrity", ["udp-checksum", "crc32c"])
+def test_servers_sum_a_storm_of_collisions(make_servers, launch, integrity):
+    bed, servers = make_servers((*STORM, ("integrity", integrity)))
+    for server in servers:
+        server.start()
+    wait_for_hosts(bed, ["ps0", "ps1"])
+    for worker in start(bed, launch, [{**INTS, "repeat": 4}, {**FLOATS, "repeat": 4}]):
+        worker.finish()
+    # O4: shared out by shard.
+    assert all(server.completions() > 50 for server in servers)
+    job = bed.switch.show("jobs")[0]
+    assert job["escalations"] > 0 and job["host_results"] > 100, job
+    assert sum(row["completions"] for row in bed.switch.show("completion")) == 0
+    bed.loop.wait(
+        lambda: all(row["bytes_held"] == 0 for s in servers for row in s.show("completion")),
+        30,
+        "the servers hold nothing any more",
+    )
+    assert {row["serving"] for server in servers for row in server.show("seats")} == {False}
+
+
+def test_metrics_are_served(make_servers):
+    bed, servers = make_servers(STORM)
+    servers[0].start()
+    url = f"http://{worker_address(WORKERS)}:9400/metrics"
+    fetch = f"import urllib.request; print(urllib.request.urlopen({url!r}, timeout=20).read().decode())"
+    text = bed.start("scrape", [PYTHON, "-c", fetch], WORKERS).check_exit(30).text()
+    assert "tributary_server_starts_total 0" in text
+    assert 'tributary_completion_bytes_held{job="1",shard="1"} 0' in text
+
+
+def test_a_killed_server_is_followed_and_a_restarted_one_serves_again(make_servers, launch):
+    """kill -9 in the middle of the ops, twice: the other server, then the root; no op is lost."""
+    bed, servers = make_servers((*STORM, *SHORT))
+    for server in servers:
+        server.start()
+    wait_for_hosts(bed, ["ps0", "ps1"])
+    workers = start(bed, launch, [{**INTS, "repeat": 150}])
+    workers[0].wait_event("progress", 5)
+    servers[0].kill()
+    wait_for_hosts(bed, ["ps1"])
+    workers[0].wait_event("progress", len(workers[0].of("progress")) + 5)
+    servers[0].start()
+    servers[1].kill()
+    wait_for_hosts(bed, ["ps0"])
+    workers[0].wait_event("progress", len(workers[0].of("progress")) + 5)
+    servers[0].kill()
+    wait_for_hosts(bed, ["root"])
+    assert workers[0].process.running, "the ops were over before the kills were"
+    for worker in workers:
+        worker.finish()
+    assert bed.switch.show("jobs")[0]["aborts"] == 0
+    # The next epoch begins with the servers again.
+    for server in servers:
+        server.start()
+    for worker in start(bed, launch, [FLOATS]):
+        worker.finish()
+    assert all(server.completions() > 0 for server in servers)
+
+
+def test_a_server_that_comes_back_at_once_goes_on(make_servers, launch):
+    """Faster than its lease: the root notices the new incarnation."""
+    bed, servers = make_servers((*STORM, *SHORT), hosts=["ps0"])
+    servers[0].start()
+    wait_for_hosts(bed, ["ps0"])
+    workers = start(bed, launch, [{**INTS, "repeat": 60}])
+    for _ in range(2):
+        workers[0].wait_event("progress", len(workers[0].of("progress")) + 5)
+        servers[0].kill()
+        servers[0].start()
+    for worker in workers:
+        worker.finish()
+    assert bed.switch.show("jobs")[0]["aborts"] == 0
+    assert bed.switch.show("hosts")[0]["term"] > 1
+
+
+def test_without_any_server_the_error_says_so(make_servers, launch):
+    bed, servers = make_servers((*STORM, *SHORT), hosts=["ps0"])
+    servers[0].start()
+    wait_for_hosts(bed, ["ps0"])
+    workers = start(bed, launch, [{**INTS, "repeat": 10_000}])
+    workers[0].wait_event("progress", 3)
+    servers[0].kill()
+    for worker in workers:
+        assert "completion hosts" in worker.fail()["text"]
+    servers[0].start()
+    for worker in start(bed, launch, [INTS]):
+        worker.finish()
+
+
+def test_sigterm_hands_over_at_once(make_servers, launch):
+    bed, servers = make_servers((*STORM, *SHORT))
+    for server in servers:
+        server.start()
+    wait_for_hosts(bed, ["ps0", "ps1"])
+    workers = start(bed, launch, [{**INTS, "repeat": 40}])
+    workers[0].wait_event("progress", 3)
+    servers[0].process.signal(signal.SIGTERM)
+    assert servers[0].process.wait_exit(30) == 0, servers[0].process.describe()
+    for worker in workers:
+        worker.finish()
+    assert set(hosts(bed).values()) == {"ps1"}
+
+
+def test_a_broken_file_is_refused_at_its_place(make_servers):
+    bed, _ = make_servers(())
+    file = bed.run / "broken.yaml"
+    file.write_text("server: {address: 10.0.0.1}\njobs:\n  - {id: 1, wokers: 2, root: 10.0.0.2}\n")
+    command = [binary(bed.build, "tributary-psd"), "--config", file, "--check"]
+    process = bed.start("psd-check", command)
+    assert process.wait_exit(30) == 1
+    assert "broken.yaml:3:13: jobs[0].wokers: unknown key; did you mean 'workers'?" in str(
+        process.describe()
+    )

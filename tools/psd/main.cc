@@ -1,0 +1,139 @@
+// tributary-psd: the parameter server as a daemon.
+//
+//   load config ─▶ UDP socket ─▶ packet loop on its thread ─▶ "ready" ─▶ wait for a signal
+//
+// The first SIGINT or SIGTERM stops it gracefully: every root is told to look for another host. A
+// second one ends the process at once.
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "config/codec.h"
+#include "config/server_config.h"
+#include "control/metrics.h"
+#include "control/request.h"
+#include "control/socket_server.h"
+#include "tools/psd/show.h"
+
+namespace tributary::psd {
+namespace {
+
+struct Options {
+  std::string config_path;
+  bool check = false;
+  bool print_config = false;
+  int ready_fd = -1;
+};
+
+void report(const std::string& line) {
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+std::uint64_t draw_nonce() {
+  std::uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce))
+    throw std::runtime_error("no random numbers from the kernel");
+  return nonce;
+}
+
+std::string memory_text(const config::ServerConfig& config) {
+  const auto kib = [](std::uint64_t bytes) { return std::to_string((bytes + 1023) >> 10); };
+  std::string text;
+  for (const auto& served : config.jobs) {
+    const config::JobConfig& job = served.job;
+    text += "job " + job.name + ": " + kib(config::server_share(config, job)) +
+            " KiB for contributions and results; needs " + kib(config::least_server_bytes(job)) +
+            ", could use " + kib(config::most_server_bytes(job)) + "\n";
+  }
+  return text;
+}
+
+int serve(const config::ServerConfig& config, const Options& options) {
+  sigset_t stops;
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGINT);
+  sigaddset(&stops, SIGTERM);
+  // Blocked here so that every thread inherits it and only sigwait() below sees them.
+  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  ServerLoop loop(config, draw_nonce());
+  Show show(loop, config);
+  std::optional<control::MetricsServer> metrics;
+  if (!config.metrics_listen.empty())
+    metrics.emplace(config.metrics_listen, std::make_shared<Metrics>(loop));
+  std::thread thread([&loop] { loop.run(); });
+  std::optional<control::SocketServer> socket;
+  const auto stop = [&] {
+    socket.reset();  // nobody may ask a loop that no longer answers
+    loop.stop();
+    thread.join();
+  };
+  try {
+    if (!config.control_socket.empty())
+      socket.emplace(config.control_socket, [&show](std::string_view line) {
+        return control::answer_request(line,
+                                       [&](const std::string& what) { return show.table(what); });
+      });
+  } catch (...) {
+    stop();
+    throw;
+  }
+  std::printf("%s%s listens at %s:%u\nready\n", memory_text(config).c_str(), config.name.c_str(),
+              config::format_ipv4(config.ipv4).c_str(), config.udp_port);
+  std::fflush(stdout);
+  if (options.ready_fd >= 0) {
+    if (write(options.ready_fd, "ready\n", 6) != 6) report("--ready-fd: cannot write");
+    close(options.ready_fd);
+  }
+
+  int signal = 0;
+  sigwait(&stops, &signal);
+  report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");
+  pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+  stop();
+  return 0;
+}
+
+int run(const Options& options) {
+  config::ServerConfig config;
+  try {
+    config = config::load_server_config(options.config_path);
+  } catch (const config::ConfigErrors& errors) {
+    report(errors.what());
+    return 1;
+  }
+  if (options.print_config) std::printf("%s", config::dump(config).c_str());
+  if (options.check)
+    std::printf("%s%s: good\n", memory_text(config).c_str(), options.config_path.c_str());
+  if (options.check || options.print_config) return 0;
+  try {
+    return serve(config, options);
+  } catch (const std::exception& error) {
+    report(std::string("tributary-psd: ") + error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+}  // namespace tributary::psd
+
+int main(int argc, char** argv) {
+  CLI::App app("Tributary parameter server: finishes sums that switches could not");
+  tributary::psd::Options options;
+  app.add_option("--config", options.config_path, "configuration file")->required();
+  app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
+  app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
+  app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");
+  app.set_version_flag("--version", std::string("tributary-psd ") + TRIBUTARY_VERSION);
+  CLI11_PARSE(app, argc, argv);
+  return tributary::psd::run(options);
+}

@@ -1,0 +1,135 @@
+#include "tools/psd/show.h"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "control/completion_metrics.h"
+#include "control/show_engine.h"
+
+namespace tributary::psd {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr Duration kLoopAnswer = Duration::seconds(2);
+constexpr std::size_t kMostChunks = 1024;
+
+// On the loop's thread, which may have to be woken.
+template <typename F>
+auto on_loop(ServerLoop& loop, F read) {
+  loop.wake();
+  return loop.mailbox().ask([&loop, read](Instant now) { return read(loop.server(), now); },
+                            kLoopAnswer);
+}
+
+}  // namespace
+
+ordered_json Show::table(const std::string& what) {
+  if (what == "seats") return seats();
+  if (what == "completion") return completion();
+  if (what == "escalated") return escalated();
+  if (what == "drops") return drops();
+  if (what == "config") return config::dump(config_);
+  throw std::invalid_argument("nothing that a parameter server shows is called '" + what +
+                              "'; allowed: seats, completion, escalated, drops, config");
+}
+
+ordered_json Show::seats() {
+  ordered_json rows = ordered_json::array();
+  const auto seats = on_loop(
+      loop_, [](const completion::Server& server, Instant now) { return server.status(now); });
+  for (const auto& seat : seats)
+    rows.push_back(
+        {{"job", seat.job},
+         {"shard", seat.shard},
+         {"serving", seat.serving},
+         {"epoch", seat.epoch},
+         {"term", seat.term},
+         {"root_silent_ms", seat.root_silent_for
+                                ? static_cast<double>(seat.root_silent_for->to_ns()) * 1e-6
+                                : -1.0}});
+  return rows;
+}
+
+ordered_json Show::completion() {
+  ordered_json rows = ordered_json::array();
+  const completion::Server& server = loop_.server();
+  for (std::size_t seat = 0; seat < server.seat_count(); ++seat) {
+    const auto& limits = server.engine(seat).limits(0);
+    rows.push_back(control::engine_row(server.engine(seat).counters(0), limits.bytes,
+                                       {{"job", limits.id}, {"shard", server.shard_of(seat)}}));
+  }
+  return rows;
+}
+
+ordered_json Show::escalated() {
+  ordered_json rows = ordered_json::array();
+  const auto chunks = on_loop(loop_, [](const completion::Server& server, Instant now) {
+    std::vector<completion::ChunkStatus> all;
+    for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
+      for (auto& chunk : server.engine(seat).status(now, kMostChunks - all.size())) {
+        chunk.shard = server.shard_of(seat);
+        all.push_back(std::move(chunk));
+      }
+    return all;
+  });
+  for (const auto& chunk : chunks) rows.push_back(control::chunk_row(chunk));
+  return rows;
+}
+
+ordered_json Show::drops() {
+  ordered_json rows = ordered_json::array();
+  for (std::size_t i = 0; i < kDropReasonCount; ++i) {
+    const auto reason = static_cast<DropReason>(i);
+    if (const std::uint64_t count = loop_.drops().get(reason); count != 0)
+      rows.push_back(
+          {{"reason", drop_label(reason)}, {"packets", count}, {"meaning", drop_text(reason)}});
+  }
+  return rows;
+}
+
+std::vector<prometheus::MetricFamily> Metrics::Collect() const {
+  using control::family;
+  using control::number;
+  using control::sample;
+  control::Families out;
+  out.reserve(64);  // family() hands out references
+  const completion::Server& server = loop_.server();
+  sample(family(out, "tributary_build_info", "Version of the program; always 1", true),
+         {{"version", TRIBUTARY_VERSION}}, 1);
+  const auto count = [&](const char* name, const char* help, const Counter& counter) {
+    sample(family(out, name, help, false), {}, number(counter));
+  };
+  count("tributary_server_received_total", "Datagrams received", loop_.counters().received);
+  count("tributary_server_received_bytes_total", "Bytes of those", loop_.counters().received_bytes);
+  count("tributary_server_sent_total", "Datagrams sent", loop_.counters().sent);
+  count("tributary_server_sent_bytes_total", "Bytes of those", loop_.counters().sent_bytes);
+  count("tributary_server_starts_total", "Epochs and terms begun", server.counters().starts);
+  count("tributary_server_ended_total", "Of those, ended by their root", server.counters().ended);
+  count("tributary_server_lapsed_total", "Of those, whose root fell silent",
+        server.counters().lapsed);
+  count("tributary_server_refused_total", "Jobs that their root was told other things about",
+        server.counters().refused);
+  count("tributary_server_stale_terms_total", "STARTs of a term that is over",
+        server.counters().stale_terms);
+  count("tributary_server_wrong_senders_total", "Packets from elsewhere than a job's root",
+        server.counters().wrong_senders);
+  auto& drops = family(out, "tributary_server_drops_total", "Datagrams dropped, by reason", false);
+  for (std::size_t i = 0; i < kDropReasonCount; ++i) {
+    const auto reason = static_cast<DropReason>(i);
+    if (const std::uint64_t n = loop_.drops().get(reason); n != 0)
+      sample(drops, {{"reason", drop_label(reason)}}, static_cast<double>(n));
+  }
+  std::vector<control::EngineFigures> figures;
+  for (std::size_t seat = 0; seat < server.seat_count(); ++seat) {
+    const auto& limits = server.engine(seat).limits(0);
+    figures.push_back(
+        {{{"job", std::to_string(limits.id)}, {"shard", std::to_string(server.shard_of(seat))}},
+         &server.engine(seat).counters(0),
+         limits.bytes});
+  }
+  control::collect_engines(out, figures, server.memory_bytes());
+  return out;
+}
+
+}  // namespace tributary::psd

@@ -1,0 +1,41 @@
+// What a parameter server answers to `tributary show`, and its metrics.
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "config/server_config.h"
+#include "tools/psd/server_loop.h"
+
+namespace tributary::psd {
+
+class Show {
+ public:
+  Show(ServerLoop& loop, const config::ServerConfig& config) : loop_(loop), config_(config) {}
+
+  // `what` is seats, completion, escalated, drops or config. Throws std::invalid_argument for
+  // anything else, and std::runtime_error when the loop does not answer.
+  [[nodiscard]] nlohmann::ordered_json table(const std::string& what);
+
+ private:
+  nlohmann::ordered_json seats();
+  nlohmann::ordered_json completion();
+  nlohmann::ordered_json escalated();
+  nlohmann::ordered_json drops();
+
+  ServerLoop& loop_;
+  const config::ServerConfig& config_;
+};
+
+class Metrics : public prometheus::Collectable {
+ public:
+  explicit Metrics(const ServerLoop& loop) : loop_(loop) {}
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const ServerLoop& loop_;
+};
+
+}  // namespace tributary::psd
