@@ -151,8 +151,9 @@ void Shard::send_held(ShardJob& job, Tombstone& e, Outbox& out) {
     if (o == nullptr) return;
     o->to = Outgoing::To::completion_host;
     o->header.type = wire::PacketType::contribution;
-    o->header.flags =
-        (o->header.flags & std::uint32_t{wire::kFlagLast}) | wire::kFlagBypass | wire::kFlagRaw;
+    // Whose mark of overflow it was is not known any more (rule 12).
+    o->header.flags = (o->header.flags & (wire::kFlagLast | wire::kFlagOverflow)) |
+                      wire::kFlagBypass | wire::kFlagRaw;
     o->header.covered = 1;
     o->header.origin = o->header.child = job.order.child_at(position);
     o->payload = {job.hold_buffers->at(buffer), e.description.payload_bytes()};

@@ -106,6 +106,21 @@ TEST_F(ShardRetryTest, O10_AMarkOnOneContributionStays) {
   EXPECT_EQ(sent_.at(0).header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
 }
 
+// Found by the swarm: the mark stays with what was held for its place in the order, too.
+TEST_F(ShardRetryTest, O10_AMarkOnAHeldContributionStays) {
+  build_with([](config::JobConfig& job) {
+    job.order = wire::Order::reproducible;
+    job.on_deadline = config::OnDeadline::escalate;
+  });
+  fixed(1, 0, 0, wire::kFlagOverflow);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(sent_[1].header.type, PacketType::contribution);
+  EXPECT_EQ(sent_[1].header.origin, 1u);
+  EXPECT_EQ(sent_[1].header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+}
+
 TEST_F(ShardRetryTest, O10_TheResultOfTheSecondAttemptIsKept) {
   overflow(0);
   ask_again(0, 0);
