@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace tributary::aggregator {
 
@@ -12,8 +13,10 @@ struct Bracketing::Evaluation {
   std::span<std::byte* const> scratch;
 };
 
-Bracketing::Bracketing(const std::optional<config::Bracket>& declared, std::uint32_t children)
-    : position_(children) {
+Bracketing::Bracketing(const std::optional<config::Bracket>& declared,
+                       const std::vector<bool>& wide)
+    : position_(wide.size()) {
+  const auto children = static_cast<std::uint32_t>(wide.size());
   child_.reserve(children);
   if (declared) {
     compile(*declared, 1);
@@ -25,6 +28,7 @@ Bracketing::Bracketing(const std::optional<config::Bracket>& declared, std::uint
   assert(child_.size() == children);
   for (std::size_t p = 0; p < child_.size(); ++p)
     position_[child_[p]] = static_cast<std::uint16_t>(p);
+  for (const std::uint16_t child : child_) wide_.push_back(wide[child]);
 }
 
 // Inner brackets first, so that each one's runs stand together.
@@ -65,12 +69,33 @@ bool Bracketing::evaluate(const Evaluation& e, std::uint32_t node, void* acc,
       saturated |= evaluate(e, run.inner, value, depth + 1);
       if (r != 0) saturated |= e.kernels.merge(acc, value, e.n);
     } else if (r == 0) {
-      saturated |= e.kernels.fuse(acc, e.sources.data() + run.first, run.count, e.n);
+      saturated |= open_run(e, acc, run.first, std::size_t{run.first} + run.count);
     } else {
-      for (std::size_t p = run.first; p < std::size_t{run.first} + run.count; ++p)
-        saturated |= e.kernels.fold(acc, e.sources[p], e.n);
+      saturated |= add_run(e, acc, run.first, std::size_t{run.first} + run.count);
     }
   }
+  return saturated;
+}
+
+// One pass takes elements only; where accumulators are among them, the same order one by one gives
+// the same bits.
+bool Bracketing::open_run(const Evaluation& e, void* acc, std::size_t begin,
+                          std::size_t end) const {
+  std::size_t elements = begin;
+  while (elements < end && !wide_[elements]) ++elements;
+  if (elements > begin) {
+    const bool saturated = e.kernels.fuse(acc, e.sources.data() + begin, elements - begin, e.n);
+    return add_run(e, acc, elements, end) || saturated;
+  }
+  std::memcpy(acc, e.sources[begin], e.n * e.kernels.acc_bytes);
+  return add_run(e, acc, begin + 1, end);
+}
+
+bool Bracketing::add_run(const Evaluation& e, void* acc, std::size_t begin, std::size_t end) const {
+  bool saturated = false;
+  for (std::size_t p = begin; p < end; ++p)
+    saturated |=
+        wide_[p] ? e.kernels.merge(acc, e.sources[p], e.n) : e.kernels.fold(acc, e.sources[p], e.n);
   return saturated;
 }
 

@@ -1,7 +1,8 @@
 // The declared order of a reproducible job (T15), compiled for evaluation: which contribution
 // stands where, and what is combined with what.
 //
-// [[0, 1, 2], [3, 4]]: positions are 0 1 2 3 4 from left to right; the value is
+// Items are children of the switch. [[0, 1, 2], [3, 4]]: positions are 0 1 2 3 4 from left to
+// right; the value is
 // ((0 + 1) + 2) + (3 + 4). A switch that evaluates the whole expression gives the same bits as a
 // tree of switches each of which evaluates one bracket.
 #pragma once
@@ -19,8 +20,9 @@ namespace tributary::aggregator {
 
 class Bracketing {
  public:
+  // For as many children as `wide` has places; it says whose data is in what it is accumulated in.
   // Without a declaration: flat, by child.
-  Bracketing(const std::optional<config::Bracket>& declared, std::uint32_t children);
+  Bracketing(const std::optional<config::Bracket>& declared, const std::vector<bool>& wide);
 
   // No inner brackets: any prefix of the order can be combined before the rest has come.
   [[nodiscard]] bool flat() const { return depth_ <= 1; }
@@ -49,7 +51,11 @@ class Bracketing {
   std::uint32_t compile(const config::Bracket& bracket, std::size_t depth);
   bool evaluate(const Evaluation& e, std::uint32_t node, void* acc, std::size_t depth) const;
 
+  bool open_run(const Evaluation& e, void* acc, std::size_t begin, std::size_t end) const;
+  bool add_run(const Evaluation& e, void* acc, std::size_t begin, std::size_t end) const;
+
   std::vector<std::uint16_t> position_;
+  std::vector<bool> wide_;  // by position
   std::vector<std::uint16_t> child_;
   std::vector<Run> runs_;
   std::vector<Node> nodes_;

@@ -36,9 +36,16 @@ class ChildMap {
     return child_of_[rank];
   }
   [[nodiscard]] const Child& operator[](std::uint32_t index) const { return list_[index]; }
+  // A switch passes on what a rank behind it sent (flag bypass): `origin` is that rank.
+  [[nodiscard]] bool relays(const wire::Header& h) const {
+    const bool may = h.type == wire::PacketType::contribution || h.type == wire::PacketType::probe;
+    return may && (h.flags & wire::kFlagBypass) != 0 && h.child < list_.size() &&
+           list_[h.child].is_switch;
+  }
   // True when a packet of the running epoch names a child as this job has it.
   [[nodiscard]] bool knows(const wire::Header& h) const {
-    return h.child < list_.size() && list_[h.child].id == h.origin;
+    if (h.child >= list_.size()) return false;
+    return relays(h) ? child_of(h.origin) == h.child : list_[h.child].id == h.origin;
   }
   // The child that a JOIN is from: its index, or why there is none.
   [[nodiscard]] std::optional<std::uint16_t> joining(const wire::Header& h) const;
@@ -52,6 +59,10 @@ class ChildMap {
 
   [[nodiscard]] std::span<const std::uint32_t> ranks_of(std::uint32_t index) const {
     return std::span(ranks_).subspan(list_[index].first, list_[index].covered);
+  }
+  // Adds the ranks inside to a set: rank r is bit r mod 64 of word r / 64.
+  void add_ranks(std::uint32_t index, std::span<std::uint64_t> set) const {
+    for (const std::uint32_t rank : ranks_of(index)) set[rank / 64] |= 1ULL << (rank % 64);
   }
   // For messages: the lowest rank inside, and the switch's id where the child is one (0: it is
   // none).

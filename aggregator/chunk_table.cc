@@ -51,6 +51,7 @@ void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
   e.arrived = 1;
   e.combined = 0;
   e.overflow = e.verified = e.holds_slot = e.narrowed = e.retried = false;
+  e.described = true;
   e.description = c.description;
   e.opened_at = now;
   std::uint64_t* const arrived = bits(e);

@@ -72,6 +72,15 @@ constexpr bool is_passed_on(wire::Collective c) {
   return c == wire::Collective::broadcast || c == wire::Collective::all_gather;
 }
 
+// Why a packet goes to the completion engine: ESCALATION says it, data shows it by its flags.
+inline wire::Reason escalation_reason(const wire::Header& h) {
+  if (h.reason != wire::Reason::none && h.reason <= wire::Reason::verify) return h.reason;
+  if ((h.flags & wire::kFlagCollision) != 0) return wire::Reason::collision;
+  if ((h.flags & wire::kFlagResend) != 0) return wire::Reason::resend;
+  if ((h.flags & (wire::kFlagBypass | wire::kFlagExcluded)) != 0) return wire::Reason::excluded;
+  return wire::Reason::none;
+}
+
 inline ChunkDescription describe(const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   ChunkDescription d;

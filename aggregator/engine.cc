@@ -36,7 +36,8 @@ void check_slots(const config::SwitchConfig& config) {
 
 bool is_data(wire::PacketType type) {
   return type == wire::PacketType::contribution || type == wire::PacketType::aggregate ||
-         type == wire::PacketType::probe || type == wire::PacketType::ack;
+         type == wire::PacketType::probe || type == wire::PacketType::ack ||
+         type == wire::PacketType::escalation;
 }
 
 // What switches say to those below them, and ABORT, which they also say to those above.
@@ -252,7 +253,8 @@ Engine::~Engine() = default;
 
 Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  if (goes_down(h.type) || (h.type == wire::PacketType::ack && impl_->is_from_parent(h.job, from)))
+  const bool both_ways = h.type == wire::PacketType::ack || h.type == wire::PacketType::escalation;
+  if (goes_down(h.type) || (both_ways && impl_->is_from_parent(h.job, from)))
     return impl_->on_downward(packet, from, now, out);
   if (is_data(h.type) && h.shard < impl_->shards.size())
     return impl_->on_data(*impl_->shards[h.shard], packet, from, now, out);

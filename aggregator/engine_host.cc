@@ -1,7 +1,6 @@
 // What the completion host or the parent says of a job (rule 5).
-#include <algorithm>
-
 #include "aggregator/engine_impl.h"
+#include "core/wire/pass_on.h"
 
 namespace tributary::aggregator {
 
@@ -69,15 +68,21 @@ void Engine::abort_host_lost(std::uint32_t id, Outbox& out) {
   impl_->abort_epoch(*job, wire::Reason::host_lost, out);
 }
 
+// To the rank in `origin`, or to the switch that it is behind.
 bool Engine::Impl::relay(const Job& job, const wire::Packet& packet, Outbox& out) {
-  const std::uint32_t rank = packet.header.origin;
-  if (rank >= job.membership.workers() || !job.membership.member(rank).present) return false;
+  const auto child = job.child_map.child_of(packet.header.origin);
+  if (!child || !job.membership.member(*child).present) return false;
   Outgoing* const o = out.add();
   if (o == nullptr) return false;
-  o->peer = job.membership.member(rank).peer;
+  o->peer = job.membership.member(*child).peer;
   o->header = packet.header;
-  std::copy(packet.extensions.begin(), packet.extensions.end(), o->extensions.begin());
-  o->extension_bytes = packet.extensions.size();
+  o->header.child = *child;
+  o->header.fan_in = static_cast<std::uint16_t>(job.child_map.count());
+  o->header.flags &= ~std::uint32_t{wire::kFlagBypass};
+  if (job.child_map[*child].is_switch) o->header.flags |= wire::kFlagBypass;
+  wire::ExtensionWriter ext(o->extensions);
+  wire::add_passed_on(ext, packet.extensions);
+  o->extension_bytes = ext.bytes().size();
   return true;
 }
 
@@ -85,19 +90,7 @@ bool Engine::Impl::abort_by_host(Job& job, const wire::Packet& packet, Outbox& o
   const wire::Header& h = packet.header;
   // Of a chunk that is finished, or nobody's but ours, a host has nothing to say.
   if (h.shard >= shards.size() || !shards[h.shard]->is_with_host(job.place, h.seq)) return false;
-  AbortCause& cause = job.last_abort;
-  cause.chunk = {};
-  cause.lost_switch = 0;
-  cause.chunk.op = h.op;
-  cause.chunk.chunk = h.chunk;
-  cause.chunk.seq = h.seq;
-  cause.chunk.shard = h.shard;
-  const std::size_t listed = wire::find_missing_ids(packet.extensions, scratch_ids);
-  const auto n = static_cast<long>(std::min(listed, scratch_ids.size()));
-  cause.missing.assign(scratch_ids.begin(), scratch_ids.begin() + n);
-  const auto error = wire::find_op_error(packet.extensions);
-  cause.has_error = error.has_value();
-  if (error) cause.error = *error;
+  adopt_cause(job, packet, 0);
   (h.reason == wire::Reason::op_mismatch ? job.counters.aborts_mismatch
                                          : job.counters.aborts_deadline)
       .add();

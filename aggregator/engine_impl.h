@@ -70,7 +70,7 @@ struct Engine::Impl {
   Decision on_parent_abort(Job& job, const wire::Packet& packet, Outbox& out);
   Decision on_child_abort(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                           Outbox& out);
-  void adopt_cause(Job& job, const wire::Packet& packet);
+  void adopt_cause(Job& job, const wire::Packet& packet, std::uint32_t lost_switch);
   void abort_parent_lost(Job& job, Outbox& out);
   void expire_upstream(Job& job, Instant now, Outbox& out);
   void join_parent(Job& job, Instant now, Outbox& out);

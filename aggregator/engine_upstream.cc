@@ -60,6 +60,10 @@ Decision Engine::Impl::on_downward(const wire::Packet& packet, const Peer& from,
   if (h.shard >= job->config.shards) return {Verdict::dropped, DropReason::bad_shard};
   const Decision decision = shards[h.shard]->on_parent(packet, now, out);
   if (decision.verdict == Verdict::epoch_aborted) abort_for(*shards[h.shard], out);
+  const bool for_a_rank = (h.flags & wire::kFlagBypass) != 0 &&
+                          (h.type == PacketType::pending || h.type == PacketType::unknown);
+  if (for_a_rank && decision.verdict == Verdict::noted)
+    return {relay(*job, packet, out) ? Verdict::answered : Verdict::noted};
   return decision;
 }
 
@@ -144,7 +148,7 @@ Decision Engine::Impl::on_parent_abort(Job& job, const wire::Packet& packet, Out
   const bool running = up.state() == Upstream::State::running;
   up.end();
   if (!running) return {Verdict::noted};
-  adopt_cause(job, packet);
+  adopt_cause(job, packet, packet.header.slot);
   job.counters.aborts_above.add();
   abort_epoch(job, h.reason, out);
   return {Verdict::epoch_aborted};
@@ -157,17 +161,17 @@ Decision Engine::Impl::on_child_abort(Job& job, const wire::Packet& packet, cons
     return d;
   if (!job.child_map[packet.header.child].is_switch || !may_abort_for(packet.header.reason))
     return {Verdict::dropped, DropReason::bad_type};
-  adopt_cause(job, packet);
+  adopt_cause(job, packet, packet.header.slot);
   job.counters.aborts_below.add();
   abort_epoch(job, packet.header.reason, out);
   return {Verdict::epoch_aborted};
 }
 
-// Another switch's cause becomes this one's, as far as it can be true.
-void Engine::Impl::adopt_cause(Job& job, const wire::Packet& packet) {
+// Another's cause becomes this switch's, as far as it can be true.
+void Engine::Impl::adopt_cause(Job& job, const wire::Packet& packet, std::uint32_t lost_switch) {
   const wire::Header& h = packet.header;
   AbortCause& cause = job.last_abort;
-  cause.lost_switch = h.slot;
+  cause.lost_switch = lost_switch;
   cause.chunk = {};
   cause.chunk.op = h.op;
   cause.chunk.chunk = h.chunk;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/wire/rank_bitmap.h"
+
 namespace tributary::aggregator {
 namespace {
 
@@ -76,6 +78,8 @@ void Shard::add_job(const config::SwitchConfig& config, std::uint32_t place,
       queue_for(job.deadline), kernels_[static_cast<std::size_t>(job.arithmetic)]);
   ShardJob& added = *jobs_[place];
   by_id_.insert(job.id, &added);
+  if (job.parent) unsent_.reserve(unsent_.capacity() + 2 * job.window + config::hold_buffers(job));
+  coverage_.resize(std::max(coverage_.size(), wire::rank_words(job.workers)));
   if (added.waits_for_order) sources_.resize(std::max<std::size_t>(sources_.size(), added.fan_in));
 }
 
@@ -177,6 +181,9 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   child.heard = true;
   settle_buffers();
   if (h.plane != 0 || h.stream != 0) return {Verdict::dropped, DropReason::bad_shard};
+  if (h.type == wire::PacketType::escalation ||
+      (h.type == wire::PacketType::contribution && job->child_map.relays(h)))
+    return on_relayed(*job, packet, from, now, out);
   if (h.type == wire::PacketType::contribution || h.type == wire::PacketType::aggregate)
     return on_contribution(*job, packet, from, now, out);
   if (h.type == wire::PacketType::probe) return on_probe(*job, packet, from, now, out);
@@ -191,8 +198,8 @@ ShardJob& Shard::job_of(const Tombstone& e) const {
   return **std::find_if(jobs_.begin(), jobs_.end(), holds);
 }
 
+// Takes no buffers, so those that it lets go stay as they are until the next packet.
 bool Shard::expire(Instant now, Outbox& out) {
-  settle_buffers();
   for (const auto& queue : queues_) {
     while (Tombstone* const e = queue->due(now)) {
       ShardJob& job = job_of(*e);

@@ -12,8 +12,9 @@
 //
 // Sources: shard.cc life of jobs and epochs, dispatch, clock; shard_data.cc decides on
 // contributions; shard_sum.cc moves their bytes; shard_slots.cc dynamic slots; shard_escalate.cc
-// what goes to the completion host and comes back; shard_retry.cc chunks sent again as floating
-// point; shard_reply.cc results and answers to probes.
+// what goes to the completion host and comes back; shard_tree.cc sums that go up; shard_relay.cc
+// what other switches could not finish; shard_retry.cc chunks sent again as floating point;
+// shard_reply.cc results and answers to probes.
 //
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
 // Payload spans of what is appended to an Outbox are valid until the next call.
@@ -68,7 +69,8 @@ class Shard {
   // A contribution, probe or ack. `refused`: the sender is no member of the running epoch, or the
   // job has no such shard; nothing was changed or said.
   Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
-  // RESULT, PENDING or UNKNOWN of the switch above; the engine has checked the sender.
+  // RESULT, PENDING, UNKNOWN or ESCALATION of the switch above; the engine has checked the sender,
+  // and takes PENDING and UNKNOWN with the flag bypass on to the rank in `origin`.
   Decision on_parent(const wire::Packet& packet, Instant now, Outbox& out);
   // When that was last heard of here in the running epoch.
   [[nodiscard]] std::optional<Instant> parent_heard(std::uint32_t job) const;
@@ -105,6 +107,9 @@ class Shard {
   [[nodiscard]] ShardJob& job_of(const Tombstone& e) const;
 
   // shard_data.cc
+  ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, Tombstone*& e);
+  static DropReason check_data(const ShardJob& job, const Contribution& c, bool is_sum,
+                               const Kernels*& kernels);
   Decision on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
                            Outbox& out);
   Decision on_first(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
@@ -131,9 +136,12 @@ class Shard {
   void fold_one(ShardJob& job, Tombstone& e, std::uint16_t child, const std::byte* data,
                 const Kernels& kernels);
   void pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payload);
-  // Buffers go back at the beginning of the next call: messages may refer to them.
-  void let_go(BufferPool& pool, std::uint32_t& buffer);
+  // Messages may refer to a buffer that is let go. What the completion engine here hears, it has
+  // copied before it answers; what goes to the switch above is on its way when the next packet
+  // comes.
+  void let_go(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer);
   void settle_buffers();
+  void settle_heard();
   void let_go_of_data(ShardJob& job, Tombstone& e);
   void release_acknowledged(ShardJob& job);
   void keep_or_free(ShardJob& job, Tombstone& e);
@@ -154,24 +162,44 @@ class Shard {
   void forward(ShardJob& job, const wire::Packet& packet, std::uint32_t flags, Outbox& out);
   void announce(ShardJob& job, const Tombstone& e, wire::Reason reason, Outbox& out);
   void send_sum(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out);
-  void narrow(ShardJob& job, Tombstone& e, const Kernels& kernels);
-  void send_held(ShardJob& job, Tombstone& e, Outbox& out);
+  static std::size_t partial_bytes(const ShardJob& job, const ChunkDescription& d);
+  std::span<const std::byte> partial_sum(ShardJob& job, Tombstone& e);
+  void send_held(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out);
   void send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
-  void resend_to_verify(ShardJob& job, Tombstone& e, Outbox& out);
+  void leave_sent(ShardJob& job, Tombstone& e, Instant now);
+  static void address_host(const ShardJob& job, Outgoing& o);
+  static void make_announcement(Outgoing& o);
+  void set_coverage(ShardJob& job, Outgoing& o);
+  Outgoing* begin_escalation(ShardJob& job, const Tombstone& e, wire::Reason reason, Outbox& out);
   void chase(ShardJob& job, Tombstone& e, Outbox& out);
   Outgoing* begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out);
 
   // shard_tree.cc
   void send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
   void send_aggregate(ShardJob& job, Tombstone& e, std::uint32_t flags, Outbox& out);
+  static bool holds_sum(const Tombstone& e);
   Outgoing* begin_upward(ShardJob& job, wire::PacketType type, Outbox& out);
-  bool ask_parent(ShardJob& job, const wire::Header& asked, const Tombstone* e, Instant now,
+  bool ask_parent(ShardJob& job, const wire::Header& question, const Tombstone* e, Instant now,
                   Outbox& out);
   void acknowledge_up(ShardJob& job, Outbox& out);
   void say_held(ShardJob& job, Outbox& out);
-  Decision on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out);
+  static AskedAbove& asked(ShardJob& job, std::uint32_t seq);
+  void on_sum_missing_above(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
+  Decision on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Instant now,
+                            Outbox& out);
   Decision on_unasked_result(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
-  void keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out);
+  void keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Instant now,
+                   Outbox& out);
+
+  // shard_relay.cc
+  DropReason check_relayed(const ShardJob& job, const wire::Packet& packet, const Contribution& c);
+  Decision on_relayed(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
+                      Outbox& out);
+  Decision on_escalated_above(ShardJob& job, Tombstone& e, const wire::Header& h, Instant now,
+                              Outbox& out);
+  Outgoing* begin_reply(ShardJob& job, wire::PacketType type, const Tombstone& e, Outbox& out);
+  void lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
+  void tell_escalated(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out);
 
   // shard_retry.cc
   Decision on_retry(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out);
@@ -199,12 +227,18 @@ class Shard {
   JobIndex<ShardJob> by_id_;
   SlotPool pool_;
 
-  bool unsettled_ = false;                  // some pool has buffers to take back
+  bool unsettled_ = false;  // some pool has buffers to take back
+  struct Unsent {
+    BufferPool* pool;
+    std::uint32_t buffer;
+  };
+  std::vector<Unsent> unsent_;
   std::vector<std::byte*> bracket_values_;  // accumulators of inner brackets
   std::vector<const void*> sources_;
   std::uint32_t abort_job_ = 0;
   AbortCause abort_cause_;
   std::array<std::uint32_t, kMaxListedIds> scratch_ids_;
+  std::vector<std::uint64_t> coverage_;  // ranks of the message being made
 };
 
 }  // namespace tributary::aggregator

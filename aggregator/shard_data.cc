@@ -32,13 +32,13 @@ DropReason check_child(const ShardJob& job, const wire::Header& h) {
   return whole ? DropReason::count_ : DropReason::bad_child;
 }
 
-// What a contribution asks for, whatever the state of its chunk. `kernels` stays nullptr where
-// nothing is combined.
-DropReason check(const ShardJob& job, const wire::Header& h, const Contribution& c,
-                 const Kernels*& kernels) {
+}  // namespace
+
+// What data asks for, whatever the state of its chunk: a rank's own, or a sum. `kernels` stays
+// nullptr where nothing is combined.
+DropReason Shard::check_data(const ShardJob& job, const Contribution& c, bool is_sum,
+                             const Kernels*& kernels) {
   const ChunkDescription& d = c.description;
-  if (h.fan_in != job.fan_in) return DropReason::bad_child;
-  if (const DropReason bad = check_child(job, h); bad != DropReason::count_) return bad;
   if (c.payload.size() > job.config.chunk_bytes) return DropReason::payload_too_large;
   if (d.encoding == wire::Encoding::compressed) return DropReason::bad_encoding;
   if (d.encoding == wire::Encoding::block_scaled) {
@@ -56,42 +56,46 @@ DropReason check(const ShardJob& job, const wire::Header& h, const Contribution&
   if (has_target(d.collective) && d.target >= job.config.workers) return DropReason::bad_target;
   if (const DropReason bad = check_reduction(job, d, kernels); bad != DropReason::count_)
     return bad;
-  if (h.type != wire::PacketType::aggregate) return DropReason::count_;
+  if (!is_sum) return DropReason::count_;
   const bool wide = job.config.partials == wire::Partials::wide;
   const std::size_t bytes = wide ? kernels->acc_bytes : kernels->wire_bytes;
   return c.payload.size() == d.element_count * bytes ? DropReason::count_
                                                      : DropReason::bad_payload_length;
 }
 
-}  // namespace
+// Where the chunk stands that a child has sent something of. Whoever sends it holds what is in its
+// way, even if an ACK that said so was lost.
+ChunkTable::Place Shard::locate(ShardJob& job, std::uint16_t child, std::uint32_t seq,
+                                Tombstone*& e) {
+  using enum ChunkTable::Place;
+  ChunkTable::Place place = job.table.find(seq, e);
+  if (place == stale || (place == beyond_window && e == nullptr)) return place;
+  job.table.note_sent(child, seq);
+  release_acknowledged(job);
+  return place == beyond_window ? job.table.find(seq, e) : place;
+}
 
 Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from,
                                 Instant now, Outbox& out) {
   if (packet.header.attempt != 0) return on_retry(job, packet, from, out);
-  Contribution c = contribution_of(packet);
-  if (job.in_tree()) c.at_ps = false;  // the completion engine knows single switches only
+  const Contribution c = contribution_of(packet);
+  const wire::Header& h = packet.header;
   const Kernels* kernels = nullptr;
-  if (const DropReason bad = check(job, packet.header, c, kernels); bad != DropReason::count_)
-    return {Verdict::dropped, bad};
+  DropReason bad = h.fan_in != job.fan_in ? DropReason::bad_child : check_child(job, h);
+  if (bad == DropReason::count_)
+    bad = check_data(job, c, h.type == wire::PacketType::aggregate, kernels);
+  if (bad != DropReason::count_) return {Verdict::dropped, bad};
 
   job.counters.bytes_in.add(c.payload.size());
   if (c.resend) job.counters.resends.add();
   Tombstone* e = nullptr;
-  ChunkTable::Place place = job.table.find(c.seq, e);
-  if (place == ChunkTable::Place::beyond_window && e != nullptr) {
-    // Whoever sends this holds what is in its way; an ACK that said so may have been lost.
-    job.table.note_sent(c.child, c.seq);
-    release_acknowledged(job);
-    place = job.table.find(c.seq, e);
-  }
+  const ChunkTable::Place place = locate(job, c.child, c.seq, e);
   if (place == ChunkTable::Place::beyond_window)
     return {Verdict::dropped, DropReason::beyond_window};
   if (place == ChunkTable::Place::stale) {
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
   }
-  job.table.note_sent(c.child, c.seq);
-  release_acknowledged(job);
   if (OpHistory::keeps(c.description, job.config.shards))
     job.history.arrived(c.description, job.config.shards, c.child, now);
   if (place == ChunkTable::Place::unseen) return on_first(job, *e, c, kernels, packet, now, out);
@@ -132,9 +136,10 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
                            const Kernels* kernels, const wire::Packet& packet, Instant now,
                            Outbox& out) {
   // Two ranks that both pass on their data for one chunk disagree, too.
-  if (!e.description.agrees_with(c.description) || is_passed_on(c.description.collective))
+  if (!e.agrees_with(c.description) || is_passed_on(c.description.collective))
     return e.retried ? Decision{Verdict::dropped, DropReason::duplicate}
                      : request_mismatch_abort(job, e, c);
+  if (!e.described) e.describe(c);
   if (e.state == ChunkState::open && c.at_ps) flush(job, e, wire::Reason::resend, now, out);
   if (e.state == ChunkState::escalated) {
     job.table.add(e, c.child);

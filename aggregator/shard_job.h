@@ -22,6 +22,14 @@
 
 namespace tributary::aggregator {
 
+// Children whose data comes in what it is accumulated in: switches, unless partials are narrow.
+inline std::vector<bool> wide_children(const ChildMap& map, const config::JobConfig& job) {
+  std::vector<bool> wide(map.count());
+  for (std::uint32_t child = 0; child < map.count(); ++child)
+    wide[child] = map[child].is_switch && job.partials == wire::Partials::wide;
+  return wide;
+}
+
 // A member as the data path sees it. One cache line: it is read and written with every packet.
 struct alignas(64) Child {
   Peer peer;
@@ -58,7 +66,7 @@ struct ShardJob {
         waits_for_order(config::holds_data(config)),
         kernels(table_of_kernels),
         admitted(config),
-        order(in_tree() ? std::nullopt : config.bracketing, fan_in),
+        order(config::declared_order(config), wide_children(child_map, config)),
         children(fan_in),
         table(entries, fan_in, config.window),
         buffers(sums.buffers),
@@ -104,12 +112,9 @@ struct ShardJob {
   OpHistory history;
   ShardCounters counters;
 
-  // Other switches have a part in the sums.
-  [[nodiscard]] bool in_tree() const { return config.parent || child_map.has_switches(); }
   // A fixed-point sum that overflowed is asked for again as floating point (rule 12).
   [[nodiscard]] bool retries_floats(const ChunkDescription& d) const {
-    return d.encoding == wire::Encoding::block_scaled && !in_tree() &&
-           config::retries_floats(config);
+    return d.encoding == wire::Encoding::block_scaled && config::retries_floats(config);
   }
   [[nodiscard]] bool dynamic() const { return config.slots == config::SlotMode::dynamic; }
   // A bracket can only be combined as a whole; and collecting is what some jobs ask for.

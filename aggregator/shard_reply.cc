@@ -29,6 +29,19 @@ void fill_result(Outgoing& o, const ShardJob& job, const ChunkDescription& d, st
   o.payload = payload;
 }
 
+// To whoever asked; where a switch asked for a rank behind it, for that rank.
+void fill_reply(Outgoing& o, const ShardJob& job, wire::PacketType type,
+                const wire::Header& asked) {
+  o.header = job.header(type);
+  o.header.op = asked.op;
+  o.header.chunk = asked.chunk;
+  o.header.seq = asked.seq;
+  o.header.shard = asked.shard;
+  if (!job.child_map.relays(asked)) return;
+  o.header.origin = asked.origin;
+  o.header.flags = wire::kFlagBypass;
+}
+
 }  // namespace
 
 Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
@@ -56,14 +69,22 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   }
   if (place == ChunkTable::Place::beyond_window && e == nullptr && !is_passed_on(h.collective))
     return {Verdict::dropped, DropReason::beyond_window};
+  const bool relayed = job.child_map.relays(h);
   const bool waiting = only_waits || (seen && job.table.has_contributed(*e, h.child));
   const bool verifying = seen && waiting && e->state == ChunkState::sent && !job.config.parent;
   const bool elsewhere =
       job.host_term != 0;  // the host may still be at it, or its result under way
   if (verifying && !elsewhere) chase(job, *e, out);
-  if ((verifying && elsewhere) || (seen && waiting && e->state == ChunkState::escalated)) {
-    forward(job, packet, 0, out);
-    return {Verdict::forwarded};
+  if (seen && (e->state == ChunkState::escalated || (verifying && elsewhere))) {
+    // A switch that asks for itself does not know yet.
+    if (job.child_map[h.child].is_switch && !relayed) {
+      tell_escalated(job, *e, from, out);
+      return {Verdict::answered};
+    }
+    if (waiting || relayed) {
+      forward(job, packet, 0, out);
+      return {Verdict::forwarded};
+    }
   }
 
   // What the parent says is the answer, and tells more than PENDING would: nothing is said here but
@@ -73,11 +94,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   Outgoing* o = out.add();
   if (o == nullptr) return {Verdict::dropped, DropReason::no_mbuf};
   o->peer = from;
-  o->header = job.header(waiting ? wire::PacketType::pending : wire::PacketType::unknown);
-  o->header.op = h.op;
-  o->header.chunk = h.chunk;
-  o->header.seq = h.seq;
-  o->header.shard = h.shard;
+  fill_reply(*o, job, waiting ? wire::PacketType::pending : wire::PacketType::unknown, h);
   if (waiting) {
     std::span<const std::uint32_t> missing = job.awaited_above;
     if (!above && seen) missing = missing_ranks(job, *e, scratch_ids_);

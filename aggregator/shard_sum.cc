@@ -56,13 +56,6 @@ void Shard::collect(ShardJob& job, Tombstone& e, const Contribution& c, const Ke
     const std::uint32_t buffer = job.held_at(e, position);
     sources_[position] = buffer == kNone ? c.payload.data() : job.hold_buffers->at(buffer);
   }
-  if (job.child_map.has_switches()) {
-    // One pass takes data of workers only; the same order one by one gives the same bits.
-    for (std::uint16_t position = 0; position < job.fan_in; ++position)
-      fold_one(job, e, job.order.child_at(position),
-               static_cast<const std::byte*>(sources_[position]), kernels);
-    return put_back_held(job, e);
-  }
   e.buffer = job.buffers.take();
   e.combined = static_cast<std::uint16_t>(job.fan_in);
   if (job.order.evaluate(kernels, job.buffers.at(e.buffer), std::span(sources_).first(job.fan_in),
@@ -95,24 +88,34 @@ void Shard::pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payl
   std::memcpy(job.buffers.at(e.buffer), payload.data(), payload.size());
 }
 
-void Shard::let_go(BufferPool& pool, std::uint32_t& buffer) {
+void Shard::let_go(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer) {
   if (buffer == kNone) return;
-  pool.put_later(buffer);
+  if (job.config.parent) {
+    unsent_.push_back({&pool, buffer});
+  } else {
+    pool.put_later(buffer);
+    unsettled_ = true;
+  }
   buffer = kNone;
-  unsettled_ = true;
 }
 
 void Shard::settle_buffers() {
+  settle_heard();
+  for (const Unsent& sent : unsent_) sent.pool->put(sent.buffer);
+  unsent_.clear();
+}
+
+void Shard::settle_heard() {
   if (!unsettled_) return;
   for (const auto& c : classes_) c->buffers.settle();
   unsettled_ = false;
 }
 
 void Shard::let_go_of_data(ShardJob& job, Tombstone& e) {
-  let_go(job.buffers, e.buffer);
+  let_go(job, job.buffers, e.buffer);
   if (job.hold_buffers == nullptr || e.state == ChunkState::unseen) return;
   for (std::uint16_t position = 0; position < job.fan_in; ++position)
-    let_go(*job.hold_buffers, job.held_at(e, position));
+    let_go(job, *job.hold_buffers, job.held_at(e, position));
 }
 
 void Shard::release_acknowledged(ShardJob& job) {

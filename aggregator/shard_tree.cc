@@ -1,5 +1,6 @@
-// Sums that go up, and what comes back (protocol, "Trees"). A sum is kept until the parent's
-// result is here, so that a lost one can be sent again; nothing is ever added to it any more.
+// Sums that go up, and what comes back (protocol, "Trees"). A sum that is kept until the parent's
+// result is here can be sent again; nothing is ever added to it any more. What has not been kept is
+// asked for again (O9, rule 7).
 #include <algorithm>
 #include <cstring>
 
@@ -25,33 +26,27 @@ std::optional<Instant> Shard::parent_heard(std::uint32_t place) const {
 
 // All that can be here is here.
 void Shard::send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
-  job.deadlines.cancel(e);
-  free_slot(job, e, now);
-  job.table.send(e);
   job.counters.sent_up.add();
   job.history.sent_up(e.description, now);
-  job.refresh_gauges();
-  e.opened_at = now;  // from here on: when the parent was last told or asked
+  asked(job, e.seq) = {e.seq, false, now};
   send_aggregate(job, e, 0, out);
+  leave_sent(job, e, now);
+}
+
+AskedAbove& Shard::asked(ShardJob& job, std::uint32_t seq) {
+  return job.asked_above[seq & (job.config.window - 1)];
 }
 
 void Shard::send_aggregate(ShardJob& job, Tombstone& e, std::uint32_t flags, Outbox& out) {
-  const ChunkDescription& d = e.description;
-  const bool passed_on = is_passed_on(d.collective);
-  const Kernels* const kernels = passed_on ? nullptr : job.kernels.find(d.dtype, d.reduce_op);
-  std::size_t bytes = d.payload_bytes();
-  if (kernels != nullptr && job.config.partials == wire::Partials::wide)
-    bytes = std::size_t{d.element_count} * kernels->acc_bytes;
-  else if (kernels != nullptr && !kernels->finish_is_identity)
-    narrow(job, e, *kernels);
+  const std::span<const std::byte> sum = partial_sum(job, e);
   Outgoing* const o = begin_aggregate(job, e, out);
   if (o == nullptr) return;  // a child's probe brings it
   o->to = Outgoing::To::parent;
   o->header.flags |= flags | wire::kFlagCompleteSubtree;
   o->header.child = job.config.parent->child;
   o->header.fan_in = job.config.parent->fan_in;
-  o->header.covered = passed_on ? 1 : job.child_map.covered();
-  if (e.buffer != kNone) o->payload = {job.buffers.at(e.buffer), bytes};
+  o->header.covered = is_passed_on(e.description.collective) ? 1 : job.child_map.covered();
+  o->payload = sum;
   job.counters.bytes_out.add(o->payload.size());
 }
 
@@ -69,16 +64,15 @@ Outgoing* Shard::begin_upward(ShardJob& job, wire::PacketType type, Outbox& out)
   return o;
 }
 
-// A child asks for a result that the parent makes. `e`: the sum went up; nullptr: another switch's
+// A child asks for a result that the parent makes. `e`: a sum went up; nullptr: another switch's
 // data is passed on, and nothing of it is here. True when the parent has answered PENDING since it
 // was asked last.
-bool Shard::ask_parent(ShardJob& job, const wire::Header& asked, const Tombstone* e, Instant now,
+bool Shard::ask_parent(ShardJob& job, const wire::Header& question, const Tombstone* e, Instant now,
                        Outbox& out) {
-  AskedAbove& last = job.asked_above[asked.seq & (job.config.window - 1)];
-  if (last.seq != asked.seq) last = {asked.seq, false, Instant()};
+  AskedAbove& last = asked(job, question.seq);
+  if (last.seq != question.seq) last = {question.seq, false, Instant()};
   const bool pending = last.pending;
-  if (now - (e != nullptr ? std::max(last.at, e->opened_at) : last.at) < kProbeSpacing)
-    return pending;
+  if (now - last.at < kProbeSpacing) return pending;
   // Who only receives says what it holds by ACK alone; one that was lost would never be repeated.
   if (e == nullptr && now - job.said_held_at >= kProbeSpacing) {
     say_held(job, out);
@@ -88,10 +82,10 @@ bool Shard::ask_parent(ShardJob& job, const wire::Header& asked, const Tombstone
   if (o == nullptr) return pending;
   last.at = now;
   last.pending = false;
-  o->header.op = asked.op;
-  o->header.chunk = asked.chunk;
-  o->header.seq = asked.seq;
-  o->header.collective = asked.collective;
+  o->header.op = question.op;
+  o->header.chunk = question.chunk;
+  o->header.seq = question.seq;
+  o->header.collective = question.collective;
   o->header.covered = e != nullptr ? 1 : 0;
   job.counters.probes_up.add();
   return pending;
@@ -122,10 +116,17 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
   Tombstone* e = nullptr;
   const ChunkTable::Place place = job->table.find(h.seq, e);
   if (place == ChunkTable::Place::stale) return {Verdict::dropped, DropReason::stale_seq};
+  const bool for_a_rank = (h.flags & wire::kFlagBypass) != 0 && h.type != wire::PacketType::result;
+  if (for_a_rank || h.type == wire::PacketType::escalation) {
+    if (place != ChunkTable::Place::seen || e->description.op != h.op ||
+        e->description.chunk != h.chunk)
+      return {Verdict::dropped, DropReason::beyond_window};
+    return on_escalated_above(*job, *e, h, now, out);
+  }
   if (h.type == wire::PacketType::pending) {
     std::vector<std::uint32_t>& awaited = job->awaited_above;
-    AskedAbove& asked = job->asked_above[h.seq & (job->config.window - 1)];
-    if (asked.seq == h.seq) asked.pending = true;
+    AskedAbove& last = asked(*job, h.seq);
+    if (last.seq == h.seq) last.pending = true;
     awaited.resize(wire::kMaxMissingIds);  // within its capacity
     awaited.resize(std::min(wire::find_missing_ids(packet.extensions, awaited), awaited.size()));
     return {Verdict::noted};
@@ -142,23 +143,30 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
     elsewhere.child = kElsewhere;
     return request_mismatch_abort(*job, *e, elsewhere);
   }
-  if (e->state != ChunkState::sent) return {Verdict::dropped, DropReason::duplicate};
-  if (h.type == wire::PacketType::result) return on_parent_result(*job, *e, packet, out);
+  const bool result = h.type == wire::PacketType::result;
+  if (e->state != ChunkState::sent && !(result && e->state == ChunkState::escalated))
+    return {Verdict::dropped, DropReason::duplicate};
+  if (result) return on_parent_result(*job, *e, packet, now, out);
   if (h.type != wire::PacketType::unknown) return {Verdict::dropped, DropReason::bad_type};
-  e->opened_at = now;
-  job->counters.resent_up.add();
-  send_aggregate(*job, *e, wire::kFlagResend, out);
+  on_sum_missing_above(*job, *e, now, out);
   return {Verdict::answered};
 }
 
+void Shard::on_sum_missing_above(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+  if (!holds_sum(e)) return lose_sum(job, e, now, out);
+  asked(job, e.seq).at = now;
+  job.counters.resent_up.add();
+  send_aggregate(job, e, wire::kFlagResend, out);
+}
+
 Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
-                                 Outbox& out) {
+                                 Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   const ChunkDescription& d = e.description;
   const bool header_only = is_elsewhere(job, d);
   const std::uint32_t covered = is_passed_on(d.collective) ? 1 : job.config.workers;
-  if (h.dtype != d.dtype || h.reduce_op != d.reduce_op || h.collective != d.collective ||
-      h.encoding != d.encoding || h.covered != covered)
+  if (!e.described || h.dtype != d.dtype || h.reduce_op != d.reduce_op ||
+      h.collective != d.collective || h.encoding != d.encoding || h.covered != covered)
     return {Verdict::dropped, DropReason::op_mismatch};
   // Where the payload is one rank's, the others' copies have none; they are not for its switch.
   if (has_target(d.collective) && !header_only && h.element_count == 0 && d.element_count != 0)
@@ -166,7 +174,7 @@ Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet
   const std::size_t bytes = header_only ? 0 : d.payload_bytes();
   if (packet.payload.size() != bytes || h.element_count != (header_only ? 0 : d.element_count))
     return {Verdict::dropped, DropReason::op_mismatch};
-  keep_result(job, e, packet, out);
+  keep_result(job, e, packet, now, out);
   return {Verdict::completed};
 }
 
@@ -183,13 +191,15 @@ Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Ins
   job.table.open(*e, c, now);
   job.table.forget_arrivals(*e);
   e->first_child = kElsewhere;
-  keep_result(job, *e, packet, out);
+  keep_result(job, *e, packet, now, out);
   return {Verdict::completed};
 }
 
 // The result takes the sum's place, and goes on to the children.
-void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Outbox& out) {
-  if (packet.payload.empty()) let_go(job.buffers, e.buffer);
+void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Instant now,
+                        Outbox& out) {
+  free_slot(job, e, now);
+  if (packet.payload.empty()) let_go(job, job.buffers, e.buffer);
   if (!packet.payload.empty()) {
     if (e.buffer == kNone) e.buffer = job.buffers.take();
     std::memcpy(job.buffers.at(e.buffer), packet.payload.data(), packet.payload.size());

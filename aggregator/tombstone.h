@@ -25,6 +25,7 @@ struct alignas(64) Tombstone {
   bool holds_slot : 1 = false;    // while open, and while sent but not released
   bool narrowed : 1 = false;      // the sum is in the element's type already
   bool retried : 1 = false;       // asked for again, as floating point (rule 12)
+  bool described : 1 = false;     // an announcement from below says no more than op and chunk
   std::uint16_t first_child = 0;  // whose description is the reference
   std::uint32_t buffer = kNone;   // in the job's BufferPool: sum or result
   std::uint16_t arrived = 0;      // children counted
@@ -33,7 +34,18 @@ struct alignas(64) Tombstone {
   ChunkDescription description;
   std::uint32_t previous = kNone;  // in the ChunkDeadlines
   std::uint32_t next = kNone;
-  Instant opened_at;  // of a sent chunk: when the parent was last told or asked
+  Instant opened_at;
+
+  // That both speak of the same chunk in the same way.
+  [[nodiscard]] bool agrees_with(const ChunkDescription& other) const {
+    if (described) return description.agrees_with(other);
+    return description.op == other.op && description.chunk == other.chunk;
+  }
+  void describe(const Contribution& c) {
+    described = true;
+    first_child = c.child;
+    description = c.description;
+  }
 };
 static_assert(sizeof(Tombstone) == 64);
 

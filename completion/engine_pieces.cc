@@ -11,15 +11,6 @@ namespace {
 
 using aggregator::ChunkDescription;
 
-wire::Reason reason_of(const wire::Header& h) {
-  if (static_cast<std::size_t>(h.reason) < kEscalationReasons && h.reason != wire::Reason::none)
-    return h.reason;
-  if ((h.flags & wire::kFlagCollision) != 0) return wire::Reason::collision;
-  if ((h.flags & (wire::kFlagBypass | wire::kFlagExcluded)) != 0) return wire::Reason::excluded;
-  if ((h.flags & wire::kFlagResend) != 0) return wire::Reason::resend;
-  return wire::Reason::none;
-}
-
 DropReason check_payload(const Job& job, const Arrival& a) {
   const ChunkDescription& d = a.description;
   const std::size_t wire_bytes = wire::size_of(d.dtype);
@@ -87,7 +78,7 @@ Decision Engine::Impl::on_mark(Job& job, const wire::Packet& packet, Instant now
     }
   }
   job.counters.marks.add();
-  if (chunk->reason == wire::Reason::none) chunk->reason = reason_of(h);
+  if (chunk->reason == wire::Reason::none) chunk->reason = aggregator::escalation_reason(h);
   job.refresh_gauges();
   return {Verdict::noted};
 }
@@ -99,7 +90,7 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
   arrival.kernels = job.kernels_of(arrival.description);
   arrival.wide = arrival.aggregate && arrival.kernels != nullptr &&
                  job.limits.partials == wire::Partials::wide;
-  arrival.reason = reason_of(h);
+  arrival.reason = aggregator::escalation_reason(h);
   DropReason bad = check_payload(job, arrival);
   if (bad == DropReason::count_) bad = check_ranks(job, arrival);
   if (bad != DropReason::count_) {

@@ -56,7 +56,8 @@ std::size_t slot_buffer_bytes(const JobConfig& job) {
 }
 
 std::size_t bracket_depth(const JobConfig& job) {
-  return job.bracketing ? std::max<std::size_t>(depth_of(*job.bracketing), 1) : 1;
+  const auto& order = declared_order(job);
+  return order ? std::max<std::size_t>(depth_of(*order), 1) : 1;
 }
 
 std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard) {

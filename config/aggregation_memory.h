@@ -39,7 +39,11 @@ inline bool holds_data(const JobConfig& job) {
 inline std::uint32_t hold_buffers(const JobConfig& job) {
   return holds_data(job) ? job.window * (job_fan_in(job) - 1) : 0;
 }
-// 1, or how deep the declared order is bracketed.
+// In which a reproducible job's contributions are combined here, over child indices; none: flat.
+inline const std::optional<Bracket>& declared_order(const JobConfig& job) {
+  return job.children.empty() ? job.bracketing : job.child_order;
+}
+// 1, or how deep that is bracketed.
 std::size_t bracket_depth(const JobConfig& job);
 // A shard keeps kMaxBracketDepth buffers of this size for values of inner brackets; 0: none.
 std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard);

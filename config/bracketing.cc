@@ -60,6 +60,15 @@ std::vector<std::uint32_t> ranks_of(const Bracket& bracket) {
   return ranks;
 }
 
+const Bracket* find_bracket(const Bracket& order, const std::vector<std::uint32_t>& ranks) {
+  std::vector<std::uint32_t> inside = ranks_of(order);
+  std::sort(inside.begin(), inside.end());
+  if (inside == ranks) return &order;
+  for (const Bracket& item : order.items)
+    if (const Bracket* found = find_bracket(item, ranks)) return found;
+  return nullptr;
+}
+
 std::optional<std::string> bracketing_problem(const Bracket& bracket, std::uint32_t workers) {
   std::vector<std::uint32_t> ranks = ranks_of(bracket);
   std::sort(ranks.begin(), ranks.end());

@@ -17,6 +17,8 @@ namespace tributary::config {
 std::string format_bracket(const Bracket& bracket);
 // All ranks from left to right.
 std::vector<std::uint32_t> ranks_of(const Bracket& bracket);
+// The bracket, or rank, of exactly these ascending ranks; nullptr: they do not stand together so.
+const Bracket* find_bracket(const Bracket& order, const std::vector<std::uint32_t>& ranks);
 // What is wrong with it for a job of so many workers; nullopt: nothing.
 std::optional<std::string> bracketing_problem(const Bracket& bracket, std::uint32_t workers);
 

@@ -120,26 +120,27 @@ bool all_pinned(const std::vector<ChildConfig>& children) {
 
 // Protocol rule 17: a chunk's packet, with room for extensions, crosses every port it may take.
 void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
-  constexpr std::size_t kOverhead = kFrameOverheadBytes - wire::kEthernetBytes - wire::kVlanBytes;
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     const JobConfig& job = config.jobs[i];
+    const std::size_t overhead =
+        kFrameOverheadBytes - wire::kEthernetBytes - wire::kVlanBytes + coverage_bytes(job);
     if (!context.usable(job_path(i, "chunk_bytes"))) continue;
     const bool pinned = (job.workers > 0 && job.members.size() >= job.workers) ||
                         (!job.children.empty() && all_pinned(job.children));
     for (std::size_t p = 0; p < config.ports.size(); ++p) {
       const PortConfig& port = config.ports[p];
-      if (!context.usable(port_path(p, "mtu")) || job.chunk_bytes + kOverhead <= port.mtu) continue;
+      if (!context.usable(port_path(p, "mtu")) || job.chunk_bytes + overhead <= port.mtu) continue;
       bool used = !pinned;
       for (const auto& member : job.members) used = used || member.port == port.name;
       for (const auto& child : job.children) used = used || child.port == port.name;
       used = used || (job.parent && job.parent->uplink == port.name);
       if (!used) continue;
-      const std::size_t room = port.mtu > kOverhead ? (port.mtu - kOverhead) / 8 * 8 : 0;
+      const std::size_t room = port.mtu > overhead ? (port.mtu - overhead) / 8 * 8 : 0;
       context.report(job_path(i, "chunk_bytes"),
-                     std::to_string(job.chunk_bytes) + " bytes and " + std::to_string(kOverhead) +
+                     std::to_string(job.chunk_bytes) + " bytes and " + std::to_string(overhead) +
                          " of headers exceed the MTU of port " + quoted(port.name) + ", " +
                          std::to_string(port.mtu) + "; allowed: at most " + std::to_string(room) +
-                         ", or an mtu of at least " + std::to_string(job.chunk_bytes + kOverhead));
+                         ", or an mtu of at least " + std::to_string(job.chunk_bytes + overhead));
       break;
     }
   }

@@ -74,7 +74,7 @@ void check_slot_use(const JobConfig& job, std::size_t i, ReadContext& context) {
   if (!dynamic && job.priority != 0)
     context.report(job_path(i, "priority"),
                    "a static job shares its slots with nobody; allowed: slots: dynamic");
-  if (job.release == Release::returned && !job.verify && !job.parent)
+  if (job.release == Release::returned && !job.verify && !spans_switches(job))
     context.report(job_path(i, "release"),
                    "no result returns to a switch that makes it; allowed: release: sent, or "
                    "verify: true");

@@ -25,7 +25,7 @@ constexpr std::size_t least_buffers(const SwitchConfig& config) {
 }
 
 // Data of the largest frame of any port. A device may need more (af_packet: its ring's frames).
-constexpr std::size_t buffer_data_bytes(const SwitchConfig& config) {
+inline std::size_t buffer_data_bytes(const SwitchConfig& config) {
   std::size_t bytes = kLeastBufferData;
   for (const auto& port : config.ports)
     bytes = std::max(bytes, port.mtu + wire::kEthernetBytes + wire::kVlanBytes);
@@ -34,7 +34,7 @@ constexpr std::size_t buffer_data_bytes(const SwitchConfig& config) {
 }
 
 // What memory.megabytes has to hold.
-constexpr std::size_t least_dpdk_bytes(const SwitchConfig& config) {
+inline std::size_t least_dpdk_bytes(const SwitchConfig& config) {
   return kRuntimeBytes + least_buffers(config) * (buffer_data_bytes(config) + kBufferOverheadBytes);
 }
 
@@ -50,12 +50,9 @@ inline bool retries_floats(const JobConfig& job) {
   const auto sums_floats = [](const Reduction& r) {
     return r.dtype == wire::DType::float32 && r.op == wire::ReduceOp::sum;
   };
-  const bool alone =
-      !job.parent && std::none_of(job.children.begin(), job.children.end(),
-                                  [](const ChildConfig& child) { return child.is_switch; });
   const bool admitted = job.reductions.empty() ||
                         std::any_of(job.reductions.begin(), job.reductions.end(), sums_floats);
-  return alone && admitted && job.arithmetic == wire::Arithmetic::saturating;
+  return !spans_switches(job) && admitted && job.arithmetic == wire::Arithmetic::saturating;
 }
 
 // A piece of a chunk at the completion engine.

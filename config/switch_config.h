@@ -2,6 +2,7 @@
 // YAML; tests fill it by hand. Limits that several modules depend on are derived once, here.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -107,6 +108,8 @@ struct JobConfig {
   // Of a tree (config/topology.h derives both); a switch that stands alone has neither.
   std::vector<ChildConfig> children;   // by child index; none: every rank is a child
   std::optional<ParentConfig> parent;  // none: results are final here
+  // The part of `bracketing` that this switch combines, over child indices; none: flat, by child.
+  std::optional<Bracket> child_order;
 };
 
 struct MemoryConfig {
@@ -190,9 +193,25 @@ inline std::uint32_t job_fan_in(const JobConfig& job) {
   return job.children.empty() ? job.workers : static_cast<std::uint32_t>(job.children.size());
 }
 
+// Other switches have a part in the job's sums.
+inline bool spans_switches(const JobConfig& job) {
+  return job.parent || std::any_of(job.children.begin(), job.children.end(),
+                                   [](const ChildConfig& c) { return c.is_switch; });
+}
+
+// Extensions beyond the 64 bytes that every packet may have: a sum between switches that is not
+// whole names the ranks inside (protocol rule 10), beside all else that describes it.
+inline std::size_t coverage_bytes(const JobConfig& job) {
+  constexpr std::size_t kUsual = 64;
+  constexpr std::size_t kOthers = 20 + 8 + 8;  // task information, target rank, CRC32C
+  const std::size_t bitmap = 8 + (std::size_t{job.workers} + 31) / 32 * 4;
+  const std::size_t all = (kOthers + bitmap + 7) / 8 * 8;
+  return spans_switches(job) && all > kUsual ? all - kUsual : 0;
+}
+
 // Largest frame a job puts on the wire, and what the mbuf data room must hold.
-constexpr std::size_t job_frame_bytes(const JobConfig& job) {
-  return kFrameOverheadBytes + job.chunk_bytes;
+inline std::size_t job_frame_bytes(const JobConfig& job) {
+  return kFrameOverheadBytes + coverage_bytes(job) + job.chunk_bytes;
 }
 
 }  // namespace tributary::config

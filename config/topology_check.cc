@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "config/bracketing.h"
 #include "config/check.h"
 #include "config/codec.h"
 #include "config/topology_tree.h"
@@ -208,23 +209,30 @@ void check_somebody_aggregates(const Topology& t, std::size_t j, ReadContext& co
   }
 }
 
-// What one switch can do by itself, several together cannot.
+// T15: a switch sends one value, so its ranks are one bracket; and it sends that unrounded, because
+// the completion engine could not tell where else a value was rounded.
 void check_spanning_job(const Topology& t, std::size_t j, ReadContext& context) {
   const JobConfig& job = t.jobs[j].config;
   const JobTree tree(t, t.jobs[j]);
   std::size_t spans = 0;
   for (std::size_t i = 0; i < t.switches.size(); ++i) spans += tree.takes_part(i) ? 1 : 0;
   if (spans < 2) return;
-  const auto refuse = [&](bool given, const char* key) {
-    if (given)
-      context.report(job_path(j, key), "is not possible where a job spans " +
-                                           std::to_string(spans) +
-                                           " switches; allowed: the default");
-  };
-  refuse(job.slots == SlotMode::dynamic, "slots");
-  refuse(job.on_deadline == OnDeadline::escalate, "on_deadline");
-  refuse(job.verify, "verify");
-  refuse(job.bracketing.has_value(), "bracketing");
+  if (job.order == wire::Order::reproducible && job.partials == wire::Partials::narrow)
+    context.report(job_path(j, "partials"),
+                   "a reproducible job that spans " + std::to_string(spans) +
+                       " switches would be rounded at each of them; allowed: wide");
+  if (!job.completion_hosts.empty())
+    context.report(job_path(j, "completion_hosts"),
+                   "are not possible where a job spans " + std::to_string(spans) +
+                       " switches; allowed: none, which is the root");
+  if (!job.bracketing || bracketing_problem(*job.bracketing, job.workers)) return;
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    if (!tree.takes_part(i) || find_bracket(*job.bracketing, tree.ranks_at(i))) continue;
+    context.report(job_path(j, "bracketing"),
+                   "ranks " + ranks_text(tree.ranks_at(i)) + ", which " +
+                       t.switches[i].config.name +
+                       " sums, are no bracket of it; allowed: one for the ranks of each switch");
+  }
 }
 
 // Protocol rule 13: otherwise whole subtrees would be called late.

@@ -123,6 +123,10 @@ JobConfig JobTree::config_at(std::size_t node) const {
   config.children = children_of(node);
   for (const ChildConfig& child : config.children)
     if (!child.is_switch) config.members.push_back({child.id, child.port});
+  if (config.bracketing) config.child_order = order_over(*config.bracketing, config.children);
+  // The completion engine has to know what the tree computes.
+  if (config.order == wire::Order::reproducible && !config.bracketing)
+    config.bracketing = expression();
   if (node == top_) return config;
   const std::size_t parent = above(topology_, node)->node;
   const SwitchConfig& up = topology_.switches[parent].config;

@@ -40,8 +40,15 @@ class JobTree {
   // The largest deadline among the switches right below; nullopt: there are none.
   [[nodiscard]] std::optional<Duration> deadline_below(std::size_t node) const;
   [[nodiscard]] Duration deadline_at(std::size_t node) const;
+  // Ranks below a switch that takes part, ascending.
+  [[nodiscard]] const std::vector<std::uint32_t>& ranks_at(std::size_t node) const {
+    return ranks_[node];
+  }
+  // What the switches of the tree compute together, each one bracket: in the order of children.
+  [[nodiscard]] Bracket expression() const { return expression_at(top_); }
 
  private:
+  [[nodiscard]] Bracket expression_at(std::size_t node) const;
   [[nodiscard]] std::vector<ChildConfig> children_of(std::size_t node) const;
 
   const Topology& topology_;
@@ -50,6 +57,11 @@ class JobTree {
   std::vector<std::vector<std::uint32_t>> ranks_;  // below each switch; none: not of this job
   std::size_t top_ = 0;                            // where results are final
 };
+
+// The part of a job's declared order that a switch with these children combines, over their
+// indices; nullopt: it does not fit them.
+std::optional<Bracket> order_over(const Bracket& declared,
+                                  const std::vector<ChildConfig>& children);
 
 // The member list, or what stands for it when the file has none.
 std::vector<TopologyMember> members_of(const Topology& topology, const TopologyJob& job);

@@ -467,7 +467,7 @@ TEST_F(RootShardTest, T15_ADeclaredOrderHoldsWhereOneSwitchSums) {
   for (std::uint32_t rank = 0; rank < 3; ++rank)
     job.children.push_back({false, rank, 0, "", {rank}});
   job.order = wire::Order::reproducible;
-  job.bracketing = config::Bracket{{{{}, 0}, {{{{}, 1}, {{}, 2}}, 0}}, 0};  // [0, [1, 2]]
+  job.child_order = config::Bracket{{{{}, 0}, {{{{}, 1}, {{}, 2}}, 0}}, 0};  // [0, [1, 2]]
   build(test_switch({job}));
   join_all();
   const F32 data{1.0F, 1e30F, -1e30F};

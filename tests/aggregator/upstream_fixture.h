@@ -18,6 +18,7 @@ class LeafTest : public EngineTest {
     config::JobConfig job = test_job(3);
     job.children = {{false, 0, 0, "p0", {0}}, {false, 2, 0, "p1", {2}}};
     job.parent = config::ParentConfig{"root", kParentId, kParentIpv4, {2, 9}, "p3", 1, 2};
+    job.release = config::Release::returned;  // sums are kept
     return job;
   }
   void build_leaf(const config::JobConfig& job) {

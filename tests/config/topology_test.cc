@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "config/bracketing.h"
 #include "config/file.h"
 
 namespace tributary::config {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -217,10 +219,60 @@ TEST(Topology, RefusesATreeInWhichNobodyAggregates) {
   EXPECT_THAT(errors_of(text), ElementsAre(HasSubstr("no switch between worker 'y' and the root")));
 }
 
-TEST(Topology, RefusesWhatOnlyASingleSwitchCanDo) {
-  for (const std::string key : {"slots: dynamic", "on_deadline: escalate", "verify: true"})
-    expect_refused("workers: 3,", "workers: 3, " + key + ",",
-                   "is not possible where a job spans 3 switches; allowed: the default");
+TEST(Topology, O12_WhatASingleSwitchCanDoSeveralCan) {
+  for (const std::string key :
+       {"slots: dynamic", "on_deadline: escalate", "verify: true", "release: returned",
+        "slots: dynamic, verify: true, release: returned, on_deadline: escalate"})
+    EXPECT_THAT(errors_of(small_with("workers: 3,", "workers: 3, " + key + ",")), IsEmpty()) << key;
+}
+
+// With m root{A{0}, m{B{1}, 2}}.
+std::string tree_with(const std::string& keys) {
+  std::string text = small_with("workers: 3,", "workers: 3, order: reproducible, " + keys);
+  const std::string off = "aggregate: false";
+  return text.replace(text.find(off), off.size(), "aggregate: true");
+}
+
+TEST(Topology, T15_WithoutADeclarationEachSwitchIsABracket) {
+  const Topology t = parse_topology(tree_with(""), "t.yaml");
+  EXPECT_EQ(format_bracket(*job_at(t, "root").bracketing), "[[0], [[1], 2]]");
+  for (const std::string node : {"root", "A", "m", "B"})
+    EXPECT_FALSE(job_at(t, node).child_order) << node;
+}
+
+TEST(Topology, T15_ADeclaredOrderIsDealtOutToTheSwitches) {
+  const Topology t = parse_topology(tree_with("bracketing: [[2, 1], 0],"), "t.yaml");
+  EXPECT_EQ(format_bracket(*job_at(t, "root").bracketing), "[[2, 1], 0]");
+  EXPECT_EQ(format_bracket(*job_at(t, "root").child_order), "[1, 0]") << "of A and m";
+  EXPECT_EQ(format_bracket(*job_at(t, "m").child_order), "[1, 0]") << "of B and rank 2";
+  EXPECT_EQ(format_bracket(*job_at(t, "B").child_order), "[0]");
+  const Topology inner = parse_topology(tree_with("bracketing: [[[2], [1]], [[0]]],"), "t.yaml");
+  EXPECT_EQ(format_bracket(*job_at(inner, "root").child_order), "[1, 0]");
+}
+
+TEST(Topology, T15_RefusesADeclaredOrderThatIsNotTheTrees) {
+  EXPECT_THAT(
+      errors_of(tree_with("bracketing: [[0, 1], 2],")),
+      ElementsAre(HasSubstr("t.yaml:17:58: jobs[0].bracketing: ranks 1-2, which m sums, are "
+                            "no bracket of it; allowed: one for the ranks of each switch")));
+  EXPECT_THAT(errors_of(tree_with("bracketing: [0, 1],")),
+              Each(HasSubstr("jobs[0].bracketing: rank 2 is missing")));
+  EXPECT_THAT(errors_of(tree_with("partials: narrow,")),
+              ElementsAre(HasSubstr("jobs[0].partials: a reproducible job that spans 4 switches "
+                                    "would be rounded at each of them; allowed: wide")));
+}
+
+// Rule 10: a sum that is not whole says whose data it is, in the same packet.
+TEST(Topology, Rule10_ManyRanksNeedRoomBesideAChunk) {
+  JobConfig job;
+  job.workers = 160;
+  job.parent = ParentConfig{};
+  EXPECT_EQ(coverage_bytes(job), 0u);
+  job.workers = 1024;
+  EXPECT_EQ(coverage_bytes(job), 112u);
+  EXPECT_EQ(job_frame_bytes(job), kFrameOverheadBytes + 112 + job.chunk_bytes);
+  job.parent.reset();
+  EXPECT_EQ(coverage_bytes(job), 0u) << "of a single switch they stay inside";
 }
 
 TEST(Topology, NodesAreCheckedLikeSingleSwitches) {

@@ -81,7 +81,7 @@ Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenar
     longest = std::max({longest, job.lease, deadline_at_most(scenario, job)});
     JobView view;
     view.scenario = &job;
-    view.expression = expression_of(network, job.id);
+    view.expression = job.sums.bracketing ? *job.sums.bracketing : expression_of(network, job.id);
     view.last_seq.assign(job.shards, scenario.first_seq - 1);
     view.hosts.resize(job.shards);
     jobs_.push_back(std::move(view));
@@ -190,7 +190,8 @@ void Checker::check_not_given_up(const SwitchNode& at, const wire::Packet& packe
     if (below->engine() == nullptr || !place) return;
     const auto status = below->engine()->job_status(world_->local_now(below->id()))[*place];
     if (status.state != aggregator::JobState::running || status.epoch != h.epoch) return;
-    if (below->chunk_state(h.job, h.shard, h.seq) == ChunkState::sent)
+    const ChunkState state = below->chunk_state(h.job, h.shard, h.seq);
+    if (state == ChunkState::sent || state == ChunkState::escalated)
       violation(at.name() + " gave up seq " + std::to_string(h.seq) + " of shard " +
                 std::to_string(h.shard) + " that " + below->name() + " still lacks");
     return;
@@ -265,7 +266,7 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
   world_->trace().add(world_->now(), node.id(), TraceKind::op_done, result.output);
   world_->trace().say(world_->now(), node.name() + " has op " + std::to_string(index));
   ++ops_done_;
-  reach_.op(plan, *o.job);
+  reach_.op(plan, *o.job, aggregators_.size() > 1);
   const auto where = [&] {
     return name(node) + ", epoch " + std::to_string(epoch) + ", op " + std::to_string(index) +
            " (" + describe(plan) + "): ";

@@ -96,6 +96,14 @@ class JobPlan {
   std::vector<std::optional<Duration>> below_;              // longest deadline of children
 };
 
+// For the completion engine, at the switch where the job ends.
+void declare_order(NetworkPlan& plan, std::uint32_t id) {
+  const config::Bracket order = expression_of(plan, id);
+  for (NetworkPlan::Switch& sw : plan.switches)
+    for (config::JobConfig& job : sw.config.jobs)
+      if (job.id == id && !job.parent) job.bracketing = order;
+}
+
 }  // namespace
 
 NetworkPlan plan_fat_tree(const Scenario& s) {
@@ -129,6 +137,7 @@ NetworkPlan plan_fat_tree(const Scenario& s) {
   for (const JobScenario& job : s.jobs) {
     JobPlan(plan, cables, job, first).configure();
     first += job.workers;
+    if (job.sums.order == wire::Order::reproducible) declare_order(plan, job.id);
   }
   return plan;
 }

@@ -40,8 +40,9 @@ config::JobConfig job_config(const JobScenario& job);
 std::string add_port(config::SwitchConfig& config, const Scenario& scenario);
 // The switch of each worker.
 std::vector<std::size_t> homes_of(const std::vector<TreeSwitch>& tree, std::uint32_t workers);
-// In which order and with which brackets the switches of a plan combine the data of its job `id`:
-// as declared, or as the tree has it.
+// In which order and with which brackets the switches of a plan combine the data of its job `id`
+// of a tree where nothing is declared: by rank, each switch one bracket. Of a single switch: as
+// declared.
 config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id);
 
 inline std::uint32_t worker_count(const Scenario& scenario) {

@@ -62,6 +62,8 @@ void visit(const Reach& r, Visitor visitor) {
             nullptr);
   visitor("overflow reported", r.overflows, nullptr);
   for (std::size_t k = 0; k < kKnobCount; ++k) visitor(kKnobNames[k], r.knobs[k], nullptr);
+  for (std::size_t k = 0; k < kKnobCount; ++k)
+    visitor("in trees: " + std::string(kKnobNames[k]), r.tree_knobs[k], nullptr);
   for (std::size_t e = 0; e < kEngineEventCount; ++e)
     visitor(kEngineEventNames[e], r.engine[e], nullptr);
   for (std::size_t e = 0; e < kHostEventCount; ++e)
@@ -131,7 +133,10 @@ void Reach::add(const Reach& other) {
   for (std::size_t t = 0; t < dtypes.size(); ++t) dtypes[t] += other.dtypes[t];
   for (std::size_t o = 0; o < reduce_ops.size(); ++o) reduce_ops[o] += other.reduce_ops[o];
   overflows += other.overflows;
-  for (std::size_t k = 0; k < kKnobCount; ++k) knobs[k] += other.knobs[k];
+  for (std::size_t k = 0; k < kKnobCount; ++k) {
+    knobs[k] += other.knobs[k];
+    tree_knobs[k] += other.tree_knobs[k];
+  }
   for (std::size_t e = 0; e < kEngineEventCount; ++e) engine[e] += other.engine[e];
   for (std::size_t e = 0; e < kHostEventCount; ++e) host[e] += other.host[e];
   for (std::size_t e = 0; e < kLegEventCount; ++e) leg[e] += other.leg[e];

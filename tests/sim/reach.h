@@ -129,6 +129,7 @@ struct Reach {
   std::array<std::uint64_t, wire::kReduceOpMax + 1> reduce_ops{};
   std::uint64_t overflows = 0;                            // ops that failed as they had to
   std::array<std::uint64_t, kKnobCount> knobs{};          // ops done on a rank of a job with it
+  std::array<std::uint64_t, kKnobCount> tree_knobs{};     // of those, in a tree of switches
   std::array<std::uint64_t, kEngineEventCount> engine{};  // as the switch counts
   std::array<std::uint64_t, kHostEventCount> host{};      // as the completion engines count
   std::array<std::uint64_t, kLegEventCount> leg{};        // as the roots count
@@ -140,9 +141,11 @@ struct Reach {
   void counters(const aggregator::Engine& e);
   void counters(const completion::Engine& host);
   void counters(const completion::RemoteHosts& hosts);
-  void op(const OpPlan& plan, const JobScenario& job) {
+  void op(const OpPlan& plan, const JobScenario& job, bool tree) {
     const config::JobConfig& sums = job.sums;
-#define X(id, label, condition) knobs[static_cast<std::size_t>(Knob::id)] += (condition) ? 1 : 0;
+#define X(id, label, condition)                                     \
+  knobs[static_cast<std::size_t>(Knob::id)] += (condition) ? 1 : 0; \
+  tree_knobs[static_cast<std::size_t>(Knob::id)] += tree && (condition) ? 1 : 0;
     TRIBUTARY_SIM_KNOBS(X)
 #undef X
     ++collectives[static_cast<std::size_t>(plan.collective)];

@@ -1,12 +1,15 @@
 #include "tests/sim/scenario_file.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "config/bracketing.h"
 #include "config/field.h"
 #include "config/schema_sums.h"
+#include "config/topology.h"
 #include "config/yaml_tree.h"
 #include "worker/communicator.h"
 
@@ -279,7 +282,7 @@ void check_op_size(const JobScenario& job, std::size_t index, config::ReadContex
                              "chunks with payload: modelled");
 }
 
-void check_sums(const JobScenario& job, std::size_t index, std::uint32_t pool,
+void check_sums(const JobScenario& job, std::size_t index, std::uint32_t pool, bool tree,
                 config::ReadContext& context) {
   const auto path = [&](const char* key) { return config::item_path("jobs", index) + key; };
   const config::JobConfig& sums = job.sums;
@@ -289,7 +292,7 @@ void check_sums(const JobScenario& job, std::size_t index, std::uint32_t pool,
                    "of a dynamic job is larger than pool_slots, " + std::to_string(pool));
   if (!dynamic && (sums.quota != 0 || sums.priority != 0))
     context.report(path(".sums"), "quota and priority need slots: dynamic");
-  if (sums.release == config::Release::returned && !sums.verify)
+  if (sums.release == config::Release::returned && !sums.verify && !tree)
     context.report(path(".sums.release"), "no result returns; allowed: sent, or verify: true");
   if (!sums.bracketing) return;
   if (sums.order != wire::Order::reproducible)
@@ -298,20 +301,37 @@ void check_sums(const JobScenario& job, std::size_t index, std::uint32_t pool,
     context.report(path(".sums.bracketing"), *problem);
 }
 
-// What one switch can do by itself, several together cannot.
-void check_sums_of_tree(const JobScenario& job, std::size_t index, config::ReadContext& context) {
-  const auto refuse = [&](bool given, const char* key) {
-    if (given)
-      context.report(config::item_path("jobs", index) + ".sums." + key,
-                     "is not possible in a tree of switches; allowed: the default");
-  };
-  refuse(job.sums.slots == config::SlotMode::dynamic, "slots");
-  refuse(job.sums.on_deadline == config::OnDeadline::escalate, "on_deadline");
-  refuse(job.sums.verify, "verify");
-  refuse(job.sums.bracketing.has_value(), "bracketing");
+// What switches of a tree would round, or could not bracket. `first`: the number of the job's rank
+// 0 among all workers.
+void check_sums_of_tree(const Scenario& s, std::size_t index, std::uint32_t first,
+                        config::ReadContext& context) {
+  const JobScenario& job = s.jobs[index];
+  const std::string path = config::item_path("jobs", index) + ".sums.";
+  if (job.sums.order == wire::Order::reproducible && job.sums.partials == wire::Partials::narrow)
+    context.report(path + "partials",
+                   "narrow would be rounded at each switch of a tree; allowed: wide");
   if (job.servers > 0)
     context.report(config::item_path("jobs", index) + ".servers",
                    "are not possible in a tree of switches; allowed: 0");
+  if (!job.sums.bracketing || config::bracketing_problem(*job.sums.bracketing, job.workers)) return;
+  if (s.switches.empty())
+    return context.report(path + "bracketing", "fits no generated tree; allowed: by rank");
+  std::map<std::string, std::vector<std::uint32_t>> below;  // ranks at or below a switch
+  std::map<std::string, std::string> parents;
+  std::uint32_t worker = 0;
+  for (const TreeSwitch& sw : s.switches) {
+    parents[sw.name] = sw.parent;
+    for (std::uint32_t w = 0; w < sw.workers; ++w, ++worker)
+      for (std::string at = sw.name; !at.empty(); at = parents[at])
+        if (worker >= first && worker < first + job.workers) below[at].push_back(worker - first);
+  }
+  for (auto& [name, ranks] : below) {
+    std::sort(ranks.begin(), ranks.end());
+    if (config::find_bracket(*job.sums.bracketing, ranks) == nullptr)
+      context.report(path + "bracketing",
+                     "the ranks of " + name + ", " + config::ranks_text(ranks) +
+                         ", are no bracket of it; allowed: one for each switch");
+  }
 }
 
 // What a tree of switches must be.
@@ -329,7 +349,11 @@ void check_tree(const Scenario& s, config::ReadContext& context) {
                                          " levels have no room for " + std::to_string(workers) +
                                          " workers");
   if (s.switches.size() < 2 && s.fat_tree.levels < 2) return;
-  for (std::size_t i = 0; i < s.jobs.size(); ++i) check_sums_of_tree(s.jobs[i], i, context);
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < s.jobs.size(); ++i) {
+    check_sums_of_tree(s, i, first, context);
+    first += s.jobs[i].workers;
+  }
 }
 
 // Contradictions between values that are each fine by themselves.
@@ -343,7 +367,8 @@ void check(const Scenario& s, config::ReadContext& context) {
   check_tree(s, context);
   for (std::size_t i = 0; i < s.jobs.size(); ++i) {
     check_op_size(s.jobs[i], i, context);
-    check_sums(s.jobs[i], i, s.pool_slots, context);
+    const bool tree = s.switches.size() > 1 || s.fat_tree.levels > 1;
+    check_sums(s.jobs[i], i, s.pool_slots, tree, context);
   }
   for (std::size_t i = 0; i < s.jobs.size(); ++i)
     if (s.jobs[i].servers > s.servers.count)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/prng.h"
 
@@ -181,17 +182,41 @@ std::string switch_name(std::uint32_t index) {
   return name += std::to_string(index);
 }
 
-// What one switch can do by itself, several together cannot.
-void keep_what_trees_can(JobScenario& job) {
+// Of the ranks at and below a switch, each switch one bracket, in any order and with one more
+// bracket here and there. `homes`: the switch of each rank.
+config::Bracket bracket_of_tree(Draw& draw, const std::vector<TreeSwitch>& tree, std::size_t place,
+                                std::span<const std::size_t> homes) {
+  config::Bracket all;
+  const auto insert = [&](config::Bracket item) {
+    const std::uint32_t at = draw.between(0, static_cast<std::uint32_t>(all.items.size()));
+    all.items.insert(all.items.begin() + at, std::move(item));
+  };
+  for (std::uint32_t rank = 0; rank < homes.size(); ++rank)
+    if (homes[rank] == place) insert({{}, rank});
+  for (std::size_t below = place + 1; below < tree.size(); ++below) {
+    if (tree[below].parent != tree[place].name) continue;
+    config::Bracket inner = bracket_of_tree(draw, tree, below, homes);
+    if (!inner.items.empty()) insert(std::move(inner));
+  }
+  if (all.items.size() > 2 && draw.one_in(2)) {
+    const std::uint32_t first = draw.between(0, static_cast<std::uint32_t>(all.items.size()) - 2);
+    const auto at = all.items.begin() + first;
+    config::Bracket pair{{at[0], at[1]}, 0};
+    all.items.erase(at);
+    all.items[first] = std::move(pair);
+  }
+  return all;
+}
+
+// What may be asked of a switch by itself may be asked of several together, almost.
+void fit_to_tree(Draw& draw, const std::vector<TreeSwitch>& tree, JobScenario& job,
+                 std::span<const std::size_t> homes) {
   config::JobConfig& sums = job.sums;
-  job.deadline = std::max(job.deadline, kLeastDeadline);
-  sums.bracketing.reset();
-  sums.slots = config::SlotMode::partition;
-  sums.quota = 0;
-  sums.priority = 0;
-  sums.verify = false;
-  sums.release = config::Release::sent;
-  sums.on_deadline = config::OnDeadline::abort;
+  if (sums.on_deadline == config::OnDeadline::abort)
+    job.deadline = std::max(job.deadline, kLeastDeadline);
+  if (sums.order == wire::Order::reproducible) sums.partials = wire::Partials::wide;
+  if (sums.bracketing) sums.bracketing = bracket_of_tree(draw, tree, 0, homes);
+  sums.release = draw.one_in(2) ? config::Release::returned : config::Release::sent;
 }
 
 // Some worlds have a tree of up to six switches, of up to four levels, with workers anywhere.
@@ -208,12 +233,17 @@ void draw_tree(Draw& draw, Scenario& s) {
     levels.push_back(i == 0 ? 0 : levels[above] + 1);
     s.switches.push_back(std::move(sw));
   }
+  std::uint32_t workers = 0;
+  for (const JobScenario& job : s.jobs) workers += job.workers;
+  for (std::uint32_t w = 0; w < workers; ++w) ++s.switches[draw.between(0, switches - 1)].workers;
+  std::vector<std::size_t> homes;
+  for (std::size_t i = 0; i < s.switches.size(); ++i)
+    homes.insert(homes.end(), s.switches[i].workers, i);
+  std::size_t first = 0;
   for (JobScenario& job : s.jobs) {
-    keep_what_trees_can(job);
-    for (std::uint32_t w = 0; w < job.workers; ++w)
-      ++s.switches[draw.between(0, switches - 1)].workers;
+    fit_to_tree(draw, s.switches, job, std::span(homes).subspan(first, job.workers));
+    first += job.workers;
   }
-  s.pool_slots = 0;
   // Many faults of switches are then those of sub-switches.
   for (ScriptEntry& e : s.script)
     if (e.target == ScriptTarget::access || draw.one_in(3)) e.target = ScriptTarget::aggregator;

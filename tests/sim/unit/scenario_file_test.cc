@@ -84,10 +84,14 @@ TEST(ScenarioFile, HowAJobSumsMustBePossible) {
   EXPECT_THAT(with("release: returned"), HasSubstr("verify: true"));
   EXPECT_THAT(with("bracketing: [0, 1, 2, 3, 4]"), HasSubstr("order: reproducible"));
   EXPECT_THAT(with("order: reproducible, bracketing: [0, 1]"), HasSubstr("bracketing"));
-  EXPECT_EQ(with("order: reproducible, partials: narrow", tree), "accepted");
-  for (const std::string knob : {"slots: dynamic", "verify: true", "on_deadline: escalate"})
-    EXPECT_THAT(with(knob, "pool_slots: 4\n" + tree),
-                AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("in a tree of switches")));
+  for (const std::string knob :
+       {"slots: dynamic", "verify: true", "on_deadline: escalate", "release: returned",
+        "partials: narrow", "order: reproducible, bracketing: [[4, 2, 3], [1, 0]]"})
+    EXPECT_EQ(with(knob, "pool_slots: 4\n" + tree), "accepted") << knob;
+  EXPECT_THAT(with("order: reproducible, partials: narrow", tree),
+              AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("rounded at each switch of a tree")));
+  EXPECT_THAT(with("order: reproducible, bracketing: [[0, 1, 2], [3, 4]]", tree),
+              AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("ranks of A, 2-4, are no bracket")));
 }
 
 TEST(ScenarioFile, AFileThatIsNotThereIsSaidSo) {

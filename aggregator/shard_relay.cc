@@ -1,0 +1,163 @@
+// What other switches of the tree could not finish (protocol, "Escalation" and "Trees"; T5, T6).
+//
+//   from below   announcements, sums with the ranks inside, and what a rank sent (flag bypass):
+//   goes
+//                on to the completion host, and so does what is here of the same chunk (rule 5).
+//                None of it is added to anything on the way.
+//   from above   a sum that went up was given up there; or the host's word for a rank below
+#include <algorithm>
+#include <bit>
+
+#include "aggregator/shard.h"
+#include "core/wire/rank_bitmap.h"
+
+namespace tributary::aggregator {
+namespace {
+
+bool is_announcement(const wire::Header& h) {
+  return h.type == wire::PacketType::escalation && h.covered == 0;
+}
+
+constexpr std::size_t reason_index(wire::Reason reason) {
+  return static_cast<std::size_t>(reason);
+}
+
+}  // namespace
+
+// All of the sum that went up is still here, or it has no bytes.
+bool Shard::holds_sum(const Tombstone& e) {
+  return e.buffer != kNone || e.description.payload_bytes() == 0;
+}
+
+// Rule 10: a switch speaks for the ranks behind it, and for no others.
+DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
+                                const Contribution& c) {
+  const wire::Header& h = packet.header;
+  if (h.attempt != 0) return DropReason::stale_epoch;
+  if (h.fan_in != job.fan_in) return DropReason::bad_child;
+  if (!job.child_map[h.child].is_switch) return DropReason::bad_type;
+  if (is_announcement(h))
+    return packet.payload.empty() ? DropReason::count_ : DropReason::bad_payload_length;
+  if (is_passed_on(h.collective)) return DropReason::bad_collective;
+  const Kernels* kernels = nullptr;
+  const bool is_sum = h.type == wire::PacketType::escalation;
+  if (const DropReason bad = check_data(job, c, is_sum, kernels); bad != DropReason::count_)
+    return bad;
+  if (!is_sum) return h.covered == 1 ? DropReason::count_ : DropReason::bad_child;
+  const auto ranks = std::span(coverage_).first(wire::rank_words(job.config.workers));
+  std::fill(ranks.begin(), ranks.end(), 0);
+  if (!wire::read_rank_bitmaps(packet.extensions, job.config.workers, ranks))
+    return DropReason::bad_extension;
+  std::uint32_t below = 0;
+  std::uint32_t named = 0;
+  for (const std::uint64_t word : ranks) named += static_cast<std::uint32_t>(std::popcount(word));
+  for (const std::uint32_t rank : job.child_map.ranks_of(h.child))
+    below += static_cast<std::uint32_t>(ranks[rank / 64] >> (rank % 64) & 1);
+  return named == h.covered && below == h.covered ? DropReason::count_ : DropReason::bad_child;
+}
+
+Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
+                           Outbox& out) {
+  const wire::Header& h = packet.header;
+  const Contribution c = contribution_of(packet);
+  if (const DropReason bad = check_relayed(job, packet, c); bad != DropReason::count_)
+    return {Verdict::dropped, bad};
+  job.counters.bytes_in.add(c.payload.size());
+  if (c.resend) job.counters.resends.add();
+  Tombstone* e = nullptr;
+  const ChunkTable::Place place = locate(job, c.child, c.seq, e);
+  if (place == ChunkTable::Place::beyond_window)
+    return {Verdict::dropped, DropReason::beyond_window};
+  if (place == ChunkTable::Place::stale) {
+    job.counters.stale.add();
+    return {Verdict::dropped, DropReason::stale_seq};
+  }
+  const bool says_more = !is_announcement(h);
+  if (place == ChunkTable::Place::unseen) {
+    adopt_seed(job);
+    if (job.table.present() < job.fan_in) {
+      begin_abort(job, wire::Reason::rank_left);
+      return {Verdict::epoch_aborted};
+    }
+    job.table.open(*e, c, now);
+    job.table.forget_arrivals(*e);
+    e->described = says_more;
+    job.table.escalate(*e);
+    job.counters.escalations[reason_index(escalation_reason(h))].add();
+    job.history.escalated(e->description, escalation_reason(h), now);
+    job.refresh_gauges();
+  }
+  const bool same = says_more ? e->agrees_with(c.description)
+                              : e->description.op == h.op && e->description.chunk == h.chunk;
+  if (!same) return request_mismatch_abort(job, *e, c);
+  if (says_more && !e->described) e->describe(c);
+  // With all of its subtree here, nothing from below can add to it.
+  if (e->state == ChunkState::open && !job.table.has_contributed(*e, c.child))
+    flush(job, *e, escalation_reason(h), now, out);
+  if (e->state == ChunkState::escalated) {
+    forward(job, packet, 0, out);
+    return {Verdict::forwarded};
+  }
+  job.counters.duplicates.add();
+  if (e->state != ChunkState::complete || !c.resend)
+    return {Verdict::dropped, DropReason::duplicate};
+  send_result(job, *e, from, out);
+  return {Verdict::answered};
+}
+
+// The switch above has given the chunk up: what went up from here is with the host, or lost. What
+// is still here goes after it, and ranks below talk to the host from now on.
+Decision Shard::on_escalated_above(ShardJob& job, Tombstone& e, const wire::Header& h, Instant now,
+                                   Outbox& out) {
+  if (e.state != ChunkState::open && e.state != ChunkState::sent) return {Verdict::noted};
+  const wire::Reason reason = escalation_reason(h);
+  if (e.state == ChunkState::open || holds_sum(e)) {
+    flush(job, e, reason, now, out);
+  } else {
+    job.counters.escalations[reason_index(reason)].add();
+    job.history.escalated(e.description, reason, now);
+    job.table.escalate(e);
+  }
+  return {Verdict::noted};
+}
+
+// A sum that went up did not arrive, and nothing of it is left here: those below are asked for
+// their data, which goes to the host (rule 7).
+void Shard::lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+  job.counters.escalations[reason_index(wire::Reason::resend)].add();
+  job.history.escalated(e.description, wire::Reason::resend, now);
+  job.table.escalate(e);
+  announce(job, e, wire::Reason::resend, out);
+  for (std::uint16_t child = 0; child < job.fan_in; ++child) {
+    if (!job.children[child].present) continue;
+    const Peer& peer = job.children[child].peer;
+    if (job.child_map[child].is_switch) {
+      tell_escalated(job, e, peer, out);
+    } else if (Outgoing* const o = begin_reply(job, wire::PacketType::unknown, e, out)) {
+      o->peer = peer;
+      job.counters.unknown_replies.add();
+    }
+  }
+}
+
+// To a switch that waits for the result of its sum.
+void Shard::tell_escalated(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out) {
+  Outgoing* const o = begin_reply(job, wire::PacketType::escalation, e, out);
+  if (o == nullptr) return;
+  o->peer = to;
+  o->header.reason = wire::Reason::resend;
+}
+
+Outgoing* Shard::begin_reply(ShardJob& job, wire::PacketType type, const Tombstone& e,
+                             Outbox& out) {
+  Outgoing* const o = out.add();
+  if (o == nullptr) return nullptr;
+  o->header = job.header(type);
+  o->header.op = e.description.op;
+  o->header.chunk = e.description.chunk;
+  o->header.seq = e.seq;
+  o->header.shard = index_;
+  return o;
+}
+
+}  // namespace tributary::aggregator
