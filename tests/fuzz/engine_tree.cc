@@ -3,6 +3,7 @@
 // above and from below. A plain account of what went in says what may come out; in the end nothing
 // may be held.
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "aggregator/contribution.h"
 #include "aggregator/engine.h"
 #include "core/wire/extension.h"
+#include "core/wire/rank_bitmap.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 
@@ -45,6 +47,10 @@ config::SwitchConfig draw_config(Input& in) {
   job.lease = Duration::ms(in.between(300, 500));
   job.arithmetic = wire::Arithmetic::modular;
   job.order = in.flag() ? wire::Order::reproducible : wire::Order::fast;
+  job.release = in.flag() ? config::Release::returned : config::Release::sent;
+  job.on_deadline = in.flag() ? config::OnDeadline::escalate : config::OnDeadline::abort;
+  if (in.flag()) job.slots = config::SlotMode::dynamic;
+  if (job.slots == config::SlotMode::dynamic && in.flag()) job.quota = 1;
   job.children = {{false, 0, 0, "a", {0}}, {true, kBelowId, kBelowIpv4, "b", {1, 2}}};
   job.parent = config::ParentConfig{"root", 240, kParentIpv4, {2, 9}, "up", 1, 3};
   config::SwitchConfig c;
@@ -62,6 +68,7 @@ struct Chunk {
   std::vector<std::byte> result;  // as it came down
   bool went_up = false;
   bool came_down = false;
+  bool escalated = false;
 };
 
 class Play {
@@ -84,6 +91,8 @@ class Play {
  private:
   void step();
   void from_child(std::uint32_t child, bool lie);
+  void passed_on(bool lie);
+  void check_upward(const Outgoing& m, Chunk& chunk) const;
   void from_parent(bool lie);
   void send_start(bool lie);
   void form_epoch();
@@ -176,15 +185,40 @@ void Play::note(const wire::Packet& packet, aggregator::Decision decision, std::
     FUZZ_CHECK(from == kParent && h.type == PacketType::result && h.epoch == epoch_);
     Chunk& chunk = chunks_[{h.shard, h.seq}];
     FUZZ_CHECK(!chunk.came_down);
-    FUZZ_CHECK(chunk.went_up || h.collective == wire::Collective::broadcast ||
+    FUZZ_CHECK(chunk.went_up || chunk.escalated || h.collective == wire::Collective::broadcast ||
                h.collective == wire::Collective::all_gather);
     chunk.came_down = true;
     chunk.result.assign(packet.payload.begin(), packet.payload.end());
   }
   if (v != Verdict::opened && v != Verdict::folded && v != Verdict::sent_up) return;
   FUZZ_CHECK(from == h.child && h.epoch == epoch_ && epoch_ != 0);
+  // T6: only a worker's own data and a switch's whole sum are added to anything.
+  FUZZ_CHECK(h.type == (from == kWorkerChild ? PacketType::contribution : PacketType::aggregate));
   Chunk& chunk = chunks_[{h.shard, h.seq}];
   FUZZ_CHECK(!chunk.went_up && chunk.children.insert(from).second);  // rule 7
+}
+
+// Rule 10: whatever goes up says whose data it is, and it is nobody's who is not below.
+void Play::check_upward(const Outgoing& m, Chunk& chunk) const {
+  constexpr std::uint64_t kBelow = 0b111;
+  const wire::Header& h = m.header;
+  FUZZ_CHECK(h.child == 1 && h.fan_in == 3);
+  if ((h.flags & wire::kFlagBypass) != 0 && h.type != PacketType::escalation) {
+    FUZZ_CHECK(h.type == PacketType::contribution || h.type == PacketType::probe);
+    FUZZ_CHECK(h.origin < kWorkers && (kBelow >> h.origin & 1) != 0);
+    chunk.escalated = true;
+    return;
+  }
+  FUZZ_CHECK(h.origin == kOwnId);
+  FUZZ_CHECK(h.type != PacketType::contribution);
+  if (h.type == PacketType::aggregate) FUZZ_CHECK(!chunk.escalated);
+  if (h.type != PacketType::escalation) return;
+  chunk.escalated = true;
+  std::uint64_t ranks = 0;
+  FUZZ_CHECK(wire::read_rank_bitmaps(m.extension_span(), kWorkers, std::span(&ranks, 1)));
+  if (h.covered == 0) FUZZ_CHECK(m.payload.empty());
+  if (h.covered != 0)
+    FUZZ_CHECK((ranks & ~kBelow) == 0 && std::popcount(ranks) == static_cast<int>(h.covered));
 }
 
 void Play::note_sent() {
@@ -196,7 +230,7 @@ void Play::note_sent() {
     bytes.insert(bytes.end(), m.payload.begin(), m.payload.end());
     FUZZ_CHECK(std::holds_alternative<wire::Packet>(wire::parse(bytes)));
     if (m.to == Outgoing::To::parent) {
-      FUZZ_CHECK(h.origin == kOwnId && h.child == 1 && h.fan_in == 3);
+      check_upward(m, chunks_[{h.shard, h.seq}]);
       if (h.type == PacketType::join) asked_with_ = *wire::find_nonce(m.extension_span());
     }
     const std::vector<std::byte> payload(m.payload.begin(), m.payload.end());
@@ -287,6 +321,37 @@ void Play::from_child(std::uint32_t child, bool lie) {
   deliver(h, extensions.bytes(), in_.block(bytes), lie && in_.below(8) == 0 ? kStranger : child);
 }
 
+// What the switch below could not finish.
+void Play::passed_on(bool lie) {
+  wire::Header h = header(PacketType::escalation, kSwitchChild);
+  const std::uint32_t newest = std::max(next_[0], next_[1]);
+  h.seq = newest + 1 - std::min(newest + 1, in_.below(5));
+  h.shard = static_cast<std::uint8_t>(in_.below(job().shards));
+  describe(h);
+  if (h.collective != wire::Collective::allreduce) return;
+  std::array<std::byte, 64> room;
+  wire::ExtensionWriter extensions(room);
+  const std::uint32_t what = in_.below(4);
+  if (what == 0) {
+    h.dtype = wire::DType::none;
+    h.element_count = 0;
+  } else if (what == 1) {
+    const std::uint64_t ranks = lie ? in_.below(1u << (kWorkers + 1)) : 2u << in_.below(2);
+    h.covered = static_cast<std::uint32_t>(std::popcount(ranks));
+    wire::add_rank_bitmaps(extensions, std::span(&ranks, 1));
+  } else {
+    h.type = what == 2 ? PacketType::contribution : PacketType::probe;
+    h.flags |= wire::kFlagBypass | (in_.flag() ? wire::kFlagResend : 0u);
+    h.origin = lie ? in_.below(kWorkers + 1) : in_.between(1, 2);
+    h.covered = 1;
+  }
+  if (h.type == PacketType::probe) h.dtype = wire::DType::none;
+  if (h.type == PacketType::probe) h.element_count = 0;
+  h.reason = h.type == PacketType::escalation ? wire::Reason::collision : wire::Reason::none;
+  if (lie && in_.flag()) one_lie(h);
+  deliver(h, extensions.bytes(), in_.block(std::size_t{h.element_count} * 4), kSwitchChild);
+}
+
 void Play::form_epoch() {
   for (const std::uint32_t child : {kWorkerChild, kSwitchChild}) {
     std::array<std::byte, 16> room;
@@ -319,10 +384,10 @@ void Play::send_start(bool lie) {
 }
 
 void Play::from_parent(bool lie) {
-  constexpr PacketType kTypes[] = {PacketType::start,   PacketType::start,  PacketType::result,
-                                   PacketType::result,  PacketType::result, PacketType::pending,
-                                   PacketType::unknown, PacketType::ack,    PacketType::nack,
-                                   PacketType::abort};
+  constexpr PacketType kTypes[] = {PacketType::start,   PacketType::start,     PacketType::result,
+                                   PacketType::result,  PacketType::result,    PacketType::pending,
+                                   PacketType::unknown, PacketType::ack,       PacketType::nack,
+                                   PacketType::abort,   PacketType::escalation};
   wire::Header h = header(unless_it_ends(in_.pick(kTypes), PacketType::result), kParent);
   if (h.type == PacketType::start) return send_start(lie);
   const std::uint32_t newest = std::max(next_[0], next_[1]);
@@ -342,6 +407,11 @@ void Play::from_parent(bool lie) {
   } else if (h.type == PacketType::nack) {
     h.reason = in_.pick<wire::Reason>({wire::Reason::stale_epoch, wire::Reason::not_joined});
   }
+  // For a rank below, or for one that is elsewhere.
+  if ((h.type == PacketType::pending || h.type == PacketType::unknown) && in_.flag()) {
+    h.flags |= wire::kFlagBypass;
+    h.origin = in_.below(kWorkers);
+  }
   if (lie) one_lie(h);
   deliver(h, extensions.bytes(), in_.block(bytes), lie && in_.below(4) == 0 ? kStranger : kParent);
 }
@@ -360,7 +430,8 @@ void Play::raw() {
 void Play::step() {
   const std::uint32_t what = in_.below(16);
   if (what < 5) return from_child(kWorkerChild, what == 0);
-  if (what < 10) return from_child(kSwitchChild, what == 5);
+  if (what < 8) return from_child(kSwitchChild, what == 5);
+  if (what < 10) return passed_on(in_.below(4) == 0);
   if (what < 14) return from_parent(what == 10);
   if (what == 14) return raw();
   expire(Duration::ms(in_.between(1, 200)));
