@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -13,18 +14,24 @@ class BigEndian {
  public:
   constexpr BigEndian() = default;
   // Implicit on purpose: wire fields read and assign like the integers they hold.
-  constexpr BigEndian(T value) {  // NOLINT(google-explicit-constructor)
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-      bytes_[i] = static_cast<std::uint8_t>(value >> (8 * (sizeof(T) - 1 - i)));
-  }
+  constexpr BigEndian(T value)  // NOLINT(google-explicit-constructor)
+      : bytes_(std::bit_cast<Bytes>(swapped(value))) {}
   constexpr operator T() const {  // NOLINT(google-explicit-constructor)
-    T value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>((value << 8) | bytes_[i]);
-    return value;
+    return swapped(std::bit_cast<T>(bytes_));
   }
 
  private:
-  std::array<std::uint8_t, sizeof(T)> bytes_{};
+  using Bytes = std::array<std::uint8_t, sizeof(T)>;
+
+  // One load or store and one instruction; shifts of single bytes are not always seen to be that.
+  static constexpr T swapped(T value) {
+    if constexpr (std::endian::native == std::endian::big) return value;
+    if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
+    if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+    if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+  }
+
+  Bytes bytes_{};
 };
 
 using be16 = BigEndian<std::uint16_t>;

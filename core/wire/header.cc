@@ -7,8 +7,7 @@
 namespace tributary::wire {
 namespace {
 
-Header decode(const HeaderV1& w) {
-  Header h;
+void decode(const HeaderV1& w, Header& h) {
   h.type = static_cast<PacketType>(w.type);
   h.flags = w.flags;
   h.job = w.job;
@@ -34,11 +33,9 @@ Header decode(const HeaderV1& w) {
   h.plane = w.plane_stream >> 4;
   h.stream = w.plane_stream & 0x0F;
   h.reason = static_cast<Reason>(w.reason);
-  return h;
 }
 
-HeaderV1 encode(const Header& h, std::uint8_t extension_words) {
-  HeaderV1 w{};
+void encode(const Header& h, std::uint8_t extension_words, HeaderV1& w) {
   w.version = kVersion;
   w.type = static_cast<std::uint8_t>(h.type);
   w.flags = h.flags;
@@ -65,7 +62,6 @@ HeaderV1 encode(const Header& h, std::uint8_t extension_words) {
   w.plane_stream = static_cast<std::uint8_t>(h.plane << 4 | (h.stream & 0x0F));
   w.reason = static_cast<std::uint8_t>(h.reason);
   w.extension_words = extension_words;
-  return w;
 }
 
 // The field values that only this version defines; DropReason::count_ when all are known.
@@ -93,20 +89,30 @@ bool payload_length_ok(const Header& h, std::size_t bytes) {
 
 }  // namespace
 
-std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes) {
+// Fields are read and written where they lie: a header put together on the stack and copied by the
+// vector would wait for its narrow stores.
+DropReason parse(std::span<const std::byte> bytes, Packet& packet) {
   if (bytes.size() < kHeaderBytes) return DropReason::header_truncated;
-  HeaderV1 w;
-  std::memcpy(&w, bytes.data(), sizeof w);
+  const HeaderV1& w = *reinterpret_cast<const HeaderV1*>(bytes.data());
   if (const DropReason bad = check_values(w); bad != DropReason::count_) return bad;
 
   const std::size_t extension_bytes = std::size_t{w.extension_words} * 4;
   if (bytes.size() < kHeaderBytes + extension_bytes) return DropReason::bad_extension;
-  Packet p{decode(w), bytes.subspan(kHeaderBytes, extension_bytes),
-           bytes.subspan(kHeaderBytes + extension_bytes)};
-  if (const DropReason bad = check_extensions(p.extensions); bad != DropReason::count_) return bad;
+  decode(w, packet.header);
+  packet.extensions = bytes.subspan(kHeaderBytes, extension_bytes);
+  packet.payload = bytes.subspan(kHeaderBytes + extension_bytes);
+  if (extension_bytes != 0)
+    if (const DropReason bad = check_extensions(packet.extensions); bad != DropReason::count_)
+      return bad;
+  return payload_length_ok(packet.header, packet.payload.size()) ? DropReason::count_
+                                                                 : DropReason::bad_payload_length;
+}
 
-  if (!payload_length_ok(p.header, p.payload.size())) return DropReason::bad_payload_length;
-  return p;
+std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes) {
+  std::variant<Packet, DropReason> parsed;
+  const DropReason bad = parse(bytes, std::get<Packet>(parsed));
+  if (bad != DropReason::count_) parsed = bad;
+  return parsed;
 }
 
 std::size_t serialize(const Header& header, std::span<const std::byte> extensions,
@@ -114,8 +120,7 @@ std::size_t serialize(const Header& header, std::span<const std::byte> extension
   const std::size_t total = serialized_bytes(extensions.size());
   const std::size_t padded = total - kHeaderBytes;
   if (out.size() < total || padded > kMaxExtensionBytes || extensions.size() % 4 != 0) return 0;
-  const HeaderV1 w = encode(header, static_cast<std::uint8_t>(padded / 4));
-  std::memcpy(out.data(), &w, sizeof w);
+  encode(header, static_cast<std::uint8_t>(padded / 4), *reinterpret_cast<HeaderV1*>(out.data()));
   if (!extensions.empty())
     std::memcpy(out.data() + kHeaderBytes, extensions.data(), extensions.size());
   for (std::size_t at = extensions.size(); at < padded; at += 4)

@@ -91,6 +91,9 @@ struct Packet {
 // in an AGGREGATE or ESCALATION of a type of 1 or 2 bytes: a sum in what it is accumulated in).
 // `bytes` is the UDP payload. Control packets (no elements) may carry an empty payload only.
 std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes);
+// The same for the packet path: DropReason::count_ when `packet` is filled and good; else it may
+// hold anything.
+DropReason parse(std::span<const std::byte> bytes, Packet& packet);
 
 // Writes header and extensions (padded to 8 bytes); returns the bytes written, which is where
 // the payload starts. `out` must hold kHeaderBytes + padded extensions; returns 0 otherwise.

@@ -186,5 +186,23 @@ TEST(Serialize, RefusesWhatDoesNotFit) {
   EXPECT_EQ(serialize({}, uneven, out), 0u);
 }
 
+// The packet path parses into a place that it has; both ways must say the same.
+TEST(WireHeader, ParsingInPlaceGivesTheSamePacketAndTheSameReasons) {
+  const Bytes good = packet(every_field());
+  Packet in_place;
+  in_place.header.job = 99;  // of an earlier packet
+  ASSERT_EQ(parse(good, in_place), DropReason::count_);
+  const auto parsed = parse(good);
+  EXPECT_EQ(in_place.header, std::get<Packet>(parsed).header);
+  EXPECT_EQ(in_place.payload.data(), std::get<Packet>(parsed).payload.data());
+  EXPECT_TRUE(in_place.extensions.empty());
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    Bytes bad = good;
+    bad[at] = std::byte{0xFF};
+    EXPECT_EQ(parse(bad, in_place), reason_of(bad)) << "byte " << at;
+  }
+  EXPECT_EQ(parse(std::span(good).first(53), in_place), DropReason::header_truncated);
+}
+
 }  // namespace
 }  // namespace tributary::wire
