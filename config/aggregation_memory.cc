@@ -40,7 +40,7 @@ void reserve(std::vector<BufferClass>& classes, std::size_t bytes, std::uint32_t
   if (found != classes.end())
     found->reserved += count;
   else
-    classes.push_back({bytes, count, 0});
+    classes.push_back({bytes, count});
 }
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -107,7 +107,9 @@ std::vector<BufferClass> buffer_classes(const SwitchConfig& config, std::uint8_t
   for (BufferClass& c : classes) {
     if (holds_results(c))
       c.cached = static_cast<std::uint32_t>(std::min(spare / sizes / c.bytes, kMostCached));
-    if (c.bytes == largest) c.reserved += kMaxBracketDepth;  // values of inner brackets
+    if (c.bytes != largest) continue;
+    c.bracket_values = kMaxBracketDepth;
+    c.reserved += c.bracket_values;
   }
   return classes;
 }
@@ -144,14 +146,8 @@ AggregationMemory aggregation_memory(const SwitchConfig& config) {
       if (c.cached > 0)
         sum.tables +=
             (std::bit_ceil(std::size_t{c.cached} * 2) + config.jobs.size()) * kBufferIndexBytes;
-      std::uint64_t of_jobs = 0;
-      for (const JobConfig& job : config.jobs) {
-        if (s >= job.shards) continue;
-        if (slot_buffer_bytes(job) == c.bytes) of_jobs += 2 * job.window;
-        if (hold_buffer_bytes(job) == c.bytes) of_jobs += hold_buffers(job);
-      }
-      sum.sums += (c.reserved - of_jobs) * c.bytes;  // values of inner brackets
-      sum.tables += (c.reserved - of_jobs) * kBufferIndexBytes;
+      sum.sums += c.bracket_values * c.bytes;
+      sum.tables += std::uint64_t{c.bracket_values} * kBufferIndexBytes;
     }
     sum.tables += std::uint64_t{pool_slots(config)} * kPoolSlotBytes;
   }

@@ -55,7 +55,8 @@ std::size_t shard_count(const SwitchConfig& config);
 struct BufferClass {
   std::size_t bytes = 0;
   std::uint32_t reserved = 0;
-  std::uint32_t cached = 0;  // spare ones, for acknowledged results
+  std::uint32_t bracket_values = 0;  // of the reserved: for values of inner brackets
+  std::uint32_t cached = 0;          // spare ones, for acknowledged results
 };
 // Of one shard, largest first.
 std::vector<BufferClass> buffer_classes(const SwitchConfig& config, std::uint8_t shard);
