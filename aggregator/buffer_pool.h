@@ -45,6 +45,10 @@ class BufferPool {
       put(buffer);
     }
   }
+  // What take() will give after `others` of them, if nothing is put back: a guess, to prefetch.
+  [[nodiscard]] std::uint32_t upcoming(std::uint32_t others) const {
+    return free_[free_count_ > others ? free_count_ - 1 - others : 0];
+  }
   [[nodiscard]] std::byte* at(std::uint32_t buffer) const {
     return memory_ + std::size_t{buffer} * buffer_bytes_;
   }

@@ -12,6 +12,7 @@ ChildMap::ChildMap(const config::JobConfig& job) : workers_(job.workers) {
     list_.push_back({false, rank, 1, rank});
     ranks_.push_back(rank);
   }
+  count_ = static_cast<std::uint32_t>(list_.size());
   child_of_.assign(job.workers, kNowhere);
   for (std::uint16_t i = 0; i < list_.size(); ++i) {
     has_switches_ = has_switches_ || list_[i].is_switch;

@@ -26,7 +26,7 @@ class ChildMap {
     std::uint32_t ipv4 = 0;     // of a switch
   };
 
-  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(list_.size()); }
+  [[nodiscard]] std::uint32_t count() const { return count_; }
   // Workers below this switch.
   [[nodiscard]] std::uint32_t covered() const { return static_cast<std::uint32_t>(ranks_.size()); }
   [[nodiscard]] bool has_switches() const { return has_switches_; }
@@ -39,12 +39,12 @@ class ChildMap {
   // A switch passes on what a rank behind it sent (flag bypass): `origin` is that rank.
   [[nodiscard]] bool relays(const wire::Header& h) const {
     const bool may = h.type == wire::PacketType::contribution || h.type == wire::PacketType::probe;
-    return may && (h.flags & wire::kFlagBypass) != 0 && h.child < list_.size() &&
+    return may && (h.flags & wire::kFlagBypass) != 0 && h.child < count_ &&
            list_[h.child].is_switch;
   }
   // True when a packet of the running epoch names a child as this job has it.
   [[nodiscard]] bool knows(const wire::Header& h) const {
-    if (h.child >= list_.size()) return false;
+    if (h.child >= count_) return false;
     return relays(h) ? child_of(h.origin) == h.child : list_[h.child].id == h.origin;
   }
   // The child that a JOIN is from: its index, or why there is none.
@@ -77,6 +77,7 @@ class ChildMap {
   static constexpr std::uint16_t kNowhere = 0xFFFF;
 
   std::uint32_t workers_;
+  std::uint32_t count_ = 0;
   bool has_switches_ = false;
   std::vector<std::uint16_t> child_of_;  // by rank
   std::vector<Child> list_;

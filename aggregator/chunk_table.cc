@@ -32,17 +32,6 @@ void ChunkTable::reset(std::uint32_t first_seq) {
   open_ = retained_ = 0;
 }
 
-ChunkTable::Place ChunkTable::find(std::uint32_t seq, Tombstone*& entry) {
-  const std::int32_t distance = seq_diff(seq, low_);
-  if (distance >= static_cast<std::int32_t>(window_)) return Place::beyond_window;
-  Tombstone& e = at(seq);
-  entry = &e;
-  const bool seen = e.state != ChunkState::unseen && e.seq == seq;
-  if (!seen && distance < 0) return Place::stale;
-  if (!seen && e.state == ChunkState::complete) return Place::beyond_window;
-  return seen ? Place::seen : Place::unseen;
-}
-
 void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
   assert(e.state != ChunkState::open && e.state != ChunkState::complete);
   e.seq = c.seq;
@@ -52,7 +41,7 @@ void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
   e.combined = 0;
   e.overflow = e.verified = e.holds_slot = e.narrowed = e.retried = false;
   e.described = true;
-  e.description = c.description;
+  e.description.copy_words(c.description);
   e.opened_at = now;
   std::uint64_t* const arrived = bits(e);
   std::fill_n(arrived, bitmap_words_, 0);
@@ -79,13 +68,6 @@ bool ChunkTable::acknowledge(std::uint16_t child, std::uint32_t seq) {
   return true;
 }
 
-void ChunkTable::raise_held(std::uint16_t child, std::uint32_t seq) {
-  if (gone_[child] || !seq_before(held_[child], seq)) return;
-  const bool was_at_floor = held_[child] == floor_;
-  held_[child] = seq;
-  if (was_at_floor && --at_floor_ == 0) raise_floor();
-}
-
 void ChunkTable::forget_child(std::uint16_t child) {
   if (gone_[child]) return;
   gone_[child] = true;
@@ -104,7 +86,7 @@ void ChunkTable::raise_floor() {
 }
 
 Tombstone* ChunkTable::pop_acknowledged() {
-  if (released_ == floor_) return nullptr;
+  if (!has_acknowledged()) return nullptr;
   Tombstone& e = at(released_);
   assert(e.seq == released_ && e.state == ChunkState::complete);
   e.state = ChunkState::released;

@@ -32,7 +32,16 @@ class ChunkTable {
   void reset(std::uint32_t first_seq);
 
   // Where a seq stands. `entry` is what is remembered of it (seen) or where it would be (unseen).
-  Place find(std::uint32_t seq, Tombstone*& entry);
+  Place find(std::uint32_t seq, Tombstone*& entry) {
+    const std::int32_t distance = seq_diff(seq, low_);
+    if (distance >= static_cast<std::int32_t>(window_)) return Place::beyond_window;
+    Tombstone& e = at(seq);
+    entry = &e;
+    const bool seen = e.state != ChunkState::unseen && e.seq == seq;
+    if (!seen && distance < 0) return Place::stale;
+    if (!seen && e.state == ChunkState::complete) return Place::beyond_window;
+    return seen ? Place::seen : Place::unseen;
+  }
   // An unseen chunk's first contribution.
   void open(Tombstone& e, const Contribution& c, Instant now);
   // It was opened by what came from elsewhere: no child has contributed.
@@ -59,6 +68,7 @@ class ChunkTable {
   void forget_child(std::uint16_t child);
   // The next result that every present child holds, released by this call; nullptr: no further.
   Tombstone* pop_acknowledged();
+  [[nodiscard]] bool has_acknowledged() const { return released_ != floor_; }
 
   // Where a seq is remembered, if it is.
   [[nodiscard]] const Tombstone& entry_for(std::uint32_t seq) const {
@@ -105,7 +115,12 @@ class ChunkTable {
     if (e.state == ChunkState::open) --open_;
     e.state = state;
   }
-  void raise_held(std::uint16_t child, std::uint32_t seq);
+  void raise_held(std::uint16_t child, std::uint32_t seq) {
+    if (gone_[child] || !seq_before(held_[child], seq)) return;
+    const bool was_at_floor = held_[child] == floor_;
+    held_[child] = seq;
+    if (was_at_floor && --at_floor_ == 0) raise_floor();
+  }
   void raise_floor();
 
   std::span<Tombstone> entries_;

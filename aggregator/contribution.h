@@ -2,10 +2,9 @@
 // aggregation packet is one front-end that fills it; others may follow.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "core/wire/extension.h"
@@ -30,13 +29,31 @@ struct ChunkDescription {
   wire::Encoding encoding : 3 = wire::Encoding::plain;
   bool last : 1 = false;
 
-  bool operator==(const ChunkDescription&) const = default;
+  // The same as three words, each read and written in one go: it is filled, compared and copied
+  // with every packet, and must not wait for stores of single fields.
+  [[nodiscard]] std::uint64_t word(std::size_t i) const {
+    std::uint64_t value;
+    std::memcpy(&value, reinterpret_cast<const std::byte*>(this) + i * sizeof value, sizeof value);
+    return value;
+  }
+  void set_word(std::size_t i, std::uint64_t value) {
+    std::memcpy(reinterpret_cast<std::byte*>(this) + i * sizeof value, &value, sizeof value);
+  }
+  void copy_words(const ChunkDescription& other) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      std::uint64_t value = other.word(i);
+      __asm__("" : "+r"(value));  // keeps the compiler from making one wide load of two of them
+      set_word(i, value);
+    }
+  }
+
+  bool operator==(const ChunkDescription& o) const {
+    return ((word(0) ^ o.word(0)) | (word(1) ^ o.word(1)) | (word(2) ^ o.word(2))) == 0;
+  }
   // Equal, except that a total may be stated by one of the two only.
-  [[nodiscard]] bool agrees_with(const ChunkDescription& other) const {
-    using Words = std::array<std::uint64_t, 3>;
-    const auto a = std::bit_cast<Words>(*this);
-    const auto b = std::bit_cast<Words>(other);
-    return a[0] == b[0] && a[2] == b[2] && (a[1] == b[1] || a[1] == 0 || b[1] == 0);
+  [[nodiscard]] bool agrees_with(const ChunkDescription& o) const {
+    return ((word(0) ^ o.word(0)) | (word(2) ^ o.word(2))) == 0 &&
+           (word(1) == o.word(1) || word(1) == 0 || o.word(1) == 0);
   }
   [[nodiscard]] std::size_t payload_bytes() const {
     return std::size_t{element_count} * wire::size_of(dtype);
@@ -81,19 +98,21 @@ inline wire::Reason escalation_reason(const wire::Header& h) {
   return wire::Reason::none;
 }
 
-inline ChunkDescription describe(const wire::Packet& packet) {
+// `d` is new.
+inline void describe(const wire::Packet& packet, ChunkDescription& d) {
   const wire::Header& h = packet.header;
-  ChunkDescription d;
-  d.op = h.op;
-  d.chunk = h.chunk;
-  d.element_count = h.element_count;
-  d.dtype = h.dtype;
-  d.reduce_op = h.reduce_op;
-  d.collective = h.collective;
-  d.encoding = h.encoding;
-  if (h.encoding == wire::Encoding::block_scaled) d.scale_exponent = h.scale_exponent;
-  d.last = (h.flags & wire::kFlagLast) != 0;
-  if (packet.extensions.empty()) return d;
+  const auto bits = [](auto field) { return static_cast<std::uint64_t>(field); };
+  const std::uint64_t scale = h.encoding == wire::Encoding::block_scaled
+                                  ? static_cast<std::uint16_t>(h.scale_exponent)
+                                  : 0u;
+  const std::uint64_t last = (h.flags & wire::kFlagLast) != 0 ? 1 : 0;
+  const std::uint64_t kinds = bits(h.dtype) | bits(h.reduce_op) << 4 | bits(h.collective) << 8 |
+                              bits(h.encoding) << 12 | last << 15;
+  d.set_word(0, h.op | bits(h.chunk) << 32);
+  d.set_word(1, 0);
+  d.set_word(2,
+             h.element_count | scale << 16 | bits(ChunkDescription::kNoTarget) << 32 | kinds << 48);
+  if (packet.extensions.empty()) return;
   if (const auto info = wire::find_task_information(packet.extensions))
     d.total_elements = info->total_elements;
   if (has_target(h.collective)) {
@@ -101,6 +120,11 @@ inline ChunkDescription describe(const wire::Packet& packet) {
     if (target && *target < ChunkDescription::kNoTarget)
       d.target = static_cast<std::uint16_t>(*target);
   }
+}
+
+inline ChunkDescription describe(const wire::Packet& packet) {
+  ChunkDescription d;
+  describe(packet, d);
   return d;
 }
 
@@ -111,14 +135,16 @@ constexpr bool may_overflow(const wire::Header& h) {
 
 inline Contribution contribution_of(const wire::Packet& packet) {
   const wire::Header& h = packet.header;
-  return {describe(packet),
-          h.seq,
-          h.child,
-          h.shard,
-          (h.flags & wire::kFlagResend) != 0,
-          (h.flags & wire::kFlagAtPs) != 0,
-          may_overflow(h) && (h.flags & wire::kFlagOverflow) != 0,
-          packet.payload};
+  Contribution c;
+  describe(packet, c.description);
+  c.seq = h.seq;
+  c.child = h.child;
+  c.shard = h.shard;
+  c.resend = (h.flags & wire::kFlagResend) != 0;
+  c.at_ps = (h.flags & wire::kFlagAtPs) != 0;
+  c.overflow = may_overflow(h) && (h.flags & wire::kFlagOverflow) != 0;
+  c.payload = packet.payload;
+  return c;
 }
 
 }  // namespace tributary::aggregator

@@ -34,17 +34,21 @@ void check_slots(const config::SwitchConfig& config) {
                                 " slots; there are " + std::to_string(config.slots));
 }
 
+constexpr std::uint32_t bit(wire::PacketType type) {
+  return 1u << static_cast<unsigned>(type);
+}
+
 bool is_data(wire::PacketType type) {
-  return type == wire::PacketType::contribution || type == wire::PacketType::aggregate ||
-         type == wire::PacketType::probe || type == wire::PacketType::ack ||
-         type == wire::PacketType::escalation;
+  using enum wire::PacketType;
+  return (bit(type) &
+          (bit(contribution) | bit(aggregate) | bit(probe) | bit(ack) | bit(escalation))) != 0;
 }
 
 // What switches say to those below them, and ABORT, which they also say to those above.
 bool goes_down(wire::PacketType type) {
   using enum wire::PacketType;
-  return type == result || type == pending || type == unknown || type == start || type == nack ||
-         type == abort;
+  return (bit(type) &
+          (bit(result) | bit(pending) | bit(unknown) | bit(start) | bit(nack) | bit(abort))) != 0;
 }
 
 }  // namespace
@@ -264,8 +268,9 @@ Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant
 void Engine::prefetch_entry(const wire::Header& h) const {
   if (h.shard < impl_->shards.size()) impl_->shards[h.shard]->prefetch_entry(h);
 }
-void Engine::prefetch_sum(const wire::Header& h) const {
-  if (h.shard < impl_->shards.size()) impl_->shards[h.shard]->prefetch_sum(h);
+void Engine::prefetch_data(const wire::Packet& p) const {
+  const std::uint8_t shard = p.header.shard;
+  if (shard < impl_->shards.size()) impl_->shards[shard]->prefetch_data(p);
 }
 
 void Engine::expire(Instant now, Outbox& out) {

@@ -76,9 +76,9 @@ class Engine {
                                Outbox& out);
   // Nobody finishes what is escalated: ABORT(host-lost).
   void abort_host_lost(std::uint32_t job, Outbox& out);
-  // What on_packet() of this header will touch; see Shard.
+  // What on_packet() of this packet will touch; see Shard, and burst.h for when.
   void prefetch_entry(const wire::Header& header) const;
-  void prefetch_sum(const wire::Header& header) const;
+  void prefetch_data(const wire::Packet& packet) const;
 
   // Ends what is overdue: open chunks past their deadline, silent members. Cheap when nothing is.
   void expire(Instant now, Outbox& out);

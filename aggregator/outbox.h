@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,13 @@ struct Peer {
   std::uint32_t ipv4 = 0;
   std::optional<std::uint16_t> vlan_tci;
   wire::MacAddress mac{};
-  bool operator==(const Peer&) const = default;
+  // In one go: it is asked with every packet, and hardly ever false.
+  bool operator==(const Peer& o) const {
+    const std::uint32_t differs =
+        static_cast<std::uint32_t>((port ^ o.port) | (udp_port ^ o.udp_port)) | (ipv4 ^ o.ipv4);
+    return differs == 0 && std::memcmp(mac.data(), o.mac.data(), mac.size()) == 0 &&
+           vlan_tci == o.vlan_tci;
+  }
 };
 
 // One frame of a message to a job's group: its tag, and the distinct ports it leaves through.

@@ -62,10 +62,12 @@ class Shard {
 
   // ---- packets and time
 
-  // What the coming on_packet() of this header will touch: first the tombstone and the sender,
-  // and, some packets later, the sum. Calling them is never necessary.
+  // What the coming on_packet() of this packet will touch: first the tombstone and the sender,
+  // and, when those are here, the payload and the sum. Calling them is never necessary.
   void prefetch_entry(const wire::Header& h) const;
-  void prefetch_sum(const wire::Header& h) const;
+  void prefetch_data(const wire::Packet& packet) const;
+  // By how many packets the latter runs ahead: more find no room on their way.
+  static constexpr std::uint32_t kPacketsAhead = 4;
   // A contribution, probe or ack. `refused`: the sender is no member of the running epoch, or the
   // job has no such shard; nothing was changed or said.
   Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);

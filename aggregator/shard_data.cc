@@ -32,6 +32,14 @@ DropReason check_child(const ShardJob& job, const wire::Header& h) {
   return whole ? DropReason::count_ : DropReason::bad_child;
 }
 
+// The chunk's first contribution asked for the same and was accepted. Its description says how long
+// plain data of a worker is, and parsing has made sure of that.
+bool asks_for_the_same(const Tombstone& e, const wire::Header& h, const Contribution& c) {
+  return e.state == ChunkState::open && e.seq == c.seq && e.described &&
+         e.description == c.description && h.type == wire::PacketType::contribution &&
+         h.encoding == wire::Encoding::plain;
+}
+
 }  // namespace
 
 // What data asks for, whatever the state of its chunk: a rank's own, or a sum. `kernels` stays
@@ -82,8 +90,12 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   const wire::Header& h = packet.header;
   const Kernels* kernels = nullptr;
   DropReason bad = h.fan_in != job.fan_in ? DropReason::bad_child : check_child(job, h);
-  if (bad == DropReason::count_)
-    bad = check_data(job, c, h.type == wire::PacketType::aggregate, kernels);
+  if (bad == DropReason::count_) {
+    if (asks_for_the_same(job.table.entry_for(c.seq), h, c))
+      kernels = job.kernels.find(h.dtype, h.reduce_op);
+    else
+      bad = check_data(job, c, h.type == wire::PacketType::aggregate, kernels);
+  }
   if (bad != DropReason::count_) return {Verdict::dropped, bad};
 
   job.counters.bytes_in.add(c.payload.size());

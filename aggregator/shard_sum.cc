@@ -119,12 +119,9 @@ void Shard::let_go_of_data(ShardJob& job, Tombstone& e) {
 }
 
 void Shard::release_acknowledged(ShardJob& job) {
-  bool any = false;
-  while (Tombstone* const e = job.table.pop_acknowledged()) {
-    keep_or_free(job, *e);
-    any = true;
-  }
-  if (any) job.refresh_gauges();
+  if (!job.table.has_acknowledged()) return;
+  while (Tombstone* const e = job.table.pop_acknowledged()) keep_or_free(job, *e);
+  job.refresh_gauges();
 }
 
 // An acknowledged result stays in the cache while there is room.

@@ -13,9 +13,9 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "aggregator/burst.h"
 #include "aggregator/reduce.h"
 #include "bench/engine_traffic.h"
 
@@ -42,7 +42,7 @@ void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> 
                StageTimes& shares) {
   aggregator::Engine& engine = traffic.engine();
   aggregator::Outbox& out = traffic.outbox();
-  std::array<std::variant<wire::Packet, DropReason>, kBurst> parsed;
+  std::array<wire::Packet, kBurst> parsed;
   while (!batch.empty()) {
     const auto burst = batch.first(std::min(kBurst, batch.size()));
     batch = batch.subspan(burst.size());
@@ -52,16 +52,14 @@ void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> 
       __builtin_prefetch(r.bytes.data());
       __builtin_prefetch(r.bytes.data() + wire::kHeaderBytes);
     }
-    for (std::size_t i = 0; i < burst.size(); ++i) parsed[i] = wire::parse(burst[i].bytes);
+    for (std::size_t i = 0; i < burst.size(); ++i)
+      if (wire::parse(burst[i].bytes, parsed[i]) != DropReason::count_) return;
     const auto ready = Ticks::now();
-    for (std::size_t i = 0; i < burst.size(); ++i)
-      if (const auto* p = std::get_if<wire::Packet>(&parsed[i])) engine.prefetch_entry(p->header);
-    for (std::size_t i = 0; i < burst.size(); ++i)
-      if (const auto* p = std::get_if<wire::Packet>(&parsed[i])) engine.prefetch_sum(p->header);
+    for (std::size_t i = 0; i < burst.size(); ++i) engine.prefetch_entry(parsed[i].header);
     const auto fetched = Ticks::now();
-    for (std::size_t i = 0; i < burst.size(); ++i)
-      if (const auto* p = std::get_if<wire::Packet>(&parsed[i]))
-        engine.on_packet(*p, *burst[i].from, traffic.now(), out);
+    aggregator::handle_burst(
+        engine, burst.size(), [&](std::size_t i) -> const wire::Packet& { return parsed[i]; },
+        [&](std::size_t i) { engine.on_packet(parsed[i], *burst[i].from, traffic.now(), out); });
     traffic.note(out);
     shares.parse += static_cast<double>((ready - begin).count());
     shares.prefetch += static_cast<double>((fetched - ready).count());

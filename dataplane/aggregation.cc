@@ -2,6 +2,7 @@
 
 #include <rte_mbuf.h>
 
+#include "aggregator/burst.h"
 #include "core/wire/integrity.h"
 
 namespace tributary::dataplane {
@@ -20,22 +21,21 @@ Aggregation::Aggregation(const config::SwitchConfig& config, aggregator::EngineS
 
 void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
   DropCounters& drops = lanes_[ingress]->counters.drops;
-  const auto parsed = wire::parse(frame.udp.payload);
-  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drops.add(*bad);
-  const auto& packet = std::get<wire::Packet>(parsed);
-  if (const DropReason bad = wire::check_integrity(frame.udp, packet); bad != DropReason::count_)
+  Received& r = received_[received_count_];
+  if (const DropReason bad = wire::parse(frame.udp.payload, r.packet); bad != DropReason::count_)
     return drops.add(bad);
-  engine_.prefetch_entry(packet.header);
-  received_[received_count_++] = {
-      packet,
-      {ingress, frame.udp.endpoints.source_port, frame.udp.endpoints.source_ip,
-       frame.ethernet.vlan_tci, frame.ethernet.source}};
+  if (const DropReason bad = wire::check_integrity(frame.udp, r.packet); bad != DropReason::count_)
+    return drops.add(bad);
+  engine_.prefetch_entry(r.packet.header);
+  r.from = {ingress, frame.udp.endpoints.source_port, frame.udp.endpoints.source_ip,
+            frame.ethernet.vlan_tci, frame.ethernet.source};
+  ++received_count_;
 }
 
 void Aggregation::handle(Instant now) {
-  const std::span<const Received> burst = std::span(received_).first(received_count_);
-  for (const Received& r : burst) engine_.prefetch_sum(r.packet.header);
-  for (const Received& r : burst) {
+  const auto packet_at = [&](std::size_t i) -> const wire::Packet& { return received_[i].packet; };
+  aggregator::handle_burst(engine_, received_count_, packet_at, [&](std::size_t i) {
+    const Received& r = received_[i];
     const auto decision = host_.concerns(r.packet)
                               ? host_.on_packet(r.packet, r.from, now, outbox_)
                               : engine_.on_packet(r.packet, r.from, now, outbox_);
@@ -43,7 +43,7 @@ void Aggregation::handle(Instant now) {
       lanes_[r.from.port]->counters.drops.add(decision.reason);
     exchange(now);
     send_outbox(now);
-  }
+  });
   received_count_ = 0;
 }
 

@@ -21,5 +21,18 @@ TEST(BufferPool, BuffersDoNotOverlapAndTheLastReturnedIsTakenFirst) {
   EXPECT_EQ(pool.free(), 1u);
 }
 
+// A guess that may be wrong, but never leaves the pool.
+TEST(BufferPool, UpcomingIsWhatTakeGivesNextAndStaysInsideThePool) {
+  alignas(64) std::array<std::byte, 256> memory;
+  BufferPool pool(memory, 64, 4);
+  const std::uint32_t third = pool.upcoming(2);
+  pool.take();
+  pool.take();
+  EXPECT_EQ(pool.take(), third);
+  for (std::uint32_t others = 0; others < 9; ++others) EXPECT_LT(pool.upcoming(others), 4u);
+  pool.take();
+  EXPECT_LT(pool.upcoming(0), 4u);
+}
+
 }  // namespace
 }  // namespace tributary::aggregator
