@@ -32,7 +32,7 @@ struct ChunkDescription {
   // The same as three words, each read and written in one go: it is filled, compared and copied
   // with every packet, and must not wait for stores of single fields.
   [[nodiscard]] std::uint64_t word(std::size_t i) const {
-    std::uint64_t value;
+    std::uint64_t value = 0;
     std::memcpy(&value, reinterpret_cast<const std::byte*>(this) + i * sizeof value, sizeof value);
     return value;
   }
