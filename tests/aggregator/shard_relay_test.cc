@@ -27,7 +27,7 @@ Ranks coverage(const Sent& s) {
 // Ranks 0 and 2 of three, below a hand-made parent.
 class LeafRelayTest : public LeafTest {
  protected:
-  void build_and_run(config::JobConfig job) {
+  void build_and_run(const config::JobConfig& job) {
     build_leaf(job);
     run_epoch();
   }
