@@ -174,7 +174,7 @@ TEST(Workload, PlansCoverEverythingThatIsValid) {
   job.max_elements = 50;
   std::array<int, 6> collectives{};
   std::array<int, wire::kDTypeMax + 1> dtypes{};
-  std::array<int, 4> values{};
+  std::array<int, static_cast<std::size_t>(Values::storm) + 1> values{};
   for (std::uint32_t i = 0; i < 5000; ++i) {
     const OpPlan plan = plan_op(job, 1, i);
     if (plan.dtype != DType::none) {
@@ -183,7 +183,7 @@ TEST(Workload, PlansCoverEverythingThatIsValid) {
     }
     ++collectives[static_cast<std::size_t>(plan.collective)];
     ++dtypes[static_cast<std::size_t>(plan.dtype)];
-    ++values[static_cast<std::size_t>(plan.values)];
+    ++values.at(static_cast<std::size_t>(plan.values));
   }
   for (const int n : collectives) EXPECT_GT(n, 100);
   for (const int n : dtypes) EXPECT_GT(n, 100);
