@@ -9,22 +9,13 @@
 #include "core/wire/rank_bitmap.h"
 
 namespace tributary::aggregator {
-namespace {
-
-constexpr std::size_t reason_index(wire::Reason reason) {
-  return static_cast<std::size_t>(reason);
-}
-
-}  // namespace
-
 // A chunk that never had a slot: the host gets what comes, as it comes.
 Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& c,
                                wire::Reason reason, const wire::Packet& packet, Instant now,
                                Outbox& out) {
   job.table.open(e, c, now);
   job.table.escalate(e);
-  job.counters.escalations[reason_index(reason)].add();
-  job.history.escalated(e.description, reason, now);
+  job.note_escalation(e, reason, now);
   announce(job, e, reason, out);
   forward(job, packet, reason == wire::Reason::resend ? wire::kFlagAtPs : wire::kFlagCollision,
           out);
@@ -33,8 +24,7 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
 
 // Gives up a chunk: what has arrived goes to the host, with what it covers.
 void Shard::flush(ShardJob& job, Tombstone& e, wire::Reason reason, Instant now, Outbox& out) {
-  job.counters.escalations[reason_index(reason)].add();
-  job.history.escalated(e.description, reason, now);
+  job.note_escalation(e, reason, now);
   send_sum(job, e, reason, out);
   if (job.waits_for_order) send_held(job, e, reason, out);
   free_slot(job, e, now);
@@ -278,7 +268,7 @@ std::uint32_t Shard::announce_again(std::uint32_t place, std::uint32_t seq, Outb
 void Shard::chase(ShardJob& job, Tombstone& e, Outbox& out) {
   if (e.holds_slot) return send_sum(job, e, wire::Reason::verify, out);
   job.table.escalate(e);
-  job.counters.escalations[reason_index(wire::Reason::resend)].add();
+  job.count_escalation(wire::Reason::resend);
   announce(job, e, wire::Reason::resend, out);
 }
 

@@ -16,7 +16,6 @@
 #include "aggregator/outbox.h"
 #include "aggregator/result_cache.h"
 #include "config/aggregation_memory.h"
-#include "config/memory_plan.h"
 #include "config/switch_config.h"
 #include "core/wire/attempt.h"
 
@@ -135,6 +134,14 @@ struct ShardJob {
   [[nodiscard]] std::span<const std::byte> payload(const Tombstone& e) const {
     if (e.buffer == kNone) return {};
     return {buffers.at(e.buffer), e.description.payload_bytes()};
+  }
+  void count_escalation(wire::Reason reason) {
+    counters.escalations[static_cast<std::size_t>(reason)].add();
+  }
+  // The chunk goes, or went, to the completion host.
+  void note_escalation(const Tombstone& e, wire::Reason reason, Instant now) {
+    count_escalation(reason);
+    history.escalated(e.description, reason, now);
   }
   void refresh_gauges() {
     counters.slots_open.set(table.open() + sent_held);

@@ -1,9 +1,8 @@
 // What other switches of the tree could not finish (protocol, "Escalation" and "Trees"; T5, T6).
 //
 //   from below   announcements, sums with the ranks inside, and what a rank sent (flag bypass):
-//   goes
-//                on to the completion host, and so does what is here of the same chunk (rule 5).
-//                None of it is added to anything on the way.
+//                goes on to the completion host, and so does what is here of the same chunk
+//                (rule 5). None of it is added to anything on the way.
 //   from above   a sum that went up was given up there; or the host's word for a rank below
 #include <algorithm>
 #include <bit>
@@ -16,10 +15,6 @@ namespace {
 
 bool is_announcement(const wire::Header& h) {
   return h.type == wire::PacketType::escalation && h.covered == 0;
-}
-
-constexpr std::size_t reason_index(wire::Reason reason) {
-  return static_cast<std::size_t>(reason);
 }
 
 }  // namespace
@@ -83,8 +78,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
     job.table.forget_arrivals(*e);
     e->described = says_more;
     job.table.escalate(*e);
-    job.counters.escalations[reason_index(escalation_reason(h))].add();
-    job.history.escalated(e->description, escalation_reason(h), now);
+    job.note_escalation(*e, escalation_reason(h), now);
     job.refresh_gauges();
   }
   const bool same = says_more ? e->agrees_with(c.description)
@@ -114,8 +108,7 @@ Decision Shard::on_escalated_above(ShardJob& job, Tombstone& e, const wire::Head
   if (e.state == ChunkState::open || holds_sum(e)) {
     flush(job, e, reason, now, out);
   } else {
-    job.counters.escalations[reason_index(reason)].add();
-    job.history.escalated(e.description, reason, now);
+    job.note_escalation(e, reason, now);
     job.table.escalate(e);
   }
   return {Verdict::noted};
@@ -124,8 +117,7 @@ Decision Shard::on_escalated_above(ShardJob& job, Tombstone& e, const wire::Head
 // A sum that went up did not arrive, and nothing of it is left here: those below are asked for
 // their data, which goes to the host (rule 7).
 void Shard::lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
-  job.counters.escalations[reason_index(wire::Reason::resend)].add();
-  job.history.escalated(e.description, wire::Reason::resend, now);
+  job.note_escalation(e, wire::Reason::resend, now);
   job.table.escalate(e);
   announce(job, e, wire::Reason::resend, out);
   for (std::uint16_t child = 0; child < job.fan_in; ++child) {

@@ -98,10 +98,13 @@ void EngineTraffic::write_header(std::byte* at, std::uint32_t job, std::uint8_t 
                                  std::uint32_t seq) const {
   wire::Header h;
   h.type = wire::PacketType::contribution;
-  h.flags = wire::kFlagLast;
+  const std::uint32_t row = seq - base_seq_;
+  const std::uint32_t chunks = load_.one_op ? load_.window * load_.shards : 1;
+  h.op = load_.one_op ? base_seq_ / load_.window : seq;
+  h.chunk = load_.one_op ? row * load_.shards + shard : 0;
+  if (h.chunk + 1 == chunks) h.flags = wire::kFlagLast;
   h.job = 1 + job;
   h.epoch = epochs_[job];
-  h.op = seq;
   h.seq = seq;
   h.slot = seq & (load_.window - 1);
   h.origin = child_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "config/memory_plan.h"
 #include "core/seq.h"
 #include "core/wire/extension.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "config/switch_config.h"
 
@@ -44,17 +45,6 @@ inline bool completes_here(const JobConfig& job) {
   return !job.parent &&
          (hosts.empty() || std::find(hosts.begin(), hosts.end(), kRootHost) != hosts.end());
 }
-// Whether a fixed-point sum of this job that overflows is asked for again as floating point
-// (protocol rule 12). Between switches of a tree nothing carries the second attempt.
-inline bool retries_floats(const JobConfig& job) {
-  const auto sums_floats = [](const Reduction& r) {
-    return r.dtype == wire::DType::float32 && r.op == wire::ReduceOp::sum;
-  };
-  const bool admitted = job.reductions.empty() ||
-                        std::any_of(job.reductions.begin(), job.reductions.end(), sums_floats);
-  return !spans_switches(job) && admitted && job.arithmetic == wire::Arithmetic::saturating;
-}
-
 // A piece of a chunk at the completion engine.
 constexpr std::uint64_t piece_buffer_bytes(const JobConfig& job) {
   return (std::uint64_t{job.chunk_bytes} + 63) / 64 * 64;
@@ -72,8 +62,15 @@ inline std::uint64_t least_completion_bytes(const SwitchConfig& config) {
   for (const auto& job : config.jobs) sum += completes_here(job) ? least_completion_bytes(job) : 0;
   return sum;
 }
-// A job's part of completion.megabytes: what it needs, and of the rest in proportion to what it
-// could use.
+// What a job needs of memory that several share, and the most that it could use.
+struct Demand {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+};
+// What is `one`'s of `budget`: what it needs, and of the rest in proportion to what it could use.
+// `all` are everybody's demands, `one`'s too.
+std::uint64_t share_of(std::uint64_t budget, std::span<const Demand> all, const Demand& one);
+// A job's part of completion.megabytes.
 std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job);
 
 }  // namespace tributary::config

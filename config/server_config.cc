@@ -132,18 +132,12 @@ std::uint64_t most_server_bytes(const JobConfig& job) {
 }
 
 std::uint64_t server_share(const ServerConfig& config, const JobConfig& job) {
-  const std::uint64_t budget = std::uint64_t{config.megabytes} << 20;
-  const std::uint64_t least = least_of_all(config);
-  std::uint64_t wanted = 0;
-  for (const ServedJobConfig& served : config.jobs)
-    wanted += most_server_bytes(served.job) - least_server_bytes(served.job);
-  if (budget <= least || wanted == 0) return least_server_bytes(job);
-  if (wanted <= budget - least) return most_server_bytes(job);
-  // In long double: the products of two byte counts may pass 64 bits.
-  const auto extra = static_cast<long double>(most_server_bytes(job) - least_server_bytes(job));
-  return least_server_bytes(job) +
-         static_cast<std::uint64_t>(static_cast<long double>(budget - least) * extra /
-                                    static_cast<long double>(wanted));
+  const auto demand = [](const JobConfig& j) {
+    return Demand{least_server_bytes(j), most_server_bytes(j)};
+  };
+  std::vector<Demand> all;
+  for (const ServedJobConfig& served : config.jobs) all.push_back(demand(served.job));
+  return share_of(std::uint64_t{config.megabytes} << 20, all, demand(job));
 }
 
 ServerConfig load_server_config(const std::string& path) {

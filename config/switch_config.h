@@ -199,6 +199,17 @@ inline bool spans_switches(const JobConfig& job) {
                                    [](const ChildConfig& c) { return c.is_switch; });
 }
 
+// Whether a fixed-point sum of this job that overflows is asked for again as floating point
+// (protocol rule 12). Between switches of a tree nothing carries the second attempt.
+inline bool retries_floats(const JobConfig& job) {
+  const auto sums_floats = [](const Reduction& r) {
+    return r.dtype == wire::DType::float32 && r.op == wire::ReduceOp::sum;
+  };
+  const bool admitted = job.reductions.empty() ||
+                        std::any_of(job.reductions.begin(), job.reductions.end(), sums_floats);
+  return !spans_switches(job) && admitted && job.arithmetic == wire::Arithmetic::saturating;
+}
+
 // Extensions beyond the 64 bytes that every packet may have: a sum between switches that is not
 // whole names the ranks inside (protocol rule 10), beside all else that describes it.
 inline std::size_t coverage_bytes(const JobConfig& job) {

@@ -1,5 +1,5 @@
 // How a job lies on a topology: who is whose child, and where its results are final. Internal to
-// topology.cc, topology_check.cc and topology_node.cc; indices are those of the Topology's lists.
+// topology.cc and the other topology_*.cc; indices are those of the Topology's lists.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ std::optional<Hop> aggregating(const Topology& topology, std::optional<Hop> from
 // The next aggregating switch above; nullopt: none.
 std::optional<Hop> above(const Topology& topology, std::size_t node);
 
-// A job's part of the tree. Requires a topology whose references have been checked.
 // Protocol rule 13: a parent waits longer than its children, by what their arrivals may differ.
 // `base`: the job's own.
 Duration deadline_above(Duration below, Duration base);
 
+// A job's part of the tree. Requires a topology whose references have been checked.
 class JobTree {
  public:
   JobTree(const Topology& topology, const TopologyJob& job);
