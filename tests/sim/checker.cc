@@ -208,8 +208,8 @@ void Checker::check_not_given_up(const SwitchNode& at, const wire::Packet& packe
 
 void Checker::on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) {
   if (frame.truth().forged || frame.truth().corrupted) return;
-  // A switch answers where a packet says that it came from, which may have been broken.
-  if (reason == DropReason::unhandled && is_from_aggregator(frame)) return;
+  // Switches and servers answer where a packet says that it came from, which may have been broken.
+  if (reason == DropReason::unhandled && is_answer(frame)) return;
   violation(node.name() + " refused an intact frame (" + drop_label(reason) +
             "): " + describe_frame(frame.bytes()));
 }

@@ -131,7 +131,8 @@ class Checker : public Observer {
   // The rank whose packet this is; nullptr: it is a switch's.
   [[nodiscard]] const WorkerNode* sender_of(const SwitchNode& node,
                                             const wire::Packet& packet) const;
-  [[nodiscard]] bool is_from_aggregator(const FrameRef& frame) const;
+  // From a switch or a server.
+  [[nodiscard]] bool is_answer(const FrameRef& frame) const;
   // The switch that a frame is for, or from.
   [[nodiscard]] const SwitchNode& concerned(const FrameRef& frame) const;
   void check_cause(const WorkerNode& node, const worker::Failure& f);

@@ -3,6 +3,7 @@
 
 #include "tests/sim/checker.h"
 #include "tests/sim/packet_view.h"
+#include "tests/sim/server_node.h"
 
 namespace tributary::sim {
 namespace {
@@ -47,11 +48,14 @@ void Checker::on_hostile(FaultKind kind, const FrameRef& frame) {
   count_frame_fault(kind, frame);
 }
 
-bool Checker::is_from_aggregator(const FrameRef& frame) const {
+bool Checker::is_answer(const FrameRef& frame) const {
   const auto parts = view_parts(frame.bytes());
-  return parts && std::any_of(aggregators_.begin(), aggregators_.end(), [&](const SwitchNode* s) {
-           return s->config().ipv4 == parts->udp.endpoints.source_ip;
-         });
+  if (!parts) return false;
+  const std::uint32_t from = parts->udp.endpoints.source_ip;
+  return std::any_of(aggregators_.begin(), aggregators_.end(),
+                     [from](const SwitchNode* s) { return s->config().ipv4 == from; }) ||
+         std::any_of(servers_.begin(), servers_.end(),
+                     [from](const ServerNode* s) { return s->ipv4() == from; });
 }
 
 const SwitchNode& Checker::concerned(const FrameRef& frame) const {

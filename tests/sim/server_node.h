@@ -49,6 +49,7 @@ class ServerNode : public Node {
 
   // nullptr while the node is down.
   [[nodiscard]] const completion::Server* server() const;
+  [[nodiscard]] std::uint32_t ipv4() const { return options_.ipv4; }
 
  private:
   struct Running;
