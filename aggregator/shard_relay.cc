@@ -28,7 +28,6 @@ bool Shard::holds_sum(const Tombstone& e) {
 DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
                                 const Contribution& c) {
   const wire::Header& h = packet.header;
-  if (h.attempt != 0) return DropReason::stale_epoch;
   if (h.fan_in != job.fan_in) return DropReason::bad_child;
   if (!job.child_map[h.child].is_switch) return DropReason::bad_type;
   if (is_announcement(h))
@@ -54,6 +53,7 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
 Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
                            Outbox& out) {
   const wire::Header& h = packet.header;
+  if (h.attempt != 0) return on_retry(job, packet, from, out);
   const Contribution c = contribution_of(packet);
   if (const DropReason bad = check_relayed(job, packet, c); bad != DropReason::count_)
     return {Verdict::dropped, bad};
@@ -66,6 +66,11 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
   if (place == ChunkTable::Place::stale) {
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
+  }
+  // What is left of a first attempt says nothing any more (rule 12).
+  if (place == ChunkTable::Place::seen && e->retried) {
+    job.counters.duplicates.add();
+    return {Verdict::dropped, DropReason::duplicate};
   }
   const bool says_more = !is_announcement(h);
   if (place == ChunkTable::Place::unseen) {
@@ -92,11 +97,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
     forward(job, packet, 0, out);
     return {Verdict::forwarded};
   }
-  job.counters.duplicates.add();
-  if (e->state != ChunkState::complete || !c.resend)
-    return {Verdict::dropped, DropReason::duplicate};
-  send_result(job, *e, from, out);
-  return {Verdict::answered};
+  return on_repeated(job, *e, c, from, packet, out);
 }
 
 // The switch above has given the chunk up: what went up from here is with the host, or lost. What

@@ -1,5 +1,6 @@
 // Chunks whose fixed-point sum overflowed, and that workers send again as floating point (rule 12,
-// O10). Nothing of such an attempt is summed here: all of it goes to the completion host.
+// O10). Nothing of such an attempt is summed here: all of it goes to the completion host, by way of
+// the switches above. Each switch on that way hears of the attempt before the ranks below it do.
 #include "aggregator/shard.h"
 
 namespace tributary::aggregator {

@@ -110,13 +110,18 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
   ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr || h.plane != 0 || h.stream != 0)
     return {Verdict::dropped, DropReason::bad_shard};
-  if (!job->running || h.epoch != job->epoch || h.attempt != 0)
-    return {Verdict::dropped, DropReason::stale_epoch};
+  if (!job->running || h.epoch != job->epoch) return {Verdict::dropped, DropReason::stale_epoch};
   job->parent_heard = now;
   Tombstone* e = nullptr;
   const ChunkTable::Place place = job->table.find(h.seq, e);
   if (place == ChunkTable::Place::stale) return {Verdict::dropped, DropReason::stale_seq};
   const bool for_a_rank = (h.flags & wire::kFlagBypass) != 0 && h.type != wire::PacketType::result;
+  if (for_a_rank && h.type == wire::PacketType::unknown && h.attempt != 0)
+    return begin_retry(packet, now) ? Decision{Verdict::noted}
+                                    : Decision{Verdict::dropped, DropReason::stale_epoch};
+  const bool retried = place == ChunkTable::Place::seen && e->retried;
+  if (h.attempt != (retried ? wire::kFloatRetry : 0) && h.type != wire::PacketType::escalation)
+    return {Verdict::dropped, DropReason::stale_epoch};
   if (for_a_rank || h.type == wire::PacketType::escalation) {
     if (place != ChunkTable::Place::seen || e->description.op != h.op ||
         e->description.chunk != h.chunk)
@@ -162,7 +167,7 @@ void Shard::on_sum_missing_above(ShardJob& job, Tombstone& e, Instant now, Outbo
 Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
                                  Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  const ChunkDescription& d = e.description;
+  const ChunkDescription d = e.retried ? as_float(e.description) : e.description;
   const bool header_only = is_elsewhere(job, d);
   const std::uint32_t covered = is_passed_on(d.collective) ? 1 : job.config.workers;
   if (!e.described || h.dtype != d.dtype || h.reduce_op != d.reduce_op ||
@@ -174,6 +179,7 @@ Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet
   const std::size_t bytes = header_only ? 0 : d.payload_bytes();
   if (packet.payload.size() != bytes || h.element_count != (header_only ? 0 : d.element_count))
     return {Verdict::dropped, DropReason::op_mismatch};
+  e.description = d;
   keep_result(job, e, packet, now, out);
   return {Verdict::completed};
 }

@@ -92,17 +92,18 @@ RemoteHosts::RemoteHosts(const config::SwitchConfig& config, aggregator::Engine&
   copies_.resize(kMostCopies * largest);
 }
 
-bool RemoteHosts::concerns(const wire::Packet& packet) {
+bool RemoteHosts::concerns(const wire::Packet& packet) const {
   if ((packet.header.flags & wire::kFlagAtPs) == 0) return false;
   switch (packet.header.type) {
     case PacketType::lease:
     case PacketType::leave:
     case PacketType::ack:
-    case PacketType::nack:
+    case PacketType::nack: return true;
     case PacketType::result:
     case PacketType::pending:
     case PacketType::unknown:
-    case PacketType::abort: return true;
+    // Of a job with its root elsewhere, the switch above passes on such words for ranks (rule 12).
+    case PacketType::abort: return serves(packet.header.job);
     default: return false;
   }
 }

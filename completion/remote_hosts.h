@@ -37,7 +37,7 @@ class RemoteHosts {
   RemoteHosts(const config::SwitchConfig& config, aggregator::Engine& engine, std::uint64_t nonce);
 
   // What hosts say, as opposed to workers and switches.
-  static bool concerns(const wire::Packet& packet);
+  [[nodiscard]] bool concerns(const wire::Packet& packet) const;
   aggregator::Decision on_packet(const wire::Packet& packet, const aggregator::Peer& from,
                                  Instant now, aggregator::Outbox& box);
   // Something that the engine wants sent. True: it was for a host and is on its way there, or lost;

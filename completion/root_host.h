@@ -53,7 +53,7 @@ class RootHost {
 
   // A packet of a host elsewhere, which is none of the aggregation engine's.
   [[nodiscard]] bool concerns(const wire::Packet& packet) const {
-    return remote_ && RemoteHosts::concerns(packet);
+    return remote_ && remote_->concerns(packet);
   }
   aggregator::Decision on_packet(const wire::Packet& packet, const aggregator::Peer& from,
                                  Instant now, aggregator::Outbox& box) {

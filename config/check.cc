@@ -8,6 +8,7 @@
 
 #include "config/check_sums.h"
 #include "config/codec.h"
+#include "config/lift.h"
 #include "config/memory_plan.h"
 
 namespace tributary::config {
@@ -134,6 +135,8 @@ void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
       for (const auto& member : job.members) used = used || member.port == port.name;
       for (const auto& child : job.children) used = used || child.port == port.name;
       used = used || (job.parent && job.parent->uplink == port.name);
+      for (const auto& host : config.completion.hosts)
+        used = used || (host.port == port.name && is_among(job.completion_hosts, host.name));
       if (!used) continue;
       const std::size_t room = port.mtu > overhead ? (port.mtu - overhead) / 8 * 8 : 0;
       context.report(job_path(i, "chunk_bytes"),

@@ -155,6 +155,7 @@ Field<Owner> scalars(const std::string& name, std::vector<Item> Owner::*member,
     items.resize(node.items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
       const Node& item = node.items[i];
+      context.note(item_path(path, i), item.mark);
       const auto problem =
           item.kind == Node::Kind::scalar
               ? codec.parse(item, items[i])

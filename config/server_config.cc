@@ -1,8 +1,6 @@
 #include "config/server_config.h"
 
-#include <map>
-
-#include "config/bracketing.h"
+#include "config/check_server.h"
 #include "config/file.h"
 #include "config/lift.h"
 #include "config/memory_plan.h"
@@ -34,7 +32,9 @@ const Fields<ServedJobConfig>& job_fields() {
   return fields;
 }
 
-const Fields<ServerConfig>& server_fields() {
+}  // namespace
+
+const Fields<ServerConfig>& server_node_schema() {
   using S = ServerConfig;
   static const Fields<S> fields = {
       scalar("name", &S::name, identifier(), "What the server calls itself."),
@@ -52,7 +52,7 @@ const Fields<ServerConfig>& server_fields() {
   return fields;
 }
 
-const Fields<ServerConfig>& file_fields() {
+const Fields<ServerConfig>& server_schema() {
   using S = ServerConfig;
   static const Fields<S> fields = [] {
     const auto self = [](auto& c) -> auto& {
@@ -63,7 +63,7 @@ const Fields<ServerConfig>& file_fields() {
     static const Fields<S> control = {
         scalar("socket", &S::control_socket, socket_path(), "As in a switch's file.")};
     return Fields<S>{
-        mapping<S, S>("server", self, server_fields(), "The server itself.", required),
+        mapping<S, S>("server", self, server_node_schema(), "The server itself.", required),
         list("jobs", &S::jobs, job_fields(), 1, kMaxJobs,
              "Jobs that the server finishes chunks of, with the keys and values of the switch's "
              "file that say how to sum, and these."),
@@ -73,53 +73,6 @@ const Fields<ServerConfig>& file_fields() {
   }();
   return fields;
 }
-
-std::string job_path(std::size_t i, const char* key) {
-  return item_path("jobs", i) + '.' + key;
-}
-
-void check_jobs(const ServerConfig& config, ReadContext& context) {
-  std::map<std::uint32_t, std::size_t> ids;
-  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
-    const JobConfig& job = config.jobs[i].job;
-    if (context.usable(job_path(i, "id"))) {
-      const auto [it, fresh] = ids.emplace(job.id, i);
-      if (!fresh)
-        context.report(job_path(i, "id"), "id " + std::to_string(job.id) + " is already used by " +
-                                              item_path("jobs", it->second));
-    }
-    if (context.usable(job_path(i, "root")) && config.jobs[i].root_ipv4 == config.ipv4)
-      context.report(job_path(i, "root"), "is the server's own address; allowed: a switch's");
-    if (!job.bracketing || !context.usable(job_path(i, "bracketing"))) continue;
-    if (job.order != wire::Order::reproducible)
-      context.report(job_path(i, "bracketing"),
-                     "has no meaning with order: fast; allowed: order: reproducible");
-    else if (const auto problem = bracketing_problem(*job.bracketing, job.workers))
-      context.report(job_path(i, "bracketing"), *problem);
-  }
-}
-
-std::uint64_t least_of_all(const ServerConfig& config) {
-  std::uint64_t sum = 0;
-  for (const ServedJobConfig& served : config.jobs) sum += least_server_bytes(served.job);
-  return sum;
-}
-
-void check_memory(const ServerConfig& config, ReadContext& context) {
-  if (!context.usable("server.megabytes")) return;
-  for (std::size_t i = 0; i < config.jobs.size(); ++i)
-    for (const char* key : {"workers", "window", "chunk_bytes", "shards"})
-      if (!context.usable(job_path(i, key))) return;
-  const std::uint64_t needed = (least_of_all(config) + (1u << 20) - 1) >> 20;
-  if (needed <= config.megabytes) return;
-  context.report("server.megabytes",
-                 std::to_string(config.megabytes) +
-                     " MiB cannot hold one chunk and the kept results of every job, (workers + 2 x "
-                     "window) x shards x chunk_bytes each; allowed: at least " +
-                     std::to_string(needed));
-}
-
-}  // namespace
 
 std::uint64_t least_server_bytes(const JobConfig& job) {
   return (std::uint64_t{job.workers} + 2 * std::uint64_t{job.window}) * job.shards *
@@ -148,22 +101,21 @@ ServerConfig parse_server_config(std::string_view text, const std::string& file_
   const Node root = parse_text(text, file_name);
   ReadContext context(file_name);
   ServerConfig config;
-  read_mapping(context, "", root, file_fields(), config);
+  read_mapping(context, "", root, server_schema(), config);
   for (ServedJobConfig& served : config.jobs)
     if (served.job.name.empty()) served.job.name = "job-" + std::to_string(served.job.id);
-  check_jobs(config, context);
-  check_memory(config, context);
+  check(config, context);
   if (!context.errors().empty()) throw ConfigErrors(context.errors());
   return config;
 }
 
 std::string dump(const ServerConfig& config) {
-  return write_fields(file_fields(), config, 0);
+  return write_fields(server_schema(), config, 0);
 }
 
 std::vector<KeyInfo> describe_server_schema() {
   std::vector<KeyInfo> keys;
-  describe_fields(file_fields(), "", keys);
+  describe_fields(server_schema(), "", keys);
   return keys;
 }
 

@@ -44,6 +44,9 @@ std::uint64_t least_server_bytes(const JobConfig& job);
 std::uint64_t most_server_bytes(const JobConfig& job);
 std::uint64_t server_share(const ServerConfig& config, const JobConfig& job);
 
+// Keys of the file, and those below `server`: a topology has the latter for each of its servers.
+const Fields<ServerConfig>& server_schema();
+const Fields<ServerConfig>& server_node_schema();
 // Every key that differs from a switch's, in file order.
 std::vector<KeyInfo> describe_server_schema();
 

@@ -200,24 +200,26 @@ inline bool spans_switches(const JobConfig& job) {
 }
 
 // Whether a fixed-point sum of this job that overflows is asked for again as floating point
-// (protocol rule 12). Between switches of a tree nothing carries the second attempt.
+// (protocol rule 12).
 inline bool retries_floats(const JobConfig& job) {
   const auto sums_floats = [](const Reduction& r) {
     return r.dtype == wire::DType::float32 && r.op == wire::ReduceOp::sum;
   };
   const bool admitted = job.reductions.empty() ||
                         std::any_of(job.reductions.begin(), job.reductions.end(), sums_floats);
-  return !spans_switches(job) && admitted && job.arithmetic == wire::Arithmetic::saturating;
+  return admitted && job.arithmetic == wire::Arithmetic::saturating;
 }
 
-// Extensions beyond the 64 bytes that every packet may have: a sum between switches that is not
-// whole names the ranks inside (protocol rule 10), beside all else that describes it.
+// Extensions beyond the 64 bytes that every packet may have: a sum that goes to another switch or
+// to a parameter server names the ranks inside (protocol rule 10), beside all else that describes
+// it.
 inline std::size_t coverage_bytes(const JobConfig& job) {
   constexpr std::size_t kUsual = 64;
   constexpr std::size_t kOthers = 20 + 8 + 8;  // task information, target rank, CRC32C
   const std::size_t bitmap = 8 + (std::size_t{job.workers} + 31) / 32 * 4;
   const std::size_t all = (kOthers + bitmap + 7) / 8 * 8;
-  return spans_switches(job) && all > kUsual ? all - kUsual : 0;
+  const bool travels = spans_switches(job) || !job.completion_hosts.empty();
+  return travels && all > kUsual ? all - kUsual : 0;
 }
 
 // Largest frame a job puts on the wire, and what the mbuf data room must hold.

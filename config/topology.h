@@ -3,6 +3,7 @@
 //
 //   Topology ──node_config("S201")──▶ SwitchConfig with, for each job that reaches S201, its
 //                                     children in the order of their lowest rank, and its parent
+//          ──server_config("ps1")───▶ ServerConfig with the jobs that name ps1, and their roots
 //
 // A job is summed by the switches between its workers and the lowest switch above all of them: a
 // job whose workers share a switch goes no further up (A1). A switch that does not aggregate only
@@ -19,6 +20,7 @@
 
 #include "config/error.h"
 #include "config/field.h"
+#include "config/server_config.h"
 #include "config/switch_config.h"
 
 namespace tributary::config {
@@ -39,6 +41,13 @@ struct TopologyWorker {
   std::optional<std::uint32_t> ipv4;
 };
 
+// A parameter server (T10). Jobs name it in their `completion_hosts`.
+struct TopologyServer {
+  ServerConfig config;      // without jobs
+  std::string attached_to;  // a switch
+  std::string port;         // of that switch
+};
+
 struct TopologyMember {
   std::uint32_t rank = 0;
   std::string worker;
@@ -52,6 +61,7 @@ struct TopologyJob {
 struct Topology {
   std::vector<TopologySwitch> switches;
   std::vector<TopologyWorker> workers;
+  std::vector<TopologyServer> servers;
   std::vector<TopologyJob> jobs;
 };
 
@@ -66,6 +76,8 @@ std::string dump(const Topology& topology);
 // What the switch called `name` is told. Throws std::invalid_argument that names all switches when
 // there is none of that name.
 SwitchConfig node_config(const Topology& topology, const std::string& name);
+// What the parameter server called `name` is told. Throws as node_config().
+ServerConfig server_config(const Topology& topology, const std::string& name);
 // "0-2,5": ascending ranks as people write them.
 std::string ranks_text(const std::vector<std::uint32_t>& ranks);
 // Where each rank of the job's children and parent stand, one line a job, for people.

@@ -13,6 +13,9 @@ namespace {
 std::string switch_path(std::size_t i, const std::string& key) {
   return item_path("switches", i) + '.' + key;
 }
+std::string server_path(std::size_t i, const std::string& key) {
+  return item_path("servers", i) + '.' + key;
+}
 std::string worker_path(std::size_t i, const std::string& key) {
   return item_path("workers", i) + '.' + key;
 }
@@ -47,6 +50,11 @@ void check_unique(const Topology& t, ReadContext& context) {
     names.add(switch_path(i, "name"), c.name, "name " + quoted(c.name));
     ids.add(switch_path(i, "id"), c.id, "id " + std::to_string(c.id));
     addresses.add(switch_path(i, "address"), c.ipv4, "address " + format_ipv4(c.ipv4));
+  }
+  for (std::size_t i = 0; i < t.servers.size(); ++i) {
+    const ServerConfig& c = t.servers[i].config;
+    names.add(server_path(i, "name"), c.name, "name " + quoted(c.name));
+    addresses.add(server_path(i, "address"), c.ipv4, "address " + format_ipv4(c.ipv4));
   }
   Once<std::string> workers(context);
   for (std::size_t i = 0; i < t.workers.size(); ++i) {
@@ -112,6 +120,8 @@ void check_uplinks_are_free(const Topology& t, ReadContext& context) {
                  "switch " + t.switches[i].config.name);
   for (const TopologyWorker& w : t.workers)
     down.emplace(std::pair(w.attached_to, w.port), "worker " + w.name);
+  for (const TopologyServer& s : t.servers)
+    down.emplace(std::pair(s.attached_to, s.port), "server " + s.config.name);
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
     const TopologySwitch& sw = t.switches[i];
     const auto below = down.find({sw.config.name, sw.uplink});
@@ -164,6 +174,33 @@ void check_workers(const Topology& t, ReadContext& context) {
     if (!check_switch_name(t, context, worker_path(i, "switch"), w.attached_to)) continue;
     check_port_name(t.switches[*find_switch(t, w.attached_to)], context, worker_path(i, "port"),
                     w.port);
+  }
+}
+
+void check_server_places(const Topology& t, ReadContext& context) {
+  for (std::size_t i = 0; i < t.servers.size(); ++i) {
+    const TopologyServer& s = t.servers[i];
+    if (context.usable(server_path(i, "name")) && s.config.name == kRootHost)
+      context.report(server_path(i, "name"), "means the root switch; allowed: any other name");
+    if (!check_switch_name(t, context, server_path(i, "switch"), s.attached_to)) continue;
+    check_port_name(t.switches[*find_switch(t, s.attached_to)], context, server_path(i, "port"),
+                    s.port);
+  }
+  for (std::size_t i = 0; i < t.switches.size(); ++i)
+    if (!t.switches[i].config.completion.hosts.empty())
+      context.report(switch_path(i, "completion.hosts"),
+                     "are `servers` in a topology; allowed: none");
+}
+
+void check_hosts(const Topology& t, std::size_t j, ReadContext& context) {
+  const auto& hosts = t.jobs[j].config.completion_hosts;
+  for (std::size_t h = 0; h < hosts.size(); ++h) {
+    const std::string path = item_path(job_path(j, "completion_hosts"), h);
+    if (!context.usable(path) || hosts[h] == kRootHost || find_server(t, hosts[h])) continue;
+    std::string names = names_of(t.servers, [](const auto& s) { return s.config.name; });
+    if (!names.empty()) names += ", ";
+    context.report(path, "there is no server " + quoted(hosts[h]) + "; allowed: " + names +
+                             "root as the last");
   }
 }
 
@@ -221,10 +258,6 @@ void check_spanning_job(const Topology& t, std::size_t j, ReadContext& context) 
     context.report(job_path(j, "partials"),
                    "a reproducible job that spans " + std::to_string(spans) +
                        " switches would be rounded at each of them; allowed: wide");
-  if (!job.completion_hosts.empty())
-    context.report(job_path(j, "completion_hosts"),
-                   "are not possible where a job spans " + std::to_string(spans) +
-                       " switches; allowed: none, which is the root");
   if (!job.bracketing || bracketing_problem(*job.bracketing, job.workers)) return;
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
     if (!tree.takes_part(i) || find_bracket(*job.bracketing, tree.ranks_at(i))) continue;
@@ -275,7 +308,11 @@ void check_topology(const Topology& topology, ReadContext& context) {
   check_one_tree(topology, context);
   check_udp_ports_agree(topology, context);
   check_workers(topology, context);
-  for (std::size_t j = 0; j < topology.jobs.size(); ++j) check_members(topology, j, context);
+  check_server_places(topology, context);
+  for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
+    check_members(topology, j, context);
+    check_hosts(topology, j, context);
+  }
   if (!context.errors().empty()) return;  // what follows relies on a tree
   Once<std::uint32_t> job_ids(context);
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
@@ -288,6 +325,7 @@ void check_topology(const Topology& topology, ReadContext& context) {
     check_spanning_job(topology, j, context);
     check_deadlines(topology, j, context);
   }
+  check_servers(topology, context);
   check_nodes(topology, context);
 }
 

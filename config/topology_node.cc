@@ -157,8 +157,21 @@ SwitchConfig node_config(const Topology& topology, const std::string& name) {
     if (topology.switches[*node].aggregate && tree.takes_part(*node))
       config.jobs.push_back(tree.config_at(*node));
   }
+  config.completion.hosts = hosts_at(topology, *node);
   return config;
 }
+
+namespace {
+
+// Who finishes what the switches cannot, in the order in which they stand in for each other.
+std::string hosts_text(const JobConfig& job) {
+  std::string text;
+  for (const std::string& host : job.completion_hosts)
+    text.append(text.empty() ? "; completion hosts " : ", ").append(host);
+  return text;
+}
+
+}  // namespace
 
 std::string describe_tree(const SwitchConfig& config) {
   std::string text;
@@ -181,7 +194,7 @@ std::string describe_tree(const SwitchConfig& config) {
           .append(" through ")
           .append(job.parent->uplink);
     else
-      text += "; results are final here";
+      text.append("; results are final here").append(hosts_text(job));
     text.append("; deadline ").append(format_duration(job.deadline)).append("\n");
   }
   return text;

@@ -10,8 +10,9 @@ using enum Presence;
 
 inline constexpr std::size_t kMaxSwitches = 256;
 
-// A name that must be given, though a switch of its own has a default for it.
-void require(const std::string& name, Fields<TopologySwitch>& fields) {
+// A name that must be given, though a file of its own has a default for it.
+template <typename Owner>
+void require(const std::string& name, Fields<Owner>& fields) {
   for (auto& field : fields)
     if (field.name == name) field.presence = required;
 }
@@ -65,6 +66,24 @@ const Fields<TopologyWorker>& worker_fields() {
   return fields;
 }
 
+const Fields<TopologyServer>& server_fields() {
+  using S = TopologyServer;
+  static const Fields<S> fields = [] {
+    const auto config = [](auto& s) -> auto& {
+      return s.config;
+    };
+    Fields<S> all;
+    lift<S>(server_node_schema(), config, {}, Described::elsewhere, all);
+    require("name", all);
+    all.push_back(scalar("switch", &S::attached_to, identifier(),
+                         "Name of the switch it hangs on, anywhere in the tree.", required));
+    all.push_back(scalar("port", &S::port, identifier(), "Port of that switch.", required));
+    lift<S>(server_schema(), config, {"server", "jobs"}, Described::elsewhere, all);
+    return all;
+  }();
+  return fields;
+}
+
 const Fields<TopologyMember>& member_fields() {
   static const Fields<TopologyMember> fields = {
       scalar("rank", &TopologyMember::rank, integer<std::uint32_t>(0, kMaxWorkers - 1),
@@ -99,6 +118,9 @@ const Fields<Topology>& topology_schema() {
            "below `switch`, and `ports`, `forwarding`, `metrics` and `control`."),
       list("workers", &Topology::workers, worker_fields(), 0, kMaxWorkers,
            "Who hangs on the tree."),
+      list("servers", &Topology::servers, server_fields(), 0, kMaxCompletionHosts,
+           "Parameter servers that jobs may name in `completion_hosts`. Each has the keys below, "
+           "those that a server's own file has below `server`, and `metrics` and `control`."),
       list("jobs", &Topology::jobs, job_fields(), 0, kMaxJobs,
            "The jobs of the whole tree, with the keys that a single switch's jobs have; only "
            "`members` differs."),

@@ -19,6 +19,7 @@ struct Hop {
 };
 
 std::optional<std::size_t> find_switch(const Topology& topology, const std::string& name);
+std::optional<std::size_t> find_server(const Topology& topology, const std::string& name);
 std::optional<std::size_t> find_worker(const Topology& topology, const std::string& name);
 // The switch itself where it aggregates, or the next one above that does; nullopt: none.
 std::optional<Hop> aggregating(const Topology& topology, std::optional<Hop> from);
@@ -34,6 +35,8 @@ class JobTree {
  public:
   JobTree(const Topology& topology, const TopologyJob& job);
 
+  // Where results are final.
+  [[nodiscard]] std::size_t top() const { return top_; }
   [[nodiscard]] bool takes_part(std::size_t node) const { return !ranks_[node].empty(); }
   // Complete, with children, parent and this node's deadline.
   [[nodiscard]] JobConfig config_at(std::size_t node) const;
@@ -65,6 +68,11 @@ std::optional<Bracket> order_over(const Bracket& declared,
 
 // The member list, or what stands for it when the file has none.
 std::vector<TopologyMember> members_of(const Topology& topology, const TopologyJob& job);
+
+// The parameter servers that jobs with their root at this switch name, and which port leads there.
+std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node);
+// What servers ask of the jobs that name them and of the switches in between.
+void check_servers(const Topology& topology, ReadContext& context);
 
 // Reports to `context`; skips what depends on values that could not be read. Node configurations
 // are checked only if nothing else is wrong.

@@ -453,6 +453,32 @@ TEST_F(RootRelayTest, O4_AVerifiedSumCoversTheRanksOfEveryChild) {
   EXPECT_THAT(coverage(host()[0]), ElementsAre(0, 1, 2));
 }
 
+// T10: a host elsewhere may have lost the sum; a rank below that was asked for its data says so.
+TEST_F(RootRelayTest, O4_ASumThatTheHostLacksIsAskedForBelow) {
+  for (const auto release : {config::Release::sent, config::Release::returned}) {
+    config::JobConfig job = root_job();
+    job.verify = true;
+    job.release = release;
+    build(test_switch({job}));
+    run_epoch();
+    engine_->set_completion_host(kJob, 0, 0x0A020001, 1);
+    aggregate(sum_header(0), 15);
+    contribution(0, 100);
+    EXPECT_EQ(relayed_probe(2, 0).verdict, Verdict::forwarded);
+    EXPECT_EQ(relayed(2, 0, 5).reason, DropReason::duplicate) << "nobody has asked for it";
+    relayed(2, 0, 5, wire::kFlagResend);
+    if (release == config::Release::returned) {
+      ASSERT_THAT(host(), SizeIs(1));
+      EXPECT_THAT(coverage(host()[0]), ElementsAre(0, 1, 2)) << "the sum is still here";
+      EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::sent);
+      continue;
+    }
+    ASSERT_THAT(host(), SizeIs(2)) << "an announcement, and the data";
+    EXPECT_EQ(host()[1].header.origin, 2u);
+    EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::escalated);
+  }
+}
+
 TEST_F(RootRelayTest, T15_AValueOfASubtreeThatMayNotBeAddedYetGoesOnByItself) {
   config::JobConfig job = root_job();
   job.order = wire::Order::reproducible;

@@ -1,7 +1,7 @@
 // Rule 12, O10: a fixed-point sum that overflows goes to the completion host, and what workers send
 // again as floating point passes the switch by; its result is kept like any other.
 #include "core/wire/attempt.h"
-#include "tests/aggregator/engine_fixture.h"
+#include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -221,6 +221,222 @@ TEST_F(ShardRetryTest, O10_AJobWithoutFloatSumsGetsTheMarkedResult) {
   contribute(1, 0, {kLargest});
   EXPECT_EQ(contribute(2, 0, {1}).verdict, Verdict::completed);
   EXPECT_EQ(sent_.at(0).header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+}
+
+// ---- between switches (O12)
+
+wire::Header as_fixed_point(wire::Header h, std::uint32_t flags = 0) {
+  h.encoding = wire::Encoding::block_scaled;
+  h.scale_exponent = -3;
+  h.flags |= flags;
+  return h;
+}
+wire::Header as_second(wire::Header h, std::uint32_t flags = 0) {
+  h.attempt = wire::kFloatRetry;
+  h.dtype = wire::DType::float32;
+  h.flags |= wire::kFlagFloatRetry | wire::kFlagAtPs | flags;
+  return h;
+}
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+// Ranks 0 and 2 of three, below a hand-made parent.
+class LeafRetryTest : public LeafTest {
+ protected:
+  void SetUp() override { begin(config::Release::sent); }
+  void begin(config::Release release) {
+    config::JobConfig job = leaf_job();
+    job.release = release;
+    build_leaf(job);
+    run_epoch();
+  }
+  wire::Header data(std::uint32_t rank) const {
+    wire::Header h = from_worker(PacketType::contribution, rank);
+    h.covered = 1;
+    h.dtype = wire::DType::int32;
+    h.element_count = 1;
+    h.flags = wire::kFlagLast;
+    return h;
+  }
+  Decision fixed(std::uint32_t rank, std::int32_t value, std::uint32_t flags = 0) {
+    return deliver({as_fixed_point(data(rank), flags), {}, bytes_of(value)}, place(rank));
+  }
+  Decision second(std::uint32_t rank, float value) {
+    return deliver({as_second(data(rank)), {}, bytes_of(value)}, place(rank));
+  }
+  Decision ask_again(std::uint32_t rank, std::uint32_t op = 0) {
+    wire::Header h = as_second(from_parent(PacketType::unknown), wire::kFlagBypass);
+    h.dtype = wire::DType::none;
+    h.op = op;
+    h.origin = rank;
+    return deliver(h, parent());
+  }
+  Decision float_result(float value, std::uint8_t attempt = wire::kFloatRetry) {
+    wire::Header h = from_parent(PacketType::result);
+    h.attempt = attempt;
+    h.covered = 3;
+    h.dtype = wire::DType::float32;
+    h.element_count = 1;
+    h.flags = wire::kFlagLast | wire::kFlagVerified | wire::kFlagFloatRetry;
+    return deliver({h, {}, bytes_of(value)}, parent());
+  }
+  void send_sum_up() {
+    fixed(0, kLargest);
+    EXPECT_EQ(fixed(2, 1).verdict, Verdict::sent_up);
+  }
+};
+
+TEST_F(LeafRetryTest, O10_AMarkGoesUpWithTheSum) {
+  fixed(0, kLargest);
+  fixed(2, 1);
+  EXPECT_EQ(up().at(0).header.flags & wire::kFlagOverflow, wire::kFlagOverflow) << "found here";
+  SetUp();
+  fixed(0, 0, wire::kFlagOverflow);
+  fixed(2, 1);
+  EXPECT_EQ(up().at(0).header.flags & wire::kFlagOverflow, wire::kFlagOverflow) << "of a rank";
+}
+
+TEST_F(LeafRetryTest, O10_ASecondAttemptPassesBothWays) {
+  for (const auto release : {config::Release::sent, config::Release::returned}) {
+    begin(release);
+    send_sum_up();
+    EXPECT_EQ(second(2, 0.5F).reason, DropReason::stale_seq) << "nobody has asked yet";
+    ASSERT_EQ(ask_again(2).verdict, Verdict::answered);
+    ASSERT_EQ(sent_.size(), 1u);
+    EXPECT_EQ(sent_[0].peer, place(2));
+    EXPECT_EQ(sent_[0].header.attempt, wire::kFloatRetry);
+    EXPECT_EQ(sent_[0].header.flags & wire::kFlagBypass, 0u);
+    EXPECT_EQ(counters().slots_open.get(), 0u);
+
+    EXPECT_EQ(second(2, 0.5F).verdict, Verdict::forwarded);
+    ASSERT_EQ(up().size(), 1u);
+    EXPECT_EQ(up()[0].header.type, PacketType::contribution);
+    EXPECT_EQ(up()[0].header.attempt, wire::kFloatRetry);
+    EXPECT_EQ(up()[0].header.origin, 2u);
+    EXPECT_EQ(up()[0].header.flags & wire::kFlagBypass, wire::kFlagBypass);
+    EXPECT_EQ(up()[0].elements<float>(), std::vector<float>{0.5F});
+
+    EXPECT_EQ(float_result(2.5F, 0).reason, DropReason::stale_epoch);
+    EXPECT_EQ(float_result(2.5F).verdict, Verdict::completed);
+    ASSERT_EQ(to(Outgoing::To::job_group).size(), 1u);
+    const Sent told = to(Outgoing::To::job_group)[0];
+    EXPECT_EQ(told.header.attempt, wire::kFloatRetry);
+    EXPECT_EQ(told.header.dtype, wire::DType::float32);
+    EXPECT_EQ(told.header.encoding, wire::Encoding::plain);
+    EXPECT_EQ(told.elements<float>(), std::vector<float>{2.5F});
+    probe(0, 0);
+    EXPECT_EQ(sent_.at(0).elements<float>(), std::vector<float>{2.5F}) << "the result is kept";
+  }
+}
+
+TEST_F(LeafRetryTest, O10_SecondAttemptsOfNothingAreRefused) {
+  EXPECT_EQ(ask_again(2).reason, DropReason::stale_epoch) << "nothing was sent";
+  send_sum_up();
+  EXPECT_EQ(ask_again(2, 5).reason, DropReason::stale_epoch) << "of another op";
+  EXPECT_EQ(float_result(1).reason, DropReason::stale_epoch) << "nobody has asked";
+  EXPECT_TRUE(sent_.empty());
+  ask_again(2);
+  EXPECT_EQ(result(0, 7).reason, DropReason::stale_epoch) << "of the first attempt";
+}
+
+// Leaf 201 with ranks 0 and 2, and rank 1.
+class RootRetryTest : public RootTest {
+ protected:
+  void SetUp() override {
+    RootTest::SetUp();
+    run_epoch();
+  }
+  void overflow() {
+    aggregate(as_fixed_point(sum_header(0), wire::kFlagOverflow), kLargest);
+    wire::Header h = as_fixed_point(data_header(1, 0, 1));
+    h.fan_in = 2;
+    const std::int32_t value = -1;
+    EXPECT_EQ(deliver({h, {}, bytes_of(value)}, worker()).verdict, Verdict::forwarded);
+  }
+  wire::Header relayed(std::uint32_t flags = 0) const {
+    wire::Header h = sum_header(0);
+    h.type = PacketType::contribution;
+    h.origin = 2;
+    h.covered = 1;
+    h.flags = wire::kFlagLast | wire::kFlagBypass | flags;
+    return h;
+  }
+  bool from_host(const wire::Header& h, std::span<const std::byte> payload = {}) {
+    sent_.clear();
+    const bool accepted = engine_->on_host_packet({h, {}, payload}, now_, *outbox_);
+    collect();
+    return accepted;
+  }
+  bool ask_again(std::uint32_t rank) {
+    wire::Header h = as_second(header(PacketType::unknown, rank));
+    h.dtype = wire::DType::none;
+    return from_host(h);
+  }
+};
+
+// Sticky (rule 12): the sum here is in range, that of the leaf was not.
+TEST_F(RootRetryTest, O10_AMarkFromBelowStays) {
+  overflow();
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].to, Outgoing::To::completion_host);
+  EXPECT_EQ(sent_[0].header.reason, wire::Reason::overflow);
+  EXPECT_EQ(sent_[0].header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+}
+
+TEST_F(RootRetryTest, O10_ASecondAttemptPassesBothWays) {
+  overflow();
+  const float value = 0.5F;
+  EXPECT_EQ(deliver({as_second(relayed()), {}, bytes_of(value)}, leaf()).reason,
+            DropReason::stale_seq)
+      << "nobody has asked yet";
+  ASSERT_TRUE(ask_again(2));
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].peer, leaf());
+  EXPECT_EQ(sent_[0].header.attempt, wire::kFloatRetry);
+  EXPECT_EQ(sent_[0].header.origin, 2u);
+  EXPECT_EQ(sent_[0].header.flags & wire::kFlagBypass, wire::kFlagBypass);
+
+  EXPECT_EQ(deliver({as_second(relayed()), {}, bytes_of(value)}, leaf()).verdict,
+            Verdict::forwarded);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].to, Outgoing::To::completion_host);
+  EXPECT_EQ(sent_[0].header.origin, 2u);
+  EXPECT_EQ(sent_[0].elements<float>(), std::vector<float>{0.5F});
+
+  wire::Header h = as_second(header(PacketType::result, 0));
+  h.flags = wire::kFlagLast | wire::kFlagVerified | wire::kFlagFloatRetry;
+  h.element_count = 1;
+  ASSERT_TRUE(from_host(h, bytes_of(value)));
+  EXPECT_EQ(sent_.at(0).to, Outgoing::To::job_group);
+  EXPECT_EQ(sent_.at(0).header.attempt, wire::kFloatRetry);
+}
+
+// Before and after the result; a description as floats is no disagreement.
+TEST_F(RootRetryTest, O10_WhatIsLeftOfTheFirstAttemptBelowSaysNothing) {
+  overflow();
+  ask_again(2);
+  const std::int32_t value = 5;
+  const wire::Header late = as_fixed_point(relayed(wire::kFlagResend));
+  EXPECT_EQ(deliver({late, {}, bytes_of(value)}, leaf()).reason, DropReason::duplicate);
+  wire::Header h = as_second(header(PacketType::result, 0));
+  h.flags = wire::kFlagLast | wire::kFlagVerified | wire::kFlagFloatRetry;
+  h.element_count = 1;
+  ASSERT_TRUE(from_host(h, bytes_of(value)));
+  EXPECT_EQ(deliver({late, {}, bytes_of(value)}, leaf()).reason, DropReason::duplicate);
+  EXPECT_EQ(status().state, JobState::running);
+}
+
+// Rule 12: no switch sums a second attempt.
+TEST_F(RootRetryTest, O10_ASumOfASecondAttemptIsRefused) {
+  overflow();
+  ask_again(2);
+  wire::Header h = as_second(sum_header(0));
+  const float value = 1;
+  EXPECT_EQ(deliver({h, {}, bytes_of(value)}, leaf()).reason, DropReason::bad_type);
+  h.type = PacketType::escalation;
+  EXPECT_EQ(deliver({h, {}, bytes_of(value)}, leaf()).reason, DropReason::bad_type);
 }
 
 }  // namespace

@@ -153,6 +153,23 @@ TEST_F(RemoteHostsTest, OtherSendersAreRefused) {
 }
 
 // Who lives is not replaced from elsewhere (rule 18).
+// O10, O12: of a job that ends further up, the switch above asks ranks here for floats, at-ps.
+TEST_F(RemoteHostsTest, WordsForRanksOfOtherJobsAreNotAHosts) {
+  begin();
+  wire::Header h;
+  h.job = kJob;
+  h.flags = wire::kFlagAtPs;
+  for (const auto type : {PacketType::unknown, PacketType::pending, PacketType::result}) {
+    h.type = type;
+    EXPECT_TRUE(host_->concerns({h, {}, {}}));
+    wire::Header other = h;
+    other.job = kJob + 1;
+    EXPECT_FALSE(host_->concerns({other, {}, {}})) << wire::name_of(type);
+  }
+  h.flags = 0;
+  EXPECT_FALSE(host_->concerns({h, {}, {}}));
+}
+
 TEST_F(RemoteHostsTest, AHelloFromElsewhereIsRefused) {
   begin();
   std::array<std::byte, 16> room;

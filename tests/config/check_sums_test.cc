@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{22, "    order: reproducible\n    partials: narrow\n    bracketing: [[1], 0]",
                 "f.yaml:24:17: jobs[0].bracketing: inner brackets would be rounded"},
         BadLine{22, "    partials: narrow\n    reductions: [float32 mean, float16 mean]",
-                "f.yaml:23:17: jobs[0].reductions[1]: a mean of 16-bit floats needs partials: "
+                "f.yaml:23:32: jobs[0].reductions[1]: a mean of 16-bit floats needs partials: "
                 "wide"},
         BadLine{22, "    quota: 3", "f.yaml:22:12: jobs[0].quota: a static job has its window"},
         BadLine{22, "    priority: 3",

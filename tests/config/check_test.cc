@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "RoCEv2's; "
                 "allowed: below 4791 or above 4791"},
         BadLine{25, "    completion_hosts: [ps1, root]",
-                "f.yaml:25:23: jobs[0].completion_hosts[0]: there is no completion host 'ps1'; "
+                "f.yaml:25:24: jobs[0].completion_hosts[0]: there is no completion host 'ps1'; "
                 "allowed: root, or a name in switch.completion.hosts"},
         BadLine{2, "  completion: {hosts: [{name: root, address: 10.0.0.1}]}",
                 "f.yaml:2:31: switch.completion.hosts[0].name: means the switch itself; allowed: "
@@ -170,10 +170,10 @@ TEST(CompletionHosts, TheRootIsTheLast) {
       "jobs: [{id: 1, workers: 2, completion_hosts: ";
   EXPECT_THAT(errors_of(text + "[a, root]}]\n"), ElementsAre());
   EXPECT_THAT(errors_of(text + "[root, a]}]\n"),
-              ElementsAre(StartsWith("f.yaml:3:46: jobs[0].completion_hosts[0]: never falls "
+              ElementsAre(StartsWith("f.yaml:3:47: jobs[0].completion_hosts[0]: never falls "
                                      "silent, so nobody follows it; allowed: as the last")));
   EXPECT_THAT(errors_of(text + "[a, a]}]\n"),
-              ElementsAre(StartsWith("f.yaml:3:46: jobs[0].completion_hosts[1]: host 'a' is "
+              ElementsAre(StartsWith("f.yaml:3:50: jobs[0].completion_hosts[1]: host 'a' is "
                                      "already used")));
 }
 

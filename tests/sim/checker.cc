@@ -307,9 +307,7 @@ void Checker::on_op_failed(WorkerNode& node, std::uint32_t index, const OpPlan& 
   world_->trace().say(world_->now(),
                       node.name() + " op " + std::to_string(index) + " failed: " + f.text);
   if (f.reason == wire::Reason::overflow) {
-    // Nothing carries the second attempt between switches.
-    const bool in_tree = aggregators_.size() > 1;
-    if (plan.values != Values::overflows && !(plan.scales() && in_tree))
+    if (plan.values != Values::overflows)
       return violation(name(node) + " op " + std::to_string(index) + " (" + describe(plan) +
                        ") overflowed, though no sum can");
     ++reach_.overflows;

@@ -46,7 +46,8 @@ class Checker : public Observer {
   void on_switch_crash(SwitchNode& node) override {
     reach_.counters(*node.engine());
     reach_.counters(*node.completion());
-    if (node.remote_hosts() != nullptr) reach_.counters(*node.remote_hosts());
+    if (node.remote_hosts() != nullptr)
+      reach_.counters(*node.remote_hosts(), aggregators_.size() > 1);
   }
   // WorkerObserver
   void on_epoch_entered(WorkerNode& node) override;

@@ -52,11 +52,12 @@ std::uint32_t mtu_for(const Scenario& s) {
   return largest > kLargestPacket ? kJumboMtu : 1500;
 }
 
-// Each on a port of its own, the last ones.
-void add_servers(config::SwitchConfig& c, const Scenario& s) {
-  c.completion.lease = s.servers.lease;
-  for (std::uint32_t i = 0; i < s.servers.count; ++i)
-    c.completion.hosts.push_back({server_name(i), kServerIpv4 + i + 1, add_port(c, s)});
+config::ServerConfig server_config(const Scenario& s, std::uint32_t index) {
+  config::ServerConfig c;
+  c.name = server_name(index);
+  c.ipv4 = kServerIpv4 + index + 1;
+  c.heartbeat = s.servers.heartbeat;
+  return c;
 }
 
 config::SwitchConfig aggregator_config(const Scenario& s) {
@@ -81,8 +82,21 @@ config::SwitchConfig aggregator_config(const Scenario& s) {
   }
   for (std::uint32_t p = 0; p < down + (hostile ? 1u : 0u); ++p)
     c.ports.push_back({port_name(p), "", mtu_for(s)});
-  add_servers(c, s);
+  c.completion.lease = s.servers.lease;
   return c;
+}
+
+// Each on a port of its own, the last ones.
+void add_servers(NetworkPlan& plan, const Scenario& s) {
+  config::SwitchConfig& root = plan.switches[0].config;
+  for (std::uint32_t i = 0; i < s.servers.count; ++i) {
+    config::ServerConfig server = server_config(s, i);
+    root.completion.hosts.push_back({server.name, server.ipv4, add_port(root, s)});
+    for (std::size_t j = 0; j < s.jobs.size(); ++j)
+      if (i < s.jobs[j].servers)
+        server.jobs.push_back({root.jobs[j], root.ipv4, root.udp_base_port});
+    plan.servers.push_back({std::move(server), 0});
+  }
 }
 
 config::SwitchConfig access_config(const Scenario& s, std::uint32_t index) {
@@ -104,6 +118,7 @@ NetworkPlan plan_one(const Scenario& s) {
         {std::string("access ").append(std::to_string(i)), access_config(s, i), 0});
   for (std::uint32_t w = 0; w < worker_count(s); ++w)
     plan.workers.push_back({s.access_switches == 0 ? 0 : 1 + w % s.access_switches, 0});
+  add_servers(plan, s);
   return plan;
 }
 
@@ -133,6 +148,12 @@ NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
   }
   plan.attacked = Prng(s.seed).below(static_cast<std::uint32_t>(tree.size()));
   if (s.hostile.packets > 0) add_port(topology.switches[plan.attacked].config, s);
+  for (std::uint32_t i = 0; i < s.servers.count; ++i) {
+    const std::size_t at = s.servers.spread ? i % tree.size() : 0;
+    topology.servers.push_back(
+        {server_config(s, i), tree[at].name, add_port(topology.switches[at].config, s)});
+    plan.servers.push_back({{}, at});
+  }
   std::uint32_t number = 0;
   for (const JobScenario& job : s.jobs) {
     config::TopologyJob tj;
@@ -143,6 +164,8 @@ NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
   }
   for (std::size_t i = 0; i < tree.size(); ++i)
     plan.switches[i].config = config::node_config(topology, tree[i].name);
+  for (std::uint32_t i = 0; i < s.servers.count; ++i)
+    plan.servers[i].config = config::server_config(topology, server_name(i));
   return plan;
 }
 
@@ -192,6 +215,7 @@ config::SwitchConfig tree_switch_config(const Scenario& s, std::size_t place) {
   c.preempt_idle = s.preempt_idle;
   c.cache.megabytes = s.cache_megabytes;
   c.completion.megabytes = kCompletionMegabytes;
+  c.completion.lease = s.servers.lease;
   c.forwarding.fdb_entries = fdb_entries(s);
   c.forwarding.fdb_ageing = kFdbAgeing;
   return c;

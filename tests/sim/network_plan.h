@@ -1,6 +1,6 @@
 // What a scenario's network consists of: which switches, which cables, where each worker hangs and
 // which switch it sends to. Ports of a switch are numbered in the order in which its cables are
-// plugged in: uplink, switches below, workers, a hostile host.
+// plugged in: uplink, switches below, workers, a hostile host, parameter servers.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/server_config.h"
 #include "config/switch_config.h"
 #include "tests/sim/scenario.h"
 
@@ -24,10 +25,16 @@ struct NetworkPlan {
     std::size_t serving = 0;  // which switch aggregates for the worker
   };
 
+  struct Server {
+    config::ServerConfig config;  // with the jobs that name it
+    std::size_t cabled_to = 0;
+  };
+
   std::vector<Switch> switches;  // those that aggregate come first
   std::size_t aggregators = 1;
   std::vector<Place> workers;  // over all jobs
-  std::size_t attacked = 0;    // the switch on which the hostile host hangs
+  std::vector<Server> servers;
+  std::size_t attacked = 0;  // the switch on which the hostile host hangs
 };
 
 NetworkPlan plan_network(const Scenario& scenario);

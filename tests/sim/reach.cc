@@ -69,6 +69,8 @@ void visit(const Reach& r, Visitor visitor) {
   for (std::size_t e = 0; e < kHostEventCount; ++e)
     visitor(kHostEventNames[e], r.host[e], unreachable(static_cast<HostEvent>(e)));
   for (std::size_t e = 0; e < kLegEventCount; ++e) visitor(kLegEventNames[e], r.leg[e], nullptr);
+  for (std::size_t e = 0; e < kLegEventCount; ++e)
+    visitor("in trees: " + std::string(kLegEventNames[e]), r.tree_leg[e], nullptr);
   for (std::size_t f = 0; f < kFaultKindCount; ++f)
     for (std::size_t s = 0; s < kChunkStateCount; ++s)
       visitor("fault " + std::string(name_of(static_cast<FaultKind>(f))) + " x " + kStateNames[s],
@@ -103,10 +105,12 @@ void Reach::counters(const aggregator::Engine& e) {
   }
 }
 
-void Reach::counters(const completion::RemoteHosts& hosts) {
+void Reach::counters(const completion::RemoteHosts& hosts, bool tree) {
   for (std::size_t i = 0; i < hosts.job_count(); ++i) {
     const completion::HostCounters& c = hosts.counters(i);
-#define X(id, label, counter) leg[static_cast<std::size_t>(LegEvent::id)] += c.counter.get();
+#define X(id, label, counter)                                     \
+  leg[static_cast<std::size_t>(LegEvent::id)] += c.counter.get(); \
+  tree_leg[static_cast<std::size_t>(LegEvent::id)] += tree ? c.counter.get() : 0;
     TRIBUTARY_SIM_LEG_EVENTS(X)
 #undef X
   }
@@ -139,7 +143,10 @@ void Reach::add(const Reach& other) {
   }
   for (std::size_t e = 0; e < kEngineEventCount; ++e) engine[e] += other.engine[e];
   for (std::size_t e = 0; e < kHostEventCount; ++e) host[e] += other.host[e];
-  for (std::size_t e = 0; e < kLegEventCount; ++e) leg[e] += other.leg[e];
+  for (std::size_t e = 0; e < kLegEventCount; ++e) {
+    leg[e] += other.leg[e];
+    tree_leg[e] += other.tree_leg[e];
+  }
   for (std::size_t d = 0; d < kDropReasonCount; ++d) server_drops[d] += other.server_drops[d];
 }
 

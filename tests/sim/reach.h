@@ -133,6 +133,7 @@ struct Reach {
   std::array<std::uint64_t, kEngineEventCount> engine{};  // as the switch counts
   std::array<std::uint64_t, kHostEventCount> host{};      // as the completion engines count
   std::array<std::uint64_t, kLegEventCount> leg{};        // as the roots count
+  std::array<std::uint64_t, kLegEventCount> tree_leg{};   // of those, in a tree of switches
   std::array<std::uint64_t, kDropReasonCount> server_drops{};
 
   void add(const Reach& other);
@@ -140,7 +141,7 @@ struct Reach {
   // Everything that an engine, or what stands beside it, has counted since it started.
   void counters(const aggregator::Engine& e);
   void counters(const completion::Engine& host);
-  void counters(const completion::RemoteHosts& hosts);
+  void counters(const completion::RemoteHosts& hosts, bool tree);
   void op(const OpPlan& plan, const JobScenario& job, bool tree) {
     const config::JobConfig& sums = job.sums;
 #define X(id, label, condition)                                     \

@@ -85,6 +85,7 @@ struct ServerScenario {
   Duration lease = Duration::ms(60);      // of a server at the root
   Duration heartbeat = Duration::ms(15);  // of a server
   bool tight = false;                     // with no more memory than one chunk needs
+  bool spread = false;                    // in a tree: over its switches, not all on the root
 };
 
 struct HostileScenario {

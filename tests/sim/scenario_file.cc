@@ -204,6 +204,8 @@ const Fields<ServerScenario>& server_fields() {
              "Silence of a server after which the root takes the next one."),
       scalar("heartbeat", &S::heartbeat, time(Duration::ms(1)), "Between two of a server."),
       scalar("tight", &S::tight, boolean(), "They have memory for one chunk, and no more."),
+      scalar("spread", &S::spread, boolean(),
+             "They hang on the switches of a tree in turn, not all on its root."),
   };
   return fields;
 }
@@ -258,7 +260,7 @@ const Fields<Scenario>& scenario_fields() {
       config::list("script", &S::script, script_fields(), 0, 10'000, "Faults of nodes and cables."),
       mapping<S, ServerScenario>(
           "servers", [](auto& s) -> auto& { return s.servers; }, server_fields(),
-          "Parameter servers, on ports of the root."),
+          "Parameter servers."),
       mapping<S, HostileScenario>(
           "hostile", [](auto& s) -> auto& { return s.hostile; }, hostile_fields(), "Ill will."),
       scalar("heal_at", &S::heal_at, time(), "The network is perfect from then on."),
@@ -310,9 +312,9 @@ void check_sums_of_tree(const Scenario& s, std::size_t index, std::uint32_t firs
   if (job.sums.order == wire::Order::reproducible && job.sums.partials == wire::Partials::narrow)
     context.report(path + "partials",
                    "narrow would be rounded at each switch of a tree; allowed: wide");
-  if (job.servers > 0)
+  if (job.servers > 0 && s.switches.empty())
     context.report(config::item_path("jobs", index) + ".servers",
-                   "are not possible in a tree of switches; allowed: 0");
+                   "are not possible in a generated tree; allowed: 0, or switches");
   if (!job.sums.bracketing || config::bracketing_problem(*job.sums.bracketing, job.workers)) return;
   if (s.switches.empty())
     return context.report(path + "bracketing", "fits no generated tree; allowed: by rank");

@@ -150,32 +150,30 @@ void Simulation::build_hostile() {
 }
 
 void Simulation::build_servers() {
-  const config::SwitchConfig& root = plan_.switches[0].config;
-  for (std::uint32_t i = 0; i < scenario_.servers.count; ++i) {
+  for (std::size_t i = 0; i < plan_.servers.size(); ++i) {
+    const config::ServerConfig& config = plan_.servers[i].config;
     ServerOptions o;
-    o.ipv4 = root.completion.hosts[i].ipv4;
+    o.ipv4 = config.ipv4;
     o.mac = config::derived_mac(o.ipv4);
-    o.udp_port = config::kDefaultUdpBasePort;
+    o.udp_port = config.udp_port;
     o.seed = stream(scenario_.seed, kServer, i);
-    o.heartbeat = scenario_.servers.heartbeat;
-    for (std::size_t j = 0; j < scenario_.jobs.size(); ++j) {
-      const JobScenario& job = scenario_.jobs[j];
-      if (i >= job.servers) continue;
+    o.heartbeat = config.heartbeat;
+    for (const config::ServedJobConfig& told : config.jobs) {
       completion::ServedJob served;
-      served.limits = completion::limits_of(root.jobs[j]);
+      served.limits = completion::limits_of(told.job);
       served.limits.root_is_here = false;
       served.limits.bytes = scenario_.servers.tight ? 0 : completion::most_bytes(served.limits);
-      served.root_ipv4 = root.ipv4;
-      served.root_udp_port = config::kDefaultUdpBasePort;
-      served.integrity = job.integrity;
+      served.root_ipv4 = told.root_ipv4;
+      served.root_udp_port = told.root_udp_port;
+      served.integrity = told.job.integrity;
       o.jobs.push_back(std::move(served));
-      o.payload_scale.emplace(job.id, job.payload_scale());
     }
-    auto node =
-        std::make_unique<ServerNode>(root.completion.hosts[i].name, std::move(o), observer());
+    for (const JobScenario& job : scenario_.jobs)
+      o.payload_scale.emplace(job.id, job.payload_scale());
+    auto node = std::make_unique<ServerNode>(config.name, std::move(o), observer());
     servers_.push_back(node.get());
     const NodeId id = world_.add(std::move(node), clock(3000 + i));
-    cable(switches_[0]->id(), id, false);
+    cable(switches_[plan_.servers[i].cabled_to]->id(), id, false);
   }
   checker_.watch_servers(servers_);
 }

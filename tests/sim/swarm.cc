@@ -166,6 +166,7 @@ void draw_servers(Draw& draw, Scenario& s) {
   s.servers.lease = draw.between(Duration::ms(40), Duration::ms(150));
   s.servers.heartbeat = Duration::ns(s.servers.lease.to_ns() / draw.between(4, 8));
   s.servers.tight = draw.one_in(3);
+  s.servers.spread = draw.one_in(2);
   for (JobScenario& job : s.jobs) {
     if (draw.one_in(4)) continue;
     job.servers = draw.between(1, s.servers.count);
@@ -244,9 +245,11 @@ void draw_tree(Draw& draw, Scenario& s) {
     fit_to_tree(draw, s.switches, job, std::span(homes).subspan(first, job.workers));
     first += job.workers;
   }
-  // Many faults of switches are then those of sub-switches.
+  // Many faults of switches are then those of sub-switches. Those come back: a job's servers may be
+  // behind them.
   for (ScriptEntry& e : s.script)
-    if (e.target == ScriptTarget::access || draw.one_in(3)) e.target = ScriptTarget::aggregator;
+    if (e.length > Duration() && (e.target == ScriptTarget::access || draw.one_in(3)))
+      e.target = ScriptTarget::aggregator;
 }
 
 // Where nothing is lost any more once the network has healed, chunks that miss a slot may have
@@ -296,7 +299,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   s.heal_at = draw.between(Duration::ms(50), Duration::ms(2500));
   if (draw.one_in(6)) s.links.stray_ppm = draw.between(100, 50'000);
   const bool tree = draw.between(0, 4) < 2;
-  if (!tree) draw_servers(draw, s);
+  draw_servers(draw, s);
   draw_script(draw, s);
   if (draw.one_in(3)) s.hostile.packets = draw.between(20, 200);
   if (draw.one_in(3)) s.hostile.faulty_ppm = draw.between(10'000, 300'000);

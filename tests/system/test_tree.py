@@ -12,6 +12,7 @@ from testbed.fabric import Impairment
 from testbed.tree import TOP
 
 TWELVE = TOP / "examples/hpcc-12.yaml"
+SERVERS = TOP / "examples/hpcc-12-servers.yaml"
 FIVE = TOP / "examples/two-level-5.yaml"
 LEAF, MIDDLE, ROOT = "S250", "S201", "S240"
 BAD_NETWORK = ("--drop", "1%", "--duplicate", "1%", "--reorder", "1%")
@@ -85,6 +86,24 @@ def test_show_tree(make_tree, launch_tree):
     ]
 
 
+def test_o4_servers_verify_the_sums_of_a_tree(make_tree, launch_tree):
+    """T10: one server behind the root and one behind a leaf; shards are shared out over them."""
+    bed = make_tree(SERVERS, impairment=Impairment(BAD_NETWORK, seed=12))
+
+    def alive():
+        return all(row["silent_ms"] >= 0 for row in bed.show(ROOT, "hosts"))
+
+    bed.loop.wait(alive, 30, "both servers are known to the root")
+    launcher = launch_tree(bed)
+    exact(launcher.start(SHORT))
+    for name in bed.servers:
+        rows = [row for row in bed.show(name, "completion") if row["job"] == 1]
+        assert sum(row["completions"] for row in rows) > 0, (name, rows)
+    assert sum(row["completions"] for row in bed.show(ROOT, "completion")) == 0
+    assert bed.show(ROOT, "jobs")[0]["aborts"] == 0
+    exact(launcher.start(SHORT, job=2))
+
+
 @pytest.mark.parametrize("victim", [LEAF, MIDDLE, ROOT])
 def test_a_killed_switch_is_named_and_the_next_job_runs(make_tree, launch_tree, victim):
     bed = make_tree(TWELVE)
@@ -123,7 +142,7 @@ def short_path():
 
 
 def test_testbed_command_leaves_nothing(short_path):
-    """tools/testbed up, run, down: as the documentation says, on the twelve-worker tree."""
+    """tools/testbed up, run, down: as the documentation says, on the twelve-worker tree with servers."""
     environment = {**os.environ, "TMPDIR": str(short_path), "TRIBUTARY_TESTBED": f"test-{os.getpid()}"}
 
     def testbed(*arguments):
@@ -135,10 +154,10 @@ def test_testbed_command_leaves_nothing(short_path):
             timeout=300,
         )
 
-    up = testbed("up", TWELVE)
+    up = testbed("up", SERVERS)
     assert up.returncode == 0, up.stdout + up.stderr
     try:
-        again = testbed("up", TWELVE)
+        again = testbed("up", SERVERS)
         assert again.returncode == 1 and "is up already" in again.stdout
         run = testbed(
             "run", "--", "tributary", "allreduce", "--job", "{job}", "--size", "{size}",
@@ -146,10 +165,12 @@ def test_testbed_command_leaves_nothing(short_path):
         )
         assert run.returncode == 0, run.stdout + run.stderr
         assert run.stdout.count("0 of 1000 elements wrong") == 12
-        assert testbed("kill", "S203").returncode == 0
+        for node in ("S203", "ps1"):
+            assert testbed("kill", node).returncode == 0
         status = testbed("status")
-        assert status.returncode == 1 and "dead" in status.stdout
-        assert testbed("start", "S203").returncode == 0
+        assert status.returncode == 1 and status.stdout.count("dead") == 2
+        for node in ("S203", "ps1"):
+            assert testbed("start", node).returncode == 0
         assert testbed("status").returncode == 0
     finally:
         assert testbed("down").returncode == 0

@@ -1,4 +1,7 @@
-"""Any node of a tree killed at any instant (O12, O13): seeded, again and again on one bed.
+"""Any node of a tree killed at any instant (O4, O12): seeded, again and again on one bed.
+
+A switch or worker ends the ops that are under way, with an error that names it; a parameter server
+ends none.
 
 TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or a longer one.
 """
@@ -8,9 +11,11 @@ import random
 import signal
 import time
 
+import pytest
 from testbed.tree import TOP
 
 TWELVE = TOP / "examples/hpcc-12.yaml"
+SERVERS = TOP / "examples/hpcc-12-servers.yaml"
 OPS = 200
 STEPS = [{"do": "allreduce", "count": 3_000, "dtype": "int32", "repeat": OPS, "seed": 5}]
 SHORT = [{"do": "allreduce", "count": 5_000, "dtype": "float32", "repeat": 3, "seed": 4}]
@@ -20,17 +25,32 @@ OP_TIMEOUT_S = 12.0
 LIMIT_S = 50
 
 
+def choose(topology, ranks, dice):
+    """Where there are servers, one of them half of the time."""
+    if topology.servers and dice.random() < 0.5:
+        return dice.choice(list(topology.servers))
+    return dice.choice([*topology.switches, *ranks.values()])
+
+
+def start(bed, name):
+    if name in bed.switches:
+        bed.start_switch(name)
+    elif name in bed.servers:
+        bed.start_server(name)
+
+
 def kill(bed, launcher, dice):
     """Starts a job and kills a node in it; returns its name, the ranks and who is left of them."""
     workers = launcher.start(STEPS, op_timeout=OP_TIMEOUT_S)
     names = dict(sorted(bed.topology.ranks(1).items()))
-    victim = dice.choice([*bed.topology.switches, *names.values()])
+    victim = choose(bed.topology, names, dice)
     dice.choice(workers).wait_event("progress", dice.randrange(1, OPS - 20))
     instant = time.monotonic() + dice.uniform(0, 0.01)  # ops take a few milliseconds
     while (left := instant - time.monotonic()) > 0:
         bed.loop.turn(left)
-    if victim in bed.switches:
-        bed.switches[victim].signal(signal.SIGKILL)
+    daemons = bed.switches | bed.servers
+    if victim in daemons:
+        daemons[victim].signal(signal.SIGKILL)
         return victim, workers, workers
     rank = {name: rank for rank, name in names.items()}[victim]
     workers[rank].process.signal(signal.SIGKILL)
@@ -38,6 +58,8 @@ def kill(bed, launcher, dice):
 
 
 def names_the_dead(error, victim, topology):
+    if victim in topology.servers:
+        return False  # another one, or the root, has to take over
     if victim in topology.switches:
         # Who hangs on it has only its silence to go by, or that it does not know them any more.
         said = (f"switch {topology.switches[victim]['id']}", "did not answer", "was restarted")
@@ -60,32 +82,39 @@ def check_end(worker, victim, topology):
 
 
 def wait_empty(bed):
-    """Nobody is a member and nothing is held, on any switch."""
+    """Nobody is a member and nothing is held, on any switch or server."""
 
     def empty(name):
         idle = all(row["state"] != "running" for row in bed.show(name, "jobs"))
         return idle and not bed.show(name, "slots")
 
+    def done(name):
+        held = any(row["bytes_held"] for row in bed.show(name, "completion"))
+        return not held and not any(row["serving"] for row in bed.show(name, "seats"))
+
     for name in bed.topology.switches:
         bed.loop.wait(lambda name=name: empty(name), LIMIT_S, f"{name} holds nothing")
+    for name in bed.topology.servers:
+        bed.loop.wait(lambda name=name: done(name), LIMIT_S, f"{name} serves nobody")
 
 
-def test_o12_any_node_killed_at_any_instant(make_tree, launch_tree):
+@pytest.mark.parametrize("file", [TWELVE, SERVERS], ids=["root", "servers"])
+def test_o12_any_node_killed_at_any_instant(make_tree, launch_tree, file):
     seed = int(os.environ.get("TRIBUTARY_SEED", "1"))
     rounds = int(os.environ.get("TRIBUTARY_ROUNDS", "6"))
     dice = random.Random(seed)
-    bed = make_tree(TWELVE, job_options=PATIENCE)
+    bed = make_tree(file, job_options=PATIENCE)
     launcher = launch_tree(bed)
     for number in range(rounds):
         victim, _, left = kill(bed, launcher, dice)
         at_once = dice.random() < 0.5
         print(f"seed {seed} round {number}: {victim}, back {'at once' if at_once else 'later'}")
-        if victim in bed.switches and at_once:
-            bed.start_switch(victim)
+        if at_once:
+            start(bed, victim)
         for worker in left:
             check_end(worker, victim, bed.topology)
-        if victim in bed.switches and not at_once:
-            bed.start_switch(victim)
+        if not at_once:
+            start(bed, victim)
         wait_empty(bed)
     for worker in launcher.start(SHORT):
         worker.finish()

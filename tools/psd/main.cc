@@ -17,7 +17,9 @@
 #include <thread>
 
 #include "config/codec.h"
+#include "config/file.h"
 #include "config/server_config.h"
+#include "config/topology.h"
 #include "control/metrics.h"
 #include "control/request.h"
 #include "control/socket_server.h"
@@ -28,6 +30,7 @@ namespace {
 
 struct Options {
   std::string config_path;
+  std::string node;
   bool check = false;
   bool print_config = false;
   int ready_fd = -1;
@@ -54,6 +57,15 @@ std::string memory_text(const config::ServerConfig& config) {
             ", could use " + kib(config::most_server_bytes(job)) + "\n";
   }
   return text;
+}
+
+// The server's own file, or its part of a topology. Throws ConfigErrors and std::invalid_argument.
+config::ServerConfig load(const Options& options) {
+  const bool topology = config::is_topology(config::read_file(options.config_path));
+  if (!topology && options.node.empty()) return config::load_server_config(options.config_path);
+  if (topology && options.node.empty())
+    throw std::invalid_argument("a topology; say which of its servers to run with --node");
+  return config::server_config(config::load_topology(options.config_path), options.node);
 }
 
 int serve(const config::ServerConfig& config, const Options& options) {
@@ -106,9 +118,12 @@ int serve(const config::ServerConfig& config, const Options& options) {
 int run(const Options& options) {
   config::ServerConfig config;
   try {
-    config = config::load_server_config(options.config_path);
+    config = load(options);
   } catch (const config::ConfigErrors& errors) {
     report(errors.what());
+    return 1;
+  } catch (const std::invalid_argument& error) {
+    report(options.config_path + ": " + error.what());
     return 1;
   }
   if (options.print_config) std::printf("%s", config::dump(config).c_str());
@@ -130,6 +145,7 @@ int main(int argc, char** argv) {
   CLI::App app("Tributary parameter server: finishes sums that switches could not");
   tributary::psd::Options options;
   app.add_option("--config", options.config_path, "configuration file")->required();
+  app.add_option("--node", options.node, "which server of the file, if that is a topology");
   app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");

@@ -74,6 +74,28 @@ TEST(NetworkPlan, AFatTreeIsWhatItsSwitchesWouldBe) {
   }
 }
 
+// T10, O12: servers hang anywhere; each knows the roots of its jobs, and those know the way to it.
+TEST(NetworkPlan, ServersOfATreeAreWhereTheRootsLookForThem) {
+  Scenario s = of_five();
+  s.jobs[0].servers = 2;
+  s.switches = {{"root", "", 1}, {"a", "root", 2}, {"b", "root", 2}};
+  s.servers.count = 2;
+  s.servers.spread = true;
+  const NetworkPlan plan = plan_network(s);
+  ASSERT_EQ(plan.servers.size(), 2u);
+  EXPECT_EQ(plan.servers[0].cabled_to, 0u);
+  EXPECT_EQ(plan.servers[1].cabled_to, 1u);
+  const auto& root = plan.switches[0].config;
+  for (const auto& server : plan.servers) {
+    ASSERT_EQ(server.config.jobs.size(), 1u);
+    EXPECT_EQ(server.config.jobs[0].root_ipv4, root.ipv4);
+  }
+  ASSERT_EQ(root.completion.hosts.size(), 2u);
+  EXPECT_EQ(root.completion.hosts[0].port, root.ports.back().name);
+  EXPECT_EQ(root.completion.hosts[1].port, root.ports.front().name) << "behind switch a";
+  EXPECT_TRUE(plan.switches[1].config.completion.hosts.empty());
+}
+
 // What is drawn for trees can be read from a file again, so that a failure can be repeated from it.
 TEST(NetworkPlan, DrawnTreesHaveNothingThatSwitchesRefuse) {
   std::size_t trees = 0;

@@ -70,6 +70,13 @@ TEST(ScenarioFile, TreesAreChecked) {
   EXPECT_THAT(errors_of(jobs + "fat_tree: {levels: 3, radix: 1}\n"), HasSubstr("no room"));
   EXPECT_EQ(errors_of(jobs + "fat_tree: {levels: 3, radix: 4}\n"), "accepted");
   EXPECT_EQ(errors_of(jobs + "fat_tree: {levels: 1, radix: 8}\n"), "accepted");
+  const std::string served = "jobs:\n  - {id: 1, workers: 5, servers: 1}\nservers: {count: 1}\n";
+  EXPECT_EQ(
+      errors_of(served + "switches:\n  - {name: root}\n  - {name: A, parent: root, workers: 5}"
+                         "\n"),
+      "accepted");
+  EXPECT_THAT(errors_of(served + "fat_tree: {levels: 3, radix: 4}\n"),
+              HasSubstr("not possible in a generated tree"));
 }
 
 TEST(ScenarioFile, HowAJobSumsMustBePossible) {

@@ -1,4 +1,4 @@
-"""Runs a tree of switches and its workers on this machine.
+"""Runs a tree of switches, its parameter servers and its workers on this machine.
 
   tools/testbed up examples/hpcc-12.yaml     switches, namespaces and cables, until `down`
   tools/testbed status
@@ -64,7 +64,7 @@ def _parse(arguments):
         return sub
 
     for name, do, text in (
-        ("up", _up, "starts the switches of a topology file"),
+        ("up", _up, "starts the switches and servers of a topology file"),
         ("keep", _keep, argparse.SUPPRESS),
     ):
         sub = add(name, do, text)
@@ -80,8 +80,11 @@ def _parse(arguments):
     run.add_argument("--job", type=int, help="default: the first of the file")
     run.add_argument("--worker", action="append", help="only there; may be repeated")
     run.add_argument("command", nargs="+")
-    for name, text in (("kill", "kill -9 of a switch"), ("start", "a switch that was killed")):
-        add(name, _switch, text).add_argument("switch")
+    for name, text in (
+        ("kill", "kill -9 of a switch or server"),
+        ("start", "a switch or server that was killed"),
+    ):
+        add(name, _node, text).add_argument("node")
         commands.choices[name].set_defaults(what=name)
     add("down", _down, "ends all of it")
     add("clean", _clean, "removes what runs that were killed could not remove themselves")
@@ -178,8 +181,8 @@ def _filled(word, place):
     return word
 
 
-def _switch(options):
-    print(ask(options.name, options.what, switch=options.switch)["text"])
+def _node(options):
+    print(ask(options.name, options.what, node=options.node)["text"])
     return 0
 
 

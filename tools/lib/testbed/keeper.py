@@ -96,6 +96,13 @@ class _Keeper:
                 "address": switch["address"], "pid": process.pid,
                 "state": "runs" if process.running else "dead",
             })
+        for name, server in topology.servers.items():
+            process = self.bed.servers[name]
+            nodes.append({
+                "name": name, "kind": "server", "on": server["switch"],
+                "address": server["address"], "pid": process.pid,
+                "state": "runs" if process.running else "dead",
+            })
         for name, worker in topology.workers.items():
             nodes.append({
                 "name": name, "kind": "worker", "on": worker["switch"],
@@ -121,22 +128,24 @@ class _Keeper:
             })
         return {"places": places}
 
-    def _known(self, switch):
-        if switch not in self.bed.switches:
-            raise KeeperError(f"no switch {switch}; there are {', '.join(self.bed.switches)}")
-        return self.bed.switches[switch]
+    def _known(self, node):
+        processes = self.bed.switches | self.bed.servers
+        if node not in processes:
+            raise KeeperError(f"no switch or server {node}; there are {', '.join(processes)}")
+        return processes[node]
 
-    def kill(self, switch):
-        process = self._known(switch)
+    def kill(self, node):
+        process = self._known(node)
         process.signal(signal.SIGKILL)
         process.wait_exit(30)
-        return {"text": f"{switch} is dead"}
+        return {"text": f"{node} is dead"}
 
-    def start(self, switch):
-        if self._known(switch).running:
-            raise KeeperError(f"{switch} runs already")
-        self.bed.start_switch(switch)
-        return {"text": f"{switch} is ready"}
+    def start(self, node):
+        if self._known(node).running:
+            raise KeeperError(f"{node} runs already")
+        start = self.bed.start_switch if node in self.bed.switches else self.bed.start_server
+        start(node)
+        return {"text": f"{node} is ready"}
 
     def down(self):
         self.over = True
@@ -156,7 +165,8 @@ def keep(name, file, ports, impair, seed):
     try:
         with Loop() as loop, TreeBed(loop, file, ports, impairment) as bed:
             keeper = _Keeper(loop, bed, file, listener)
-            print(f"up: {len(bed.switches)} switches, {len(bed.topology.workers)} workers, "
+            servers = f"{len(bed.servers)} servers, " if bed.servers else ""
+            print(f"up: {len(bed.switches)} switches, {servers}{len(bed.topology.workers)} workers, "
                   f"{ports} ports", flush=True)
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, sys.stdout.fileno())  # nobody reads any more

@@ -14,12 +14,12 @@ class TopologyError(Exception):
 
 @dataclass(frozen=True)
 class Cable:
-    """From a switch's port down to a worker or to another switch's uplink."""
+    """From a switch's port down to a worker, a parameter server or another switch's uplink."""
 
     switch: str
     port: str
-    below: str  # a worker or a switch
-    uplink: str  # the switch's own port; empty for a worker
+    below: str
+    uplink: str  # the lower switch's own port; empty for everybody else
     mtu: int
 
 
@@ -31,11 +31,12 @@ class Topology:
             raise TopologyError(f"{path} is a single switch's file; allowed: a topology")
         self.switches = {s["name"]: s for s in self.tree["switches"]}
         self.workers = {w["name"]: w for w in self.tree.get("workers") or []}
+        self.servers = {s["name"]: s for s in self.tree.get("servers") or []}
         self.jobs = {j["id"]: j for j in self.tree.get("jobs") or []}
-        clash = sorted(self.switches.keys() & self.workers.keys())
+        clash = sorted((self.switches.keys() | self.servers.keys()) & self.workers.keys())
         if clash:
-            raise TopologyError(f"{', '.join(clash)}: is the name of a switch and of a worker")
-        self.cables = [*self._cables_to_switches(), *self._cables_to_workers()]
+            raise TopologyError(f"{', '.join(clash)}: is the name of a worker and of another node")
+        self.cables = [*self._cables_to_switches(), *self._cables_to_hosts()]
         taken = set()
         for cable in self.cables:
             if (cable.switch, cable.port) in taken:
@@ -51,10 +52,10 @@ class Topology:
                 parent, port = switch["parent"], switch["parent_port"]
                 yield Cable(parent, port, switch["name"], switch["uplink"], self.mtu(parent, port))
 
-    def _cables_to_workers(self):
-        for worker in self.workers.values():
-            mtu = self.mtu(worker["switch"], worker["port"])
-            yield Cable(worker["switch"], worker["port"], worker["name"], "", mtu)
+    def _cables_to_hosts(self):
+        for host in [*self.workers.values(), *self.servers.values()]:
+            mtu = self.mtu(host["switch"], host["port"])
+            yield Cable(host["switch"], host["port"], host["name"], "", mtu)
 
     def port(self, switch, name):
         return next(p for p in self.switches[switch]["ports"] if p["name"] == name)

@@ -1,6 +1,6 @@
-"""A whole tree of switches on one machine: run directory, namespaces, cables, switches.
+"""A whole tree of switches on one machine: run directory, namespaces, cables, switches, servers.
 
-veth: every switch and worker has a namespace of its own; a cable is a veth pair, whose ends are
+veth: every switch, worker and parameter server has a namespace of its own; a cable is a veth pair, whose ends are
 named like the ports. memif: shared memory, no namespaces and no privilege. Switches are memif
 servers on all ports, so a tributary-impair process, a client of both, is the cable between two.
 With an Impairment every cable runs through such a process (veth only).
@@ -29,7 +29,7 @@ _READY_S = 60
 
 
 class TreeBed:
-    """A context manager. Entering starts all switches; start() runs commands at workers."""
+    """A context manager. Entering starts switches and servers; start() runs commands at workers."""
 
     def __init__(self, loop, path, ports="veth", impairment=None, job_options=None):
         """`job_options`: keys of every job that replace what the file says."""
@@ -39,6 +39,7 @@ class TreeBed:
         self.path = path
         self.build = build_directory()
         self.switches = {}  # name -> Process
+        self.servers = {}  # the same
         self.cables = []
         self._memif_cables = {}  # by the lower switch
         self._impairment = impairment
@@ -55,9 +56,13 @@ class TreeBed:
                 self._cable_veth()
             elif self._impairment is not None:
                 raise TopologyError("impairment needs veth ports")
+            elif self.topology.servers:
+                raise TopologyError("parameter servers speak kernel UDP: they need veth ports")
             self._write()
             for name in self.topology.top_down():
                 self.start_switch(name)
+            for name in self.topology.servers:
+                self.start_server(name)
             self._stack = stack.pop_all()
         return self
 
@@ -91,13 +96,24 @@ class TreeBed:
         if self.ports == "memif":
             self._cable_memif(name)
 
-    def socket(self, switch):
-        return self.run / f"{switch}.sock"
+    def start_server(self, name):
+        """Starts a parameter server, or starts it again; ready when this returns."""
+        command = [binary(self.build, "tributary-psd")]
+        command += ["--config", self.run / "topology.yaml", "--node", name]
+        process = Process(
+            self.loop, name, command, self.run / f"{name}.log", namespace=self._namespaces[name]
+        )
+        self._stack.enter_context(process)
+        self.servers[name] = process
+        process.wait_line(r"\bready\b", _READY_S)
 
-    def show(self, switch, what):
-        """The parsed output of `tributary show WHAT --json` of a switch."""
+    def socket(self, node):
+        return self.run / f"{node}.sock"
+
+    def show(self, node, what):
+        """The parsed output of `tributary show WHAT --json` of a switch or server."""
         command = [binary(self.build, "tributary"), "show", what, "--json"]
-        command += ["--socket", self.socket(switch)]
+        command += ["--socket", self.socket(node)]
         with Process(self.loop, f"show {what}", command, self.run / "client.log") as process:
             return json.loads(process.check_exit(_READY_S).text())
 
@@ -151,7 +167,8 @@ class TreeBed:
 
     def _cable_veth(self):
         enter = self._stack.enter_context
-        for name in (*self.topology.switches, *self.topology.workers):
+        topology = self.topology
+        for name in (*topology.switches, *topology.workers, *topology.servers):
             self.loop.check()
             self._namespaces[name] = enter(Namespace())
         for number, cable in enumerate(self.topology.cables):
@@ -171,7 +188,7 @@ class TreeBed:
                 ]
                 self.cables.append(self._cable(f"cable{number}", ends, number, middle))
             if not cable.uplink:
-                self._address_worker(cable.below)
+                self._address(cable.below)
         self._plug_unused_ports()
         for process in self.cables:
             process.wait_line("^ready", _READY_S)
@@ -210,14 +227,14 @@ class TreeBed:
         self._stack.enter_context(process)
         return process
 
-    def _address_worker(self, name):
-        worker = self._namespaces[name]
-        address = self.topology.workers[name].get("address")
+    def _address(self, name):
+        host = self._namespaces[name]
+        address = (self.topology.workers | self.topology.servers)[name].get("address")
         if address is None:
             raise TopologyError(f"worker {name} has no address; the testbed gives it to its port")
-        worker.run(["ip", "addr", "add", f"{address}/16", "dev", "eth0"])
+        host.run(["ip", "addr", "add", f"{address}/16", "dev", "eth0"])
         # Results come by multicast.
-        worker.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
+        host.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
 
     def _plug_unused_ports(self):
         """A driver wants its interface to exist, wherever it leads."""
@@ -251,6 +268,8 @@ class TreeBed:
             if self.ports == "memif":  # one network for all: only one could have the address
                 switch.pop("metrics", None)
             (self.run / name).mkdir()
+        for name, server in self.topology.servers.items():
+            server["control"] = {"socket": str(self.socket(name))}
         for job in self.topology.tree["jobs"]:
             job.update(self._job_options)
         file = self.run / "topology.yaml"

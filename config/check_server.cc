@@ -1,0 +1,60 @@
+// The rules that tie one key of a parameter server to another. Each function is one rule.
+#include "config/check_server.h"
+
+#include <map>
+#include <string>
+
+#include "config/bracketing.h"
+
+namespace tributary::config {
+namespace {
+
+std::string job_path(std::size_t i, const char* key) {
+  return item_path("jobs", i) + '.' + key;
+}
+
+void check_jobs(const ServerConfig& config, ReadContext& context) {
+  std::map<std::uint32_t, std::size_t> ids;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    const JobConfig& job = config.jobs[i].job;
+    if (context.usable(job_path(i, "id"))) {
+      const auto [it, fresh] = ids.emplace(job.id, i);
+      if (!fresh)
+        context.report(job_path(i, "id"), "id " + std::to_string(job.id) + " is already used by " +
+                                              item_path("jobs", it->second));
+    }
+    if (context.usable(job_path(i, "root")) && config.jobs[i].root_ipv4 == config.ipv4)
+      context.report(job_path(i, "root"), "is the server's own address; allowed: a switch's");
+    if (!job.bracketing || !context.usable(job_path(i, "bracketing"))) continue;
+    if (job.order != wire::Order::reproducible)
+      context.report(job_path(i, "bracketing"),
+                     "has no meaning with order: fast; allowed: order: reproducible");
+    else if (const auto problem = bracketing_problem(*job.bracketing, job.workers))
+      context.report(job_path(i, "bracketing"), *problem);
+  }
+}
+
+void check_memory(const ServerConfig& config, ReadContext& context) {
+  if (!context.usable("server.megabytes")) return;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i)
+    for (const char* key : {"workers", "window", "chunk_bytes", "shards"})
+      if (!context.usable(job_path(i, key))) return;
+  std::uint64_t bytes = 0;
+  for (const ServedJobConfig& served : config.jobs) bytes += least_server_bytes(served.job);
+  const std::uint64_t needed = (bytes + (1u << 20) - 1) >> 20;
+  if (needed <= config.megabytes) return;
+  context.report("server.megabytes",
+                 std::to_string(config.megabytes) +
+                     " MiB cannot hold one chunk and the kept results of every job, (workers + 2 x "
+                     "window) x shards x chunk_bytes each; allowed: at least " +
+                     std::to_string(needed));
+}
+
+}  // namespace
+
+void check(const ServerConfig& config, ReadContext& context) {
+  check_jobs(config, context);
+  check_memory(config, context);
+}
+
+}  // namespace tributary::config
