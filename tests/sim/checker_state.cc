@@ -27,7 +27,9 @@ std::optional<Checker::Slots> Checker::slots_of(const SwitchNode& node,
   if (h.type != PacketType::contribution || !job || h.shard >= jobs_[*job].scenario->shards ||
       jobs_[*job].scenario->sums.slots != config::SlotMode::dynamic)
     return std::nullopt;
-  const auto* c = node.engine()->shard_counters(*node.place_of(h.job), h.shard);
+  const auto place = node.place_of(h.job);
+  if (!place) return std::nullopt;  // a job of other switches
+  const auto* c = node.engine()->shard_counters(*place, h.shard);
   // A chunk whose slot was taken is counted the same way.
   return Slots{
       c->slots_open.get(),
