@@ -302,8 +302,9 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_servers(draw, s);
   draw_script(draw, s);
   if (draw.one_in(3)) s.hostile.packets = draw.between(20, 200);
-  // Behind another switch, a stranger beside a server could replay what that said.
-  if (s.hostile.packets > 0) s.servers.spread = false;
+  // Where switches lie between a server and a root, a stranger there can replay what the server
+  // said.
+  if (tree && s.servers.count > 0) s.hostile.packets = 0;
   if (draw.one_in(3)) s.hostile.faulty_ppm = draw.between(10'000, 300'000);
   make_hasty(draw, s);
   if (draw.one_in(5)) make_gentle(draw, s);
