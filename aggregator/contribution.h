@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "core/exclusion.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
 
@@ -75,7 +76,7 @@ struct Contribution {
   std::uint16_t child = 0;
   std::uint8_t shard = 0;
   bool resend = false;
-  bool at_ps = false;                  // asks for the completion engine (O2, O6)
+  bool at_ps = false;                  // asks for the completion engine (O2, O6, rule 14)
   bool overflow = false;               // of a sum: sticky (rule 12)
   std::span<const std::byte> payload;  // element_count × size of dtype bytes, checked
 };
@@ -133,6 +134,12 @@ constexpr bool may_overflow(const wire::Header& h) {
   return h.type == wire::PacketType::aggregate || h.encoding == wire::Encoding::block_scaled;
 }
 
+// Says from which op on a worker is excluded, or takes part again (rule 14).
+inline void write_exclusion(const Exclusion& ops, wire::Header& h) {
+  h.flags = ops.open() ? wire::kFlagExcluded : 0u;
+  h.op = ops.open() ? ops.from : ops.until;
+}
+
 inline Contribution contribution_of(const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   Contribution c;
@@ -141,7 +148,7 @@ inline Contribution contribution_of(const wire::Packet& packet) {
   c.child = h.child;
   c.shard = h.shard;
   c.resend = (h.flags & wire::kFlagResend) != 0;
-  c.at_ps = (h.flags & wire::kFlagAtPs) != 0;
+  c.at_ps = (h.flags & (wire::kFlagAtPs | wire::kFlagBypass)) != 0;
   c.overflow = may_overflow(h) && (h.flags & wire::kFlagOverflow) != 0;
   c.payload = packet.payload;
   return c;

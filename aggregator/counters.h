@@ -70,6 +70,19 @@ struct ShardCounters {
   void include(const ShardCounters& other);
 };
 
+// Of one child of a job in one shard.
+struct ChildTotals {
+  Counter missed_deadlines;  // chunks that were given up without its data
+  Counter timed_arrivals;    // data of an op's first or last chunk here
+  Counter lateness_ns;       // of those, behind the first of the chunk
+
+  void include(const ChildTotals& other) {
+    missed_deadlines.add(other.missed_deadlines.get());
+    timed_arrivals.add(other.timed_arrivals.get());
+    lateness_ns.add(other.lateness_ns.get());
+  }
+};
+
 // Of one job: the sum of its shards, and what concerns its membership.
 struct JobCounters : ShardCounters {
   Counter nacks;

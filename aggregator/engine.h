@@ -74,6 +74,13 @@ class Engine {
   // there is room. Returns the seq to go on from; accepted_before() + W: that was all.
   std::uint32_t announce_again(std::uint32_t job, std::uint8_t shard, std::uint32_t seq,
                                Outbox& out);
+  // Leaves a child out of the sums of all ops from `from` on, or takes it back; nullopt: from the
+  // first op that has not begun. It holds until the epoch ends.
+  Ruling exclude(std::uint32_t job, std::uint32_t child, bool exclude,
+                 std::optional<std::uint32_t> from, Outbox& out);
+  // The child that this rank is; nullopt: none, or it is behind a switch that is one.
+  [[nodiscard]] std::optional<std::uint32_t> worker_child(std::uint32_t job,
+                                                          std::uint32_t rank) const;
   // Nobody finishes what is escalated: ABORT(host-lost).
   void abort_host_lost(std::uint32_t job, Outbox& out);
   // What on_packet() of this packet will touch; see Shard, and burst.h for when.
@@ -109,6 +116,15 @@ class Engine {
   // The time-line of an op, over all shards in order of time; empty when it is not known (any
   // more).
   [[nodiscard]] std::vector<OpLine> op_lines(std::uint32_t job, std::uint32_t op) const;
+  // Of the latest ops of a job, oldest first; none where one rank's data is passed on.
+  [[nodiscard]] std::vector<OpLateness> lateness(std::uint32_t job, Instant now,
+                                                 std::uint32_t from_op = 0) const;
+  // Of a job's children.
+  [[nodiscard]] std::vector<Exclusion> exclusions(std::size_t index) const;
+  // Of all jobs; of each job the latest child first.
+  [[nodiscard]] std::vector<ChildLateness> stragglers(Instant now) const;
+  // Of one child of a job, all shards together. Any thread.
+  [[nodiscard]] ChildTotals child_totals(std::size_t index, std::uint32_t child) const;
   // Of one chunk of the running epoch.
   [[nodiscard]] ChunkState chunk_state(std::size_t job_index, std::uint8_t shard,
                                        std::uint32_t seq) const;

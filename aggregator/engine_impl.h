@@ -60,6 +60,10 @@ struct Engine::Impl {
 
   void abort_missing_departed(Job& job, wire::Reason reason, Outbox& out);
 
+  // engine_exclude.cc
+  Ruling rule(Job& job, std::uint32_t child, bool exclude, std::optional<std::uint32_t> from);
+  void tell_exclusion(const Job& job, std::uint32_t child, Outbox& out);
+
   // engine_upstream.cc
   bool is_from_parent(std::uint32_t id, const Peer& from);
   Decision on_downward(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);

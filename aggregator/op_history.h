@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,6 +51,7 @@ struct OpRecord {
   wire::DType dtype = wire::DType::none;
   std::array<std::uint32_t, 2> chunk{};  // whose arrivals are kept: the first, the last of the op
   std::array<bool, 2> has_chunk{};
+  std::array<Instant, 2> first_arrival{};
   Instant began;  // first contribution here
   OpEvent sent_up;
   OpEvent float_retries;
@@ -71,7 +73,9 @@ class OpHistory {
   static bool keeps(const ChunkDescription& d, std::uint8_t shards) {
     return d.chunk < shards || d.last;
   }
-  void arrived(const ChunkDescription& d, std::uint8_t shards, std::uint16_t child, Instant now);
+  // How far this is behind the chunk's first arrival; nullopt: it is no news.
+  std::optional<Duration> arrived(const ChunkDescription& d, std::uint8_t shards,
+                                  std::uint16_t child, Instant now);
   void sent_up(const ChunkDescription& d, Instant now) {
     if (OpRecord* r = find(d.op)) r->sent_up.note(d.chunk, now);
   }
@@ -88,6 +92,8 @@ class OpHistory {
     if (OpRecord* r = find(d.op)) r->float_retries.note(d.chunk, now);
   }
 
+  // Every op that was seen is before it.
+  [[nodiscard]] std::uint32_t end() const { return end_; }
   // nullptr: too long ago, or never seen.
   [[nodiscard]] const OpRecord* find(std::uint32_t op) const {
     const OpRecord& r = records_[op % kOps];
@@ -111,6 +117,7 @@ class OpHistory {
   }
 
   std::uint32_t children_;
+  std::uint32_t end_ = 0;
   std::vector<OpRecord> records_;
   std::vector<Instant> arrivals_;
 };

@@ -114,6 +114,8 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   job.epoch = epoch;
   job.running = true;
   job.seed = job.next_seed = 0;
+  job.next_op = 0;
+  job.has_exclusions = false;
   job.table.reset(first_seq);
   job.history.reset();
   job.parent_heard = now;
@@ -122,7 +124,7 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   std::fill(job.asked_above.begin(), job.asked_above.end(), AskedAbove());
   pool_.start(place);
   for (std::size_t child = 0; child < peers.size(); ++child)
-    job.children[child] = {peers[child], true, false, now};
+    job.children[child].enter(peers[child], now);
 }
 
 void Shard::bind(std::uint32_t place, std::uint32_t rank, const Peer& peer) {
@@ -207,12 +209,18 @@ ShardJob& Shard::job_of(const Tombstone& e) const {
   return **std::find_if(jobs_.begin(), jobs_.end(), holds);
 }
 
+void Shard::note_deadline(ShardJob& job, const Tombstone& e, Instant now) {
+  job.history.deadline_passed(e.description, now);
+  for (std::uint16_t child = 0; child < job.fan_in; ++child)
+    if (job.awaits(e, child)) job.children[child].totals.missed_deadlines.add();
+}
+
 // Takes no buffers, so those that it lets go stay as they are until the next packet.
 bool Shard::expire(Instant now, Outbox& out) {
   for (const auto& queue : queues_) {
     while (Tombstone* const e = queue->due(now)) {
       ShardJob& job = job_of(*e);
-      if (e->state == ChunkState::open) job.history.deadline_passed(e->description, now);
+      if (e->state == ChunkState::open) note_deadline(job, *e, now);
       if (e->state == ChunkState::open && job.config.on_deadline == config::OnDeadline::abort) {
         job.counters.slot_hold_ns_max.raise_to(
             static_cast<std::uint64_t>((now - e->opened_at).to_ns()));

@@ -13,7 +13,8 @@
 // Sources: shard.cc life of jobs and epochs, dispatch, clock; shard_data.cc decides on
 // contributions; shard_sum.cc moves their bytes; shard_slots.cc dynamic slots; shard_escalate.cc
 // what goes to the completion host and comes back; shard_tree.cc sums that go up; shard_relay.cc
-// what other switches could not finish; shard_retry.cc chunks sent again as floating point;
+// what other switches could not finish; shard_exclude.cc children that are left out;
+// shard_retry.cc chunks sent again as floating point;
 // shard_reply.cc results and answers to probes.
 //
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
@@ -78,6 +79,11 @@ class Shard {
   [[nodiscard]] std::optional<Instant> parent_heard(std::uint32_t job) const;
   // Of the host whose results are taken; 0: the one next door.
   void set_host_term(std::uint32_t job, std::uint32_t term);
+  // The ops in which this child takes no part in the sums here; none in a new epoch.
+  void set_exclusion(std::uint32_t job, std::uint16_t child, Exclusion ops);
+  [[nodiscard]] Exclusion exclusion(std::uint32_t job, std::uint16_t child) const;
+  // Every op of which anything was summed here in this epoch is before it.
+  [[nodiscard]] std::uint32_t next_op(std::uint32_t job) const;
   // The chunk waits for what the host makes of it.
   [[nodiscard]] bool is_with_host(std::uint32_t job, std::uint32_t seq) const;
   // See Engine::announce_again().
@@ -107,6 +113,7 @@ class Shard {
   BufferClass* class_for(std::size_t buffer_bytes);
   ChunkDeadlines& queue_for(Duration timeout);
   [[nodiscard]] ShardJob& job_of(const Tombstone& e) const;
+  static void note_deadline(ShardJob& job, const Tombstone& e, Instant now);
 
   // shard_data.cc
   ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, Tombstone*& e);
@@ -202,6 +209,11 @@ class Shard {
   Outgoing* begin_reply(ShardJob& job, wire::PacketType type, const Tombstone& e, Outbox& out);
   void lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
   void tell_escalated(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out);
+
+  // shard_exclude.cc
+  static void leave_out_excluded(ShardJob& job, Tombstone& e, std::uint16_t opener);
+  Decision bypass(ShardJob& job, const wire::Packet& packet, Outbox& out);
+  static void remind(ShardJob& job, const wire::Header& h, Outbox& out);
 
   // shard_retry.cc
   Decision on_retry(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out);

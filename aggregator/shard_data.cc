@@ -1,5 +1,7 @@
 // Contributions: every decision about one, in one place (rules 2, 3, 5 and 7). Bytes are moved in
 // shard_sum.cc.
+#include <algorithm>
+
 #include "aggregator/shard.h"
 
 namespace tributary::aggregator {
@@ -30,6 +32,11 @@ DropReason check_child(const ShardJob& job, const wire::Header& h) {
   const std::uint32_t covered = is_passed_on(h.collective) ? 1 : child.covered;
   const bool whole = h.covered == covered && (h.flags & wire::kFlagCompleteSubtree) != 0;
   return whole ? DropReason::count_ : DropReason::bad_child;
+}
+
+// Whoever asks for the completion engine resends, or believes that it is excluded.
+wire::Reason reason_to_ask(const wire::Header& h) {
+  return (h.flags & wire::kFlagBypass) != 0 ? wire::Reason::excluded : wire::Reason::resend;
 }
 
 // The chunk's first contribution asked for the same and was accepted. Its description says how long
@@ -108,8 +115,10 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
   }
-  if (OpHistory::keeps(c.description, job.config.shards))
-    job.history.arrived(c.description, job.config.shards, c.child, now);
+  if (OpHistory::keeps(c.description, job.config.shards)) {
+    job.note_arrival(c.description, c.child, now);
+    remind(job, h, out);
+  }
   if (place == ChunkTable::Place::unseen) return on_first(job, *e, c, kernels, packet, now, out);
   if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);
   return on_further(job, *e, c, kernels, packet, now, out);
@@ -128,19 +137,24 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
     begin_abort(job, wire::Reason::rank_left);
     return {Verdict::epoch_aborted};
   }
-  if (c.at_ps) return escalate_first(job, e, c, wire::Reason::resend, packet, now, out);
+  const bool excluded = job.excludes(c.child, c.description.op);
+  if (c.at_ps && !excluded)
+    return escalate_first(job, e, c, reason_to_ask(packet.header), packet, now, out);
   if (job.dynamic()) {
     const wire::Reason why_not = take_slot(job, c.seq, now, out);
     if (why_not != wire::Reason::none) return escalate_first(job, e, c, why_not, packet, now, out);
   }
   job.table.open(e, c, now);
   e.holds_slot = true;
+  job.next_op = std::max(job.next_op, c.description.op + 1);
+  if (job.has_exclusions) leave_out_excluded(job, e, c.child);
+  job.deadlines.arm(e);
+  job.refresh_gauges();
+  if (excluded) return bypass(job, packet, out);
   if (kernels != nullptr) take_in(job, e, c, *kernels);
   job.counters.contributions.add();
   job.counters.contribution_bytes.add(c.payload.size());
-  job.deadlines.arm(e);
-  job.refresh_gauges();
-  if (job.fan_in == 1) return on_complete(job, e, kernels, now, out);
+  if (e.arrived == job.fan_in) return on_complete(job, e, kernels, now, out);
   return {Verdict::opened};
 }
 
@@ -152,7 +166,10 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
     return e.retried ? Decision{Verdict::dropped, DropReason::duplicate}
                      : request_mismatch_abort(job, e, c);
   if (!e.described) e.describe(c);
-  if (e.state == ChunkState::open && c.at_ps) flush(job, e, wire::Reason::resend, now, out);
+  if (e.state == ChunkState::open && (c.at_ps || e.bypassed)) {
+    if (e.bypassed && job.excludes(c.child, c.description.op)) return bypass(job, packet, out);
+    if (c.at_ps) flush(job, e, reason_to_ask(packet.header), now, out);
+  }
   if (e.state == ChunkState::escalated) {
     job.table.add(e, c.child);
     forward(job, packet, wire::kFlagCollision, out);
@@ -171,9 +188,13 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
   return on_complete(job, e, kernels, now, out);
 }
 
-// All that can be here is here.
+// All that can be here is here, or all that is waited for.
 Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
                             Outbox& out) {
+  if (e.bypassed) {
+    flush(job, e, wire::Reason::excluded, now, out);
+    return {Verdict::forwarded};
+  }
   if (job.config.parent) {
     send_up(job, e, now, out);
     return {Verdict::sent_up};
@@ -246,7 +267,7 @@ std::span<const std::uint32_t> Shard::missing_ranks(const ShardJob& job, const T
                                                     std::span<std::uint32_t> room) {
   RankList ranks(job.child_map, room);
   for (std::uint32_t child = 0; child < job.fan_in && !ranks.full(); ++child)
-    if (!job.table.has_contributed(e, static_cast<std::uint16_t>(child))) ranks.add(child);
+    if (job.awaits(e, static_cast<std::uint16_t>(child))) ranks.add(child);
   return ranks.ranks();
 }
 

@@ -9,6 +9,22 @@
 #include "core/wire/rank_bitmap.h"
 
 namespace tributary::aggregator {
+namespace {
+
+bool nobody_arrived(std::span<const std::uint64_t> children) {
+  return std::all_of(children.begin(), children.end(), [](std::uint64_t w) { return w == 0; });
+}
+
+constexpr std::uint32_t flag_for(wire::Reason reason) {
+  switch (reason) {
+    case wire::Reason::resend: return wire::kFlagAtPs;
+    case wire::Reason::excluded: return wire::kFlagExcluded;
+    default: return wire::kFlagCollision;
+  }
+}
+
+}  // namespace
+
 // A chunk that never had a slot: the host gets what comes, as it comes.
 Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& c,
                                wire::Reason reason, const wire::Packet& packet, Instant now,
@@ -17,8 +33,7 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
   job.table.escalate(e);
   job.note_escalation(e, reason, now);
   announce(job, e, reason, out);
-  forward(job, packet, reason == wire::Reason::resend ? wire::kFlagAtPs : wire::kFlagCollision,
-          out);
+  forward(job, packet, flag_for(reason), out);
   return {Verdict::forwarded};
 }
 
@@ -164,6 +179,8 @@ std::span<const std::byte> Shard::partial_sum(ShardJob& job, Tombstone& e) {
 // The sum so far. Where nothing is in it yet, or rounding it would show in a declared order's bits
 // (T15): an announcement, and the host asks for what it needs.
 void Shard::send_sum(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out) {
+  // Opened by data that is for no sum here.
+  if (e.bypassed && nobody_arrived(job.table.arrived(e))) return announce(job, e, reason, out);
   const ChunkDescription& d = e.description;
   const bool in_order = job.waits_for_order && d.dtype != wire::DType::none;
   const Kernels* const kernels =
@@ -244,8 +261,10 @@ void Shard::set_host_term(std::uint32_t place, std::uint32_t term) {
 
 bool Shard::is_with_host(std::uint32_t place, std::uint32_t seq) const {
   if (jobs_[place] == nullptr) return false;
-  const ChunkState state = jobs_[place]->table.state_of(seq);
-  return state == ChunkState::escalated || state == ChunkState::sent;
+  const Tombstone& e = jobs_[place]->table.entry_for(seq);
+  if (e.seq != seq) return false;
+  return e.state == ChunkState::escalated || e.state == ChunkState::sent ||
+         (e.state == ChunkState::open && e.bypassed);  // what is excluded is there already
 }
 
 // Of each chunk that is not finished: that it is escalated, or the sum that was to be verified. Its

@@ -17,6 +17,7 @@
 #include "aggregator/result_cache.h"
 #include "config/aggregation_memory.h"
 #include "config/switch_config.h"
+#include "core/exclusion.h"
 #include "core/wire/attempt.h"
 
 namespace tributary::aggregator {
@@ -35,6 +36,16 @@ struct alignas(64) Child {
   bool present = false;
   bool heard = false;  // since the epoch began
   Instant last_heard;
+  Exclusion excluded;
+  ChildTotals totals;
+
+  void enter(const Peer& from, Instant now) {
+    peer = from;
+    present = true;
+    heard = false;
+    last_heard = now;
+    excluded = {};
+  }
 };
 static_assert(sizeof(Child) == config::kChildBytes);
 static_assert(sizeof(Tombstone) == config::kTombstoneBytes);
@@ -94,6 +105,8 @@ struct ShardJob {
   std::uint8_t seed = 0;        // of the slot hash, for seqs before seed_from
   std::uint8_t next_seed = 0;   // from seed_from on
   std::uint32_t seed_from = 0;
+  std::uint32_t next_op = 0;    // every op with a chunk that was opened here is before it
+  bool has_exclusions = false;  // or had some in this epoch
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
   // Of a job that has a parent:
   Instant parent_heard;
@@ -111,6 +124,20 @@ struct ShardJob {
   OpHistory history;
   ShardCounters counters;
 
+  // This child's data is not for the sums of that op (rule 14).
+  [[nodiscard]] bool excludes(std::uint16_t child, std::uint32_t op) const {
+    return children[child].excluded.covers(op);
+  }
+  [[nodiscard]] bool awaits(const Tombstone& e, std::uint16_t child) const {
+    return !table.has_contributed(e, child) && !(e.bypassed && excludes(child, e.description.op));
+  }
+  // Of a chunk of which the history keeps them.
+  void note_arrival(const ChunkDescription& d, std::uint16_t child, Instant now) {
+    const auto behind = history.arrived(d, config.shards, child, now);
+    if (!behind || is_passed_on(d.collective)) return;
+    children[child].totals.timed_arrivals.add();
+    children[child].totals.lateness_ns.add(static_cast<std::uint64_t>(behind->to_ns()));
+  }
   // A fixed-point sum that overflowed is asked for again as floating point (rule 12).
   [[nodiscard]] bool retries_floats(const ChunkDescription& d) const {
     return d.encoding == wire::Encoding::block_scaled && config::retries_floats(config);

@@ -73,6 +73,8 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
     return {Verdict::dropped, DropReason::duplicate};
   }
   const bool says_more = !is_announcement(h);
+  if (says_more && OpHistory::keeps(c.description, job.config.shards))
+    job.note_arrival(c.description, c.child, now);
   if (place == ChunkTable::Place::unseen) {
     adopt_seed(job);
     if (job.table.present() < job.fan_in) {
@@ -91,9 +93,10 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
   if (!same) return request_mismatch_abort(job, *e, c);
   if (says_more && !e->described) e->describe(c);
   // With all of its subtree here, nothing from below can add to it.
-  if (e->state == ChunkState::open && !job.table.has_contributed(*e, c.child))
+  const bool excluded = e->bypassed && job.excludes(c.child, e->description.op);
+  if (e->state == ChunkState::open && !excluded && !job.table.has_contributed(*e, c.child))
     flush(job, *e, escalation_reason(h), now, out);
-  if (e->state == ChunkState::escalated) {
+  if (e->state == ChunkState::escalated || (e->state == ChunkState::open && excluded)) {
     forward(job, packet, 0, out);
     return {Verdict::forwarded};
   }

@@ -75,13 +75,16 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   const bool elsewhere =
       job.host_term != 0;  // the host may still be at it, or its result under way
   if (verifying && !elsewhere) chase(job, *e, out);
-  if (seen && (e->state == ChunkState::escalated || (verifying && elsewhere))) {
+  // What is excluded goes to the host while others are summed here.
+  const bool excluded = seen && e->bypassed && job.excludes(h.child, e->description.op);
+  const bool aside = excluded && e->state == ChunkState::open;
+  if (seen && (e->state == ChunkState::escalated || aside || (verifying && elsewhere))) {
     // A switch that asks for itself does not know yet.
     if (job.child_map[h.child].is_switch && !relayed) {
       tell_escalated(job, *e, from, out);
       return {Verdict::answered};
     }
-    if (waiting || relayed) {
+    if (waiting || relayed || excluded) {
       forward(job, packet, 0, out);
       return {Verdict::forwarded};
     }

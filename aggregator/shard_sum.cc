@@ -50,7 +50,8 @@ void Shard::fold_prefix(ShardJob& job, Tombstone& e, const Contribution& c,
 
 // The last one is used where it lies.
 void Shard::collect(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels) {
-  const bool last = job.fan_in == 1 || (e.arrived + 1u == job.fan_in && e.first_child != c.child);
+  const bool last = !e.bypassed &&
+                    (job.fan_in == 1 || (e.arrived + 1u == job.fan_in && e.first_child != c.child));
   if (!last) return hold(job, e, c);
   for (std::uint16_t position = 0; position < job.fan_in; ++position) {
     const std::uint32_t buffer = job.held_at(e, position);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aggregator/outbox.h"
+#include "core/exclusion.h"
 #include "core/time.h"
 
 namespace tributary::aggregator {
@@ -68,6 +69,29 @@ struct OpLine {
   std::uint32_t chunks = 1;          // how many
   Duration until;                    // when it happened to the last of them
   std::vector<std::uint32_t> ranks;  // of the child whose data arrived
+};
+
+// How far behind the first arrival of a chunk each child's data came, in one op: the most of its
+// first and its last chunk, in all shards (T13).
+struct OpLateness {
+  std::uint32_t op = 0;
+  bool complete = true;          // every child's data has come
+  std::vector<Duration> behind;  // by child; of what has not come, so far
+};
+
+// For `show stragglers`: a child in the latest ops.
+struct ChildLateness {
+  std::uint32_t job = 0;
+  std::uint32_t id = 0;  // rank, or switch
+  bool is_switch = false;
+  Peer peer;
+  std::vector<std::uint32_t> ranks;  // inside
+  std::uint32_t ops = 0;             // so many were looked at
+  Duration mean;                     // of what it was behind in each
+  Duration most;
+  Duration last;                       // in the latest
+  std::uint64_t missed_deadlines = 0;  // chunks that were given up without its data
+  Exclusion excluded;
 };
 
 }  // namespace tributary::aggregator

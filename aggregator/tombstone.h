@@ -26,9 +26,10 @@ struct alignas(64) Tombstone {
   bool narrowed : 1 = false;      // the sum is in the element's type already
   bool retried : 1 = false;       // asked for again, as floating point (rule 12)
   bool described : 1 = false;     // an announcement from below says no more than op and chunk
+  bool bypassed : 1 = false;      // does not wait for children that are excluded (rule 14)
   std::uint16_t first_child = 0;  // whose description is the reference
   std::uint32_t buffer = kNone;   // in the job's BufferPool: sum or result
-  std::uint16_t arrived = 0;      // children counted
+  std::uint16_t arrived = 0;      // children counted, and those that are not waited for
   std::uint16_t combined = 0;     // of a declared order: how much of it is in the sum
   std::uint64_t arrived_low = 0;  // bit per child, when 64 bits hold them all
   ChunkDescription description;

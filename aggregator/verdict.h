@@ -25,4 +25,22 @@ struct Decision {
   DropReason reason = DropReason::count_;
 };
 
+// What became of the wish to exclude a child, or to take it back.
+struct Ruling {
+  enum class Refusal : std::uint8_t {
+    none,
+    unknown_job,
+    not_running,
+    no_child,
+    begun,     // `op` is the first that has not
+    last,      // nobody else takes part
+    excluded,  // already, from `op` on
+    not_excluded,
+    returning,  // takes part again from `op` on, which has not begun
+  };
+  Refusal refusal = Refusal::none;
+  std::uint32_t op = 0;  // from which on it holds
+};
+const char* text_of(Ruling::Refusal refusal);
+
 }  // namespace tributary::aggregator

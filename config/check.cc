@@ -247,6 +247,15 @@ void check_job_hosts(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
+void check_stragglers(const SwitchConfig& config, ReadContext& context) {
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    const auto mistake = mistake_in(config.jobs[i].stragglers);
+    if (!mistake) continue;
+    const std::string path = job_path(i, "stragglers") + '.' + mistake->key;
+    if (context.usable(path)) context.report(path, mistake->text);
+  }
+}
+
 void check_completion(const SwitchConfig& config, ReadContext& context) {
   if (!context.usable("switch.completion.megabytes")) return;
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
@@ -276,6 +285,7 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_completion(config, context);
   check_completion_hosts(config, context);
   check_job_hosts(config, context);
+  check_stragglers(config, context);
 }
 
 }  // namespace tributary::config

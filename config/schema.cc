@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "config/schema_stragglers.h"
 #include "config/schema_sums.h"
 
 namespace tributary::config {
@@ -69,6 +70,9 @@ Fields<JobConfig> membership_fields() {
               "Who finishes what the switches cannot: names of `switch.completion.hosts`, and "
               "`root` at most as the last. Shard s begins with server s modulo their number; who "
               "falls silent is followed by the next, then by the root. Left out: the root."),
+      mapping<JobConfig, StragglerPolicy>(
+          "stragglers", [](auto& j) -> auto& { return j.stragglers; }, straggler_fields(),
+          "What becomes of children that are late again and again."),
   };
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "config/straggler_policy.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
 #include "core/wire/integrity.h"
@@ -100,6 +101,8 @@ struct JobConfig {
   Release release = Release::sent;
   bool verify = false;
   OnDeadline on_deadline = OnDeadline::abort;
+
+  StragglerPolicy stragglers;
 
   // Who finishes what the switches cannot, by name, in the order in which they stand in for each
   // other: names of CompletionConfig::hosts, and kRootHost. None: the root.

@@ -15,6 +15,7 @@
 #include "control/completion_metrics.h"
 #include "control/metric_family.h"
 #include "control/metric_table.h"
+#include "control/straggler_metrics.h"
 #include "dataplane/eal.h"
 
 namespace tributary::control {
@@ -204,6 +205,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   collect_jobs(out, switch_);
   collect_shards(out, switch_);
   collect_completion(out, switch_);
+  collect_stragglers(out, switch_);
   collect_loop(out, switch_);
   collect_fdb(out, switch_);
   return out;

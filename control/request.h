@@ -1,11 +1,15 @@
 // One request of the control socket: a line of JSON in, a line of JSON out.
 //
 //   {"command":"show","what":"ports"}  →  {"ok":true,"data":[...]}
-//   anything else                      →  {"ok":false,"error":"what is wrong; what is allowed"}
+//   {"command":"exclude","job":1,"rank":3,"from":42}  →  {"ok":true,"data":{"from":42}}
+//   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": as soon as can
+//   be anything else                      →  {"ok":false,"error":"what is wrong; what is allowed"}
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,7 +17,17 @@ namespace tributary::control {
 
 using ShowFunction = std::function<nlohmann::ordered_json(const std::string& what)>;
 
-// Never throws; the reply has no newline.
-std::string answer_request(std::string_view line, const ShowFunction& show);
+struct ExcludeRequest {
+  std::uint32_t job = 0;
+  std::uint32_t rank = 0;
+  bool exclude = true;                // otherwise: reinstate
+  std::optional<std::uint32_t> from;  // op
+};
+// The op from which on it holds.
+using ExcludeFunction = std::function<std::uint32_t(const ExcludeRequest&)>;
+
+// Never throws; the reply has no newline. Without `exclude` there are no such commands.
+std::string answer_request(std::string_view line, const ShowFunction& show,
+                           const ExcludeFunction& exclude = {});
 
 }  // namespace tributary::control

@@ -29,9 +29,8 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 }  // namespace
 
 std::string Show::tables() {
-  return "ports, jobs, members, tree, slots, completion, escalated, hosts, op JOB/OP, drops, "
-         "stages, "
-         "fdb, config";
+  return "ports, jobs, members, tree, slots, stragglers [JOB], completion, escalated, hosts, "
+         "op JOB/OP, drops, stages, fdb, config";
 }
 
 ordered_json Show::table(const std::string& what) {
@@ -53,6 +52,8 @@ ordered_json Show::table(const std::string& what) {
   for (const auto& [name, member] : kTables)
     if (what == name) return (this->*member)();
   if (what.starts_with("op ")) return op(what.substr(3));
+  if (what == "stragglers") return stragglers("");
+  if (what.starts_with("stragglers ")) return stragglers(what.substr(11));
   throw std::invalid_argument("nothing to show is called '" + what + "'; allowed: " + tables());
 }
 

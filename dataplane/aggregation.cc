@@ -62,6 +62,13 @@ void Aggregation::exchange(Instant now) {
   });
 }
 
+aggregator::Ruling Aggregation::exclude(std::uint32_t job, std::uint32_t child, bool exclude,
+                                        std::optional<std::uint32_t> from, Instant now) {
+  const aggregator::Ruling ruling = engine_.exclude(job, child, exclude, from, outbox_);
+  send_outbox(now);
+  return ruling;
+}
+
 void Aggregation::shut_down(Instant now) {
   engine_.shut_down(outbox_);
   send_outbox(now);

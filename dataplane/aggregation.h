@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "aggregator/engine.h"
 #include "completion/root_host.h"
@@ -29,6 +30,9 @@ class Aggregation {
   void handle(Instant now);
   // Returns the messages that deadlines and leases caused.
   std::size_t expire(Instant now);
+  // See Engine::exclude(); the caller flushes.
+  aggregator::Ruling exclude(std::uint32_t job, std::uint32_t child, bool exclude,
+                             std::optional<std::uint32_t> from, Instant now);
   // ABORT to every job; the caller flushes.
   void shut_down(Instant now);
 

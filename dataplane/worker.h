@@ -48,6 +48,11 @@ class Worker {
 
   // On the loop's lcore, through the mailbox:
   void shut_down(Instant now);  // tells every job, flushes
+  // See Engine::exclude().
+  aggregator::Ruling exclude(std::uint32_t job, std::uint32_t child, bool exclude,
+                             std::optional<std::uint32_t> from, Instant now) {
+    return aggregation_.exclude(job, child, exclude, from, now);
+  }
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
   [[nodiscard]] const completion::Engine& completion() const { return aggregation_.completion(); }
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const {

@@ -22,6 +22,7 @@
 
 #include "core/counter.h"
 #include "core/drop_reason.h"
+#include "core/exclusion.h"
 #include "core/time.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
@@ -78,6 +79,8 @@ class Session {
   void submit(Op& op, Instant now);
   // Ops that ended since the last call, in the order they ended; nullptr when there are none.
   Op* take_finished() { return finished_.pop_front(); }
+  // In which ops the switch does without this rank, as far as it has said so.
+  [[nodiscard]] const Exclusion& excluded() const { return excluded_; }
   [[nodiscard]] bool idle() const { return ops_.empty(); }
 
   // A packet from the switch that passed parse() and its integrity check.
@@ -122,6 +125,7 @@ class Session {
   [[nodiscard]] static bool result_fits(const ChunkState& c, const wire::Packet& packet,
                                         std::uint32_t size);
   static void deliver(const ChunkState& c, std::span<const std::byte> payload);
+  void on_exclusion(const wire::Header& h);
   static void fail_op(Op& op, const wire::Header& result);
   void note_missed(ShardWindow& shard, std::uint32_t seq) const;
   void wait_on(ChunkIndex i, Instant now);
@@ -196,6 +200,7 @@ class Session {
   Instant last_sent_;
   Instant last_sent_before_;  // in the turn before the one that set last_sent_
   std::optional<Instant> last_heard_;
+  Exclusion excluded_;                    // the switch sums these ops without this rank (rule 14)
   std::optional<Instant> refused_since_;  // the switch has answered nothing but sender mismatch
 
   // Ranks the switch named as missing last, and for which op (or for the JOIN).

@@ -95,6 +95,7 @@ void Session::on_start(const wire::Packet& packet, Instant now) {
   state_ = SessionState::running;
   group_ = std::bit_floor(std::clamp(options_.loss_group, 1u, start_.window));
   missing_count_ = 0;
+  excluded_ = {};
   last_sent_ = now;
   chunks_.assign(std::size_t{start_.shards} * start_.window, {});
   ShardWindow fresh;

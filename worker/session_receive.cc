@@ -27,10 +27,24 @@ void Session::on_packet_running(const wire::Packet& packet, Instant now) {
     case wire::PacketType::result: return on_result(packet, now);
     case wire::PacketType::pending: return on_pending(packet, now);
     case wire::PacketType::unknown: return on_unknown(packet, now);
+    case wire::PacketType::lease: return on_exclusion(packet.header);
     case wire::PacketType::start:
     case wire::PacketType::ack: return;
     case wire::PacketType::abort: member_ = false; return fail(aborted(packet));
     default: return drop(DropReason::bad_type);
+  }
+}
+
+// Words about exclusion may be lost, or pass each other; ops in them only go up. From op 0 on it
+// never was excluded.
+void Session::on_exclusion(const wire::Header& h) {
+  if ((h.flags & wire::kFlagExcluded) != 0) {
+    if (h.op >= excluded_.until || (excluded_.open() && h.op > excluded_.from))
+      excluded_ = {h.op, Exclusion::kOpen};
+  } else if (h.op == 0) {
+    excluded_ = {};
+  } else if (excluded_.open() && h.op >= excluded_.from) {
+    excluded_.until = h.op;
   }
 }
 

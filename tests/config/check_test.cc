@@ -31,6 +31,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{
             13, "jobs:\n  - {id: 2, name: train, workers: 1}",
             "f.yaml:16:11: jobs[1].name: name 'train' is already used by jobs[0].name on line 14"},
+        BadLine{22, "    stragglers: {exclude: threshold, recovered_below: 101ms}",
+                "f.yaml:22:55: jobs[0].stragglers.recovered_below: who is well again would be "
+                "excluded again; allowed: at most `threshold`"},
+        BadLine{22, "    stragglers: {exclude: latest}",
+                "f.yaml:22:27: jobs[0].stragglers.exclude: 'latest' is unknown; allowed: "
+                "none, largest, threshold"},
+        BadLine{22, "    stragglers: {ops: 33}",
+                "f.yaml:22:23: jobs[0].stragglers.ops: '33' is out of range; allowed: 1 to 32"},
         BadLine{25, "      - {rank: 0, port: w1}",
                 "f.yaml:25:16: jobs[0].members[1].rank: rank 0 is already used by "
                 "jobs[0].members[0].rank on line 24"},

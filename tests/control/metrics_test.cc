@@ -54,6 +54,10 @@ TEST(Metrics, ScrapedOverHttp) {
       HasSubstr("tributary_job_aborts_total{job=\"7\",name=\"train\",reason=\"deadline\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_completion_bytes_held{job=\"7\"} 0"));
   EXPECT_THAT(text,
+              HasSubstr("tributary_child_missed_deadlines_total{job=\"7\",child=\"rank-2\"} 0"));
+  EXPECT_THAT(text,
+              HasSubstr("tributary_child_lateness_seconds_total{job=\"7\",child=\"rank-2\"} 0"));
+  EXPECT_THAT(text,
               HasSubstr("tributary_completion_chunks_total{job=\"7\",reason=\"collision\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_stage_cycles_total{stage=\"aggregate\"}"));
 }

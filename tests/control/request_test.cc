@@ -44,6 +44,41 @@ TEST(Request, MistakesAreNamed) {
   }
 }
 
+// T13: by hand.
+TEST(Request, ExcludeAndReinstate) {
+  std::vector<std::string> wishes;
+  const auto ask_to = [&](const std::string& line) {
+    return answer_request(
+        line, [](const std::string&) { return ordered_json(); },
+        [&](const ExcludeRequest& wish) -> std::uint32_t {
+          if (wish.rank == 9) throw std::invalid_argument("no such rank");
+          std::string text = wish.exclude ? "+" : "-";
+          text.append(std::to_string(wish.job)).append("/");
+          text.append(std::to_string(wish.rank)).append("@");
+          text.append(wish.from ? std::to_string(*wish.from) : "next");
+          wishes.push_back(text);
+          return 42;
+        });
+  };
+  EXPECT_EQ(ask_to(R"({"command":"exclude","job":1,"rank":3})"),
+            R"({"ok":true,"data":{"from":42}})");
+  EXPECT_EQ(ask_to(R"({"command":"reinstate","job":1,"rank":3,"from":7})"),
+            R"({"ok":true,"data":{"from":42}})");
+  EXPECT_EQ(wishes, (std::vector<std::string>{"+1/3@next", "-1/3@7"}));
+  const auto error = [&](const char* line) {
+    return ordered_json::parse(ask_to(line))["error"].get<std::string>();
+  };
+  EXPECT_EQ(error(R"({"command":"exclude","job":1,"rank":9})"), "no such rank");
+  EXPECT_EQ(error(R"({"command":"exclude","job":1})"), "the request lacks \"rank\"");
+  for (const char* bad : {"-1", "\"3\"", "1.5", "4294967296"})
+    EXPECT_EQ(error((std::string(R"({"command":"exclude","job":1,"rank":)") + bad + "}").c_str()),
+              "\"rank\" must be a number from 0 to 4294967295");
+  EXPECT_EQ(error(R"({"command":"exclude","job":1,"rank":1,"to":3})"),
+            "unknown key 'to'; allowed: command, job, rank, from");
+  EXPECT_EQ(error(R"({"command":"stop"})"),
+            "no command is called 'stop'; allowed: show, exclude, reinstate");
+}
+
 TEST(Request, AnythingQuotedBackIsValidJson) {
   EXPECT_EQ(ask("{\"command\":\"\\u0000\\\"\"}")["ok"], false);
   EXPECT_EQ(ask("{\"command\":\"\xFF\"}")["ok"], false);

@@ -27,8 +27,8 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what : {"ports", "jobs", "members", "tree", "slots", "completion", "escalated",
-                           "drops", "stages", "fdb"}) {
+  for (const char* what : {"ports", "jobs", "members", "tree", "slots", "stragglers", "completion",
+                           "escalated", "drops", "stages", "fdb"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -88,6 +88,20 @@ TEST_F(ShowTest, AnOpIsNamedByJobAndNumber) {
   EXPECT_THAT(error("op 7/0"), testing::HasSubstr("op 0 of job 7 is not known here"));
   EXPECT_THAT(error("op 8/0"), testing::HasSubstr("the last 32"));
   EXPECT_THAT(error("op"), testing::HasSubstr("allowed: ports, "));
+}
+
+TEST_F(ShowTest, StragglersOfAllJobsOrOfOne) {
+  for (const char* what : {"stragglers", "stragglers 7"}) {
+    const auto table = show.table(what);
+    ASSERT_EQ(table.size(), 3u);
+    EXPECT_THAT(keys(table[0]),
+                testing::ElementsAre("job", "node", "ranks", "mean_ms", "max_ms", "last_ms", "ops",
+                                     "missed_deadlines", "excluded", "port", "link"));
+    EXPECT_EQ(table[2]["node"], "rank 2");
+    EXPECT_EQ(table[2]["ops"], 0);
+  }
+  EXPECT_THROW(static_cast<void>(show.table("stragglers 8")), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(show.table("stragglers x")), std::invalid_argument);
 }
 
 TEST_F(ShowTest, TreeOfASwitchThatStandsAlone) {

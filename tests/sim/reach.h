@@ -51,6 +51,7 @@ inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(Knob::count_)
   X(escalated_deadline, "escalated: deadline", escalations[kReason(wire::Reason::deadline)])    \
   X(escalated_collision, "escalated: collision", escalations[kReason(wire::Reason::collision)]) \
   X(escalated_no_slot, "escalated: no slot", escalations[kReason(wire::Reason::no_slot)])       \
+  X(escalated_excluded, "escalated: excluded", escalations[kReason(wire::Reason::excluded)])    \
   X(escalated_overflow, "escalated: overflow", escalations[kReason(wire::Reason::overflow)])    \
   X(escalated_resend, "escalated: resend", escalations[kReason(wire::Reason::resend)])          \
   X(forwarded, "contribution forwarded", forwarded)                                             \
@@ -85,6 +86,8 @@ inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(Engine
   X(float_retry, "host: float retry", float_retries)                                               \
   X(deadline_result, "host: result after deadline", completed[kReason(wire::Reason::deadline)])    \
   X(collision_result, "host: result after collision", completed[kReason(wire::Reason::collision)]) \
+  X(excluded_result, "host: result without the excluded",                                          \
+    completed[kReason(wire::Reason::excluded)])                                                    \
   X(no_slot_result, "host: result for want of a slot", completed[kReason(wire::Reason::no_slot)])  \
   X(verified, "host: result verified", completed[kReason(wire::Reason::verify)])                   \
   X(pending, "host: pending", pending_replies)                                                     \

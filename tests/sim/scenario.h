@@ -69,7 +69,8 @@ struct SwitchCost {
   }
 };
 
-enum class ScriptAction : std::uint8_t { crash, pause, partition, link_down };
+// exclude: the switch above leaves the target out of its jobs' sums (rule 14).
+enum class ScriptAction : std::uint8_t { crash, pause, partition, link_down, exclude };
 enum class ScriptTarget : std::uint8_t { worker, aggregator, access, server };
 
 struct ScriptEntry {
@@ -77,7 +78,7 @@ struct ScriptEntry {
   ScriptTarget target = ScriptTarget::worker;
   std::uint32_t index = 0;  // among the targets of its kind, over all jobs
   Duration at;
-  Duration length;  // crash: until it starts again; 0: never
+  Duration length;  // crash, exclude: until it is there again; 0: never
 };
 
 struct ServerScenario {

@@ -155,11 +155,12 @@ const Fields<SwitchCost>& cost_fields() {
 
 const Fields<ScriptEntry>& script_fields() {
   using S = ScriptEntry;
-  static constexpr std::array<std::pair<const char*, ScriptAction>, 4> kActions = {
+  static constexpr std::array<std::pair<const char*, ScriptAction>, 5> kActions = {
       {{"crash", ScriptAction::crash},
        {"pause", ScriptAction::pause},
        {"partition", ScriptAction::partition},
-       {"link-down", ScriptAction::link_down}}};
+       {"link-down", ScriptAction::link_down},
+       {"exclude", ScriptAction::exclude}}};
   static constexpr std::array<std::pair<const char*, ScriptTarget>, 4> kTargets = {
       {{"worker", ScriptTarget::worker},
        {"switch", ScriptTarget::aggregator},
@@ -171,7 +172,8 @@ const Fields<ScriptEntry>& script_fields() {
       scalar("index", &S::index, integer<std::uint32_t>(0, 1'000'000),
              "Which of them; workers are counted over all jobs."),
       scalar("at", &S::at, time(), "When.", required),
-      scalar("length", &S::length, time(), "For how long. A crash of 0s: for good."),
+      scalar("length", &S::length, time(),
+             "For how long. A crash or an exclusion of 0s: for good."),
   };
   return fields;
 }

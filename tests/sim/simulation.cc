@@ -70,6 +70,7 @@ class Simulation : public WorldObserver {
   [[nodiscard]] NodeClock clock(std::uint64_t index) const;
   void cable(NodeId a, NodeId b, bool perfect);
   [[nodiscard]] std::optional<NodeId> target_of(const ScriptEntry& entry) const;
+  void exclude(const ScriptEntry& entry, bool exclude);
   [[nodiscard]] std::string report(const std::string& what) const;
 
   const Scenario& scenario_;
@@ -236,12 +237,38 @@ bool Simulation::loses(NodeId from, NodeId to, const FrameRef& frame) {
   return passages_.emplace(to, h.type, h.job, h.epoch, h.shard, h.seq).second;
 }
 
-// Entries beyond the script's end start what crashed again.
+// By the switch above, in all jobs that the target has a part in.
+void Simulation::exclude(const ScriptEntry& e, bool exclude) {
+  if (e.target == ScriptTarget::worker) {
+    const std::size_t number = e.index % workers_.size();
+    const WorkerOptions& worker = workers_[number]->options();
+    SwitchNode& above = *switches_[plan_.workers[number].serving];
+    if (above.engine() == nullptr) return;
+    const auto child = above.engine()->worker_child(worker.job->id, worker.rank);
+    return above.exclude(worker.job->id, *child, exclude, world_.local_now(above.id()));
+  }
+  if (e.target != ScriptTarget::aggregator) return;
+  const NetworkPlan::Switch& target = plan_.switches[e.index % plan_.aggregators];
+  if (!target.above) return;
+  SwitchNode& above = *switches_[*target.above];
+  for (const config::JobConfig& job : above.config().jobs)
+    for (std::uint32_t child = 0; child < job.children.size(); ++child)
+      if (job.children[child].is_switch && job.children[child].id == target.config.id)
+        above.exclude(job.id, child, exclude, world_.local_now(above.id()));
+}
+
+// Entries beyond the script's end undo what others did: start what crashed again.
 void Simulation::on_script(std::uint32_t number) {
   const auto size = static_cast<std::uint32_t>(scenario_.script.size());
   const ScriptEntry& e = scenario_.script[number % size];
   const auto node = target_of(e);
   if (!node) return;
+  if (e.action == ScriptAction::exclude) {
+    exclude(e, number < size);
+    if (number < size && e.length > Duration())
+      world_.schedule(world_.now() + e.length, Event::Kind::script, number + size);
+    return;
+  }
   if (number >= size) return world_.restart(*node);
   const bool worker = e.target == ScriptTarget::worker;
   const bool server = e.target == ScriptTarget::server;
@@ -265,6 +292,7 @@ void Simulation::on_script(std::uint32_t number) {
       return world_.pause(*node, e.length);
     case ScriptAction::partition: return world_.cut(*node, e.length, true);
     case ScriptAction::link_down: return world_.cut(*node, e.length, false);
+    case ScriptAction::exclude: return;
   }
 }
 

@@ -137,13 +137,16 @@ void draw_script(Draw& draw, Scenario& s) {
     ScriptEntry e;
     e.action = draw.one_of(std::array{ScriptAction::crash, ScriptAction::crash, ScriptAction::pause,
                                       ScriptAction::pause, ScriptAction::partition,
-                                      ScriptAction::link_down});
+                                      ScriptAction::link_down, ScriptAction::exclude,
+                                      ScriptAction::exclude});
     const std::uint32_t who = draw.between(0, 5);
     e.target = who < 3   ? ScriptTarget::worker
                : who < 5 ? ScriptTarget::aggregator
                          : ScriptTarget::access;
     if (s.servers.count > 0 && draw.one_in(2)) e.target = ScriptTarget::server;
     if (e.target == ScriptTarget::access && s.access_switches == 0) e.target = ScriptTarget::worker;
+    if (e.action == ScriptAction::exclude && e.target != ScriptTarget::aggregator)
+      e.target = ScriptTarget::worker;
     e.index = draw.between(0, workers - 1);
     // Most of the traffic comes early.
     e.at = draw.one_in(2) ? draw.between(Duration::us(100), Duration::ms(60))
@@ -152,6 +155,7 @@ void draw_script(Draw& draw, Scenario& s) {
                               : draw.between(Duration::us(50), Duration::ms(100));
     if (e.action == ScriptAction::crash && e.target == ScriptTarget::worker && draw.one_in(8))
       e.length = Duration();  // for good
+    if (e.action == ScriptAction::exclude && draw.one_in(2)) e.length = Duration();
     s.script.push_back(e);
   }
   std::stable_sort(s.script.begin(), s.script.end(),

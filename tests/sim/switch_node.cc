@@ -110,6 +110,12 @@ aggregator::ChunkState SwitchNode::chunk_state(std::uint32_t id, std::uint8_t sh
   return running_->engine.chunk_state(*place, shard, seq);
 }
 
+void SwitchNode::exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now) {
+  if (!running_) return;
+  running_->engine.exclude(job, child, exclude, std::nullopt, running_->outbox);
+  send_outbox(now);
+}
+
 void SwitchNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {
   ++tallies_[port].received;
   waiting_.push_back({port, frame});

@@ -102,6 +102,8 @@ class SwitchNode : public Node {
   [[nodiscard]] const config::SwitchConfig& config() const { return options_.config; }
   // Of one job; nullptr: the switch does not have it.
   [[nodiscard]] const config::JobConfig* job(std::uint32_t id) const;
+  // By hand, as `tributary exclude` and `tributary reinstate` do it: from the next op on.
+  void exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now);
   // Its place in the configuration, and so in the engine.
   [[nodiscard]] std::optional<std::size_t> place_of(std::uint32_t id) const;
   // What its engine knows of a chunk; unseen also without one.

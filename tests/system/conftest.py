@@ -116,7 +116,7 @@ class TreeLauncher:
             "rank": rank,
             "size": size,
             "address": self._bed.address(worker),
-            "steps": steps,
+            "steps": steps(rank) if callable(steps) else steps,
             **options,
         }
         self._count += 1

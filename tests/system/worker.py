@@ -3,7 +3,8 @@
     worker.py '{"job": 1, "rank": 0, "size": 4, "address": "udp://...", "steps": [...]}'
 
 Steps:
-    {"do": "allreduce", "count": n, "dtype": "int32"|"float32", "repeat": k, "seed": s}
+    {"do": "allreduce", "count": n, "dtype": "int32"|"float32", "repeat": k, "seed": s,
+     "compute_s": t}                 the rank's own work before each op, which makes a straggler
     {"do": "barrier"}
     {"do": "wait_fifo", "path": p}   goes on when somebody has opened the FIFO for writing
 Events: joined, submitted (the first op of a step is on its way), progress (each op done),
@@ -15,6 +16,7 @@ integers: their sums are exact in any order.
 
 import json
 import sys
+import time
 
 import numpy as np
 
@@ -40,11 +42,18 @@ def expected(dtype, count, seed, op, size):
     return total
 
 
+def compute(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        np.sqrt(np.arange(100_000))
+
+
 def allreduce(communicator, order, step):
     dtype, count, seed = step["dtype"], step["count"], step.get("seed", 1)
     exact = True
     for op in range(step.get("repeat", 1)):
         values = data(dtype, count, seed, op, order["rank"])
+        compute(step.get("compute_s", 0))
         request = communicator.allreduce(values, op="sum")
         if op == 0:
             emit("submitted")

@@ -367,5 +367,17 @@ TEST_F(Collectives, AnOpThatNeedsAnEarlierOneWaitsForIt) {
   EXPECT_EQ(session->take_finished(), &third.op);
 }
 
+// Rule 14 is about sums.
+TEST_F(Collectives, DataThatIsPassedOnIsNotFlaggedAsExcluded) {
+  start(start_info());
+  wire::Header h = from_switch(wire::PacketType::lease);
+  h.flags = wire::kFlagExcluded;
+  receive(h);
+  call(Collective::broadcast, 4, 1);
+  EXPECT_EQ(drain().at(0).header.flags & wire::kFlagBypass, 0u);
+  call(Collective::allreduce, 4);
+  EXPECT_NE(drain().at(0).header.flags & wire::kFlagBypass, 0u);
+}
+
 }  // namespace
 }  // namespace tributary::worker

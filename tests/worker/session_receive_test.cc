@@ -33,6 +33,43 @@ TEST_F(SessionTest, DuplicateAheadOfTheWindowBaseIsCountedToo) {
   EXPECT_FALSE(session->idle());
 }
 
+// T13, rule 14: from the stated op on its packets say that they are for no sum on the way.
+TEST_F(SessionTest, T13AnExcludedRankFlagsItsData) {
+  start(start_info());
+  const auto word = [&](bool excluded, std::uint32_t op) {
+    wire::Header h = from_switch(PacketType::lease);
+    h.flags = excluded ? wire::kFlagExcluded : 0u;
+    h.op = op;
+    receive(h);
+  };
+  std::uint32_t op = 0;
+  const auto flagged = [&] {
+    submit(4);
+    const Sent sent = drain().at(0);
+    EXPECT_EQ(sent.header.op, op++);
+    receive_result(sent);
+    session->take_finished();
+    const std::uint32_t both = wire::kFlagBypass | wire::kFlagExcluded;
+    EXPECT_TRUE((sent.header.flags & both) == 0 || (sent.header.flags & both) == both);
+    return (sent.header.flags & both) != 0;
+  };
+  EXPECT_FALSE(flagged());
+  word(true, 2);
+  EXPECT_FALSE(flagged()) << "op 1 is before it";
+  EXPECT_TRUE(flagged());
+  word(true, 2);  // twice
+  word(false, 4);
+  word(true, 2);  // late
+  EXPECT_TRUE(flagged()) << "op 3 is still to be flagged";
+  EXPECT_FALSE(flagged());
+  word(true, 5);
+  EXPECT_TRUE(flagged());
+  word(false, 4);  // late
+  EXPECT_TRUE(flagged());
+  word(false, 0);  // it never was
+  EXPECT_FALSE(flagged());
+}
+
 // Rule 5, and nothing from the wire is used before it is checked.
 TEST_F(SessionTest, ResultsThatDoNotFitAreRefusedAndCounted) {
   start(start_info());

@@ -11,13 +11,14 @@ namespace {
 
 struct ShowOptions {
   std::string what;
-  std::string op;  // of `op`: JOB/OP
+  std::string which;  // of `op`: JOB/OP; of `stragglers`: a job, or empty
   std::string socket = kDefaultSocket;
   bool json = false;
 };
 
 void show(const ShowOptions& options) {
-  const std::string what = options.what == "op" ? "op " + options.op : options.what;
+  const std::string what =
+      options.which.empty() ? options.what : options.what + " " + options.which;
   const Json data = ask_switch(options.socket, Json{{"command", "show"}, {"what", what}});
   const bool is_table = options.what != "config";
   if (options.json || (!is_table && !data.is_string()))
@@ -34,28 +35,35 @@ void add_show(CLI::App& app) {
   auto options = std::make_shared<ShowOptions>();
   CLI::App* command = app.add_subcommand("show", "Show the state of a running switch");
   command
-      ->add_option("WHAT", options->what,
-                   "ports      link, packets, bytes, drops of each port\n"
-                   "jobs       state, epoch, counters of each job\n"
-                   "members    the ranks of each job: where they are, what they hold\n"
-                   "tree       the switch above, and the children, of each job\n"
-                   "slots      chunks being summed now, and whose data is missing\n"
-                   "completion what the completion engine of each job holds and has finished\n"
-                   "escalated  chunks that wait there, and whose data is missing\n"
-                   "op         what became of one op, JOB/OP: who came when, what was escalated,\n"
-                   "           where its results were made\n"
-                   "hosts      who finishes chunks of which shard, where jobs name servers\n"
-                   "seats      of a parameter server: which shards it serves, for which term\n"
-                   "drops      packets that did not go on, by reason\n"
-                   "stages     calls, packets and cycles of each stage of the packet loop\n"
-                   "fdb        addresses that the switch knows, and their ports\n"
-                   "config     the configuration in force, defaults included")
+      ->add_option(
+          "WHAT", options->what,
+          "ports      link, packets, bytes, drops of each port\n"
+          "jobs       state, epoch, counters of each job\n"
+          "members    the ranks of each job: where they are, what they hold\n"
+          "tree       the switch above, and the children, of each job\n"
+          "slots      chunks being summed now, and whose data is missing\n"
+          "stragglers how late each child was in the latest ops, latest first; of one JOB,\n"
+          "           or of all\n"
+          "completion what the completion engine of each job holds and has finished\n"
+          "escalated  chunks that wait there, and whose data is missing\n"
+          "op         what became of one op, JOB/OP: who came when, what was escalated,\n"
+          "           where its results were made\n"
+          "hosts      who finishes chunks of which shard, where jobs name servers\n"
+          "seats      of a parameter server: which shards it serves, for which term\n"
+          "drops      packets that did not go on, by reason\n"
+          "stages     calls, packets and cycles of each stage of the packet loop\n"
+          "fdb        addresses that the switch knows, and their ports\n"
+          "config     the configuration in force, defaults included")
       ->required()
-      ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "completion", "escalated",
-                             "hosts", "seats", "op", "drops", "stages", "fdb", "config"}))
+      ->check(
+          CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "stragglers", "completion",
+                         "escalated", "hosts", "seats", "op", "drops", "stages", "fdb", "config"}))
       ->type_name("WHAT");
-  command->add_option("OP", options->op, "Of `op`: the job's id and the op's number, such as 1/42")
-      ->type_name("JOB/OP");
+  command
+      ->add_option("WHICH", options->which,
+                   "Of `op`: the job's id and the op's number, such as 1/42. Of `stragglers`: the "
+                   "job's id")
+      ->type_name("JOB[/OP]");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
       ->type_name("PATH");
@@ -65,12 +73,14 @@ void add_show(CLI::App& app) {
       "  tributary show ports\n"
       "  tributary show jobs --json | jq '.[].epoch'\n"
       "  tributary show op 1/42\n"
+      "  tributary show stragglers 1\n"
       "  tributary show slots --socket /run/tributary/leaf1.sock");
   command->callback([options] {
-    if ((options->what == "op") == options->op.empty())
-      throw CLI::ValidationError("show " + options->what, options->op.empty()
-                                                              ? "JOB/OP is needed, such as 1/42"
-                                                              : "takes no '" + options->op + "'");
+    const std::string& which = options->which;
+    if (options->what == "op" && which.empty())
+      throw CLI::ValidationError("show op", "JOB/OP is needed, such as 1/42");
+    if (options->what != "op" && options->what != "stragglers" && !which.empty())
+      throw CLI::ValidationError("show " + options->what, "takes no '" + which + "'");
     show(*options);
   });
 }

@@ -17,10 +17,12 @@
 #include "config/file.h"
 #include "config/load.h"
 #include "config/topology.h"
+#include "control/exclude.h"
 #include "control/metrics.h"
 #include "control/request.h"
 #include "control/show.h"
 #include "control/socket_server.h"
+#include "control/straggler_watch.h"
 #include "dataplane/eal.h"
 #include "dataplane/switch.h"
 
@@ -119,10 +121,12 @@ int serve(const config::SwitchConfig& config, const Options& options) {
   if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
-    socket.emplace(config.control_socket, [&show](std::string_view line) {
-      return control::answer_request(line,
-                                     [&](const std::string& what) { return show.table(what); });
+    socket.emplace(config.control_socket, [&](std::string_view line) {
+      return control::answer_request(
+          line, [&](const std::string& what) { return show.table(what); },
+          [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); });
     });
+  std::optional<control::StragglerWatch> stragglers(std::in_place, sw, report);
   std::printf("%s", config::describe_memory(config).c_str());
   announce(sw, options.ready_fd);
 
@@ -131,6 +135,7 @@ int serve(const config::SwitchConfig& config, const Options& options) {
   report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");
   pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
   socket.reset();  // nobody may ask a loop that no longer answers
+  stragglers.reset();
   sw.stop();
   return 0;
 }

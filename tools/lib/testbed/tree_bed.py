@@ -7,6 +7,7 @@ With an Impairment every cable runs through such a process (veth only).
 """
 
 import contextlib
+import copy
 import json
 import re
 
@@ -271,7 +272,7 @@ class TreeBed:
         for name, server in self.topology.servers.items():
             server["control"] = {"socket": str(self.socket(name))}
         for job in self.topology.tree["jobs"]:
-            job.update(self._job_options)
+            job.update(copy.deepcopy(self._job_options))  # YAML would say "the same" of one object
         file = self.run / "topology.yaml"
         file.write_text(yaml.safe_dump(self.topology.tree, sort_keys=False))
         self.check(file)

@@ -1,0 +1,101 @@
+// How far children lag behind (T13): worked out from the time-lines of the latest ops when somebody
+// asks, so that a packet costs nothing more. Runs on the engine's thread; may allocate.
+#include <algorithm>
+
+#include "aggregator/engine_impl.h"
+
+namespace tributary::aggregator {
+namespace {
+
+// Of a chunk that a child has not sent: until when it has been waited for.
+Instant waited_until(const ShardJob& job, const OpRecord& r, Instant now) {
+  if (job.running) return now;
+  return r.deadline.chunks == 0 ? Instant() : r.deadline.last;
+}
+
+void add_chunk(const ShardJob& job, const OpRecord& r, std::size_t which, Instant now,
+               OpLateness& out) {
+  const auto arrivals = job.history.arrivals(r, which);
+  const Instant first = r.first_arrival[which];
+  for (std::uint32_t child = 0; child < job.fan_in; ++child) {
+    const bool here = arrivals[child] != OpHistory::kNotYet;
+    const Instant at = here ? arrivals[child] : waited_until(job, r, now);
+    out.complete = out.complete && here;
+    out.behind[child] = std::max(out.behind[child], at - first);
+  }
+}
+
+// Where one rank's data is passed on, nobody else has any to be late with.
+bool add_op(const ShardJob& job, std::uint32_t op, Instant now, OpLateness& out) {
+  const OpRecord* const r = job.history.find(op);
+  if (r == nullptr || is_passed_on(r->collective)) return false;
+  for (std::size_t which = 0; which < r->chunk.size(); ++which)
+    if (r->has_chunk[which]) add_chunk(job, *r, which, now, out);
+  return true;
+}
+
+}  // namespace
+
+std::vector<OpLateness> Engine::lateness(std::uint32_t id, Instant now,
+                                         std::uint32_t from_op) const {
+  const Job* const job = impl_->job_index.find(id);
+  if (job == nullptr) return {};
+  std::uint32_t end = 0;
+  for (const auto& shard : impl_->shards)
+    if (const ShardJob* const part = shard->find_job(job->place))
+      end = std::max(end, part->history.end());
+  std::vector<OpLateness> ops;
+  for (std::uint32_t op = std::max(from_op, end - std::min(end, OpHistory::kOps)); op < end; ++op) {
+    OpLateness lateness;
+    lateness.op = op;
+    lateness.behind.resize(job->child_map.count());
+    bool seen = false;
+    for (const auto& shard : impl_->shards)
+      if (const ShardJob* const part = shard->find_job(job->place))
+        seen = add_op(*part, op, now, lateness) || seen;
+    if (seen) ops.push_back(std::move(lateness));
+  }
+  return ops;
+}
+
+ChildTotals Engine::child_totals(std::size_t place, std::uint32_t child) const {
+  ChildTotals sum;
+  for (const auto& shard : impl_->shards)
+    if (shard != nullptr)
+      if (const ShardJob* const part = shard->find_job(static_cast<std::uint32_t>(place)))
+        sum.include(part->children[child].totals);
+  return sum;
+}
+
+std::vector<ChildLateness> Engine::stragglers(Instant now) const {
+  std::vector<ChildLateness> all;
+  for (const auto& job : impl_->jobs) {
+    const std::vector<OpLateness> ops = lateness(job->config.id, now);
+    for (std::uint32_t c = 0; c < job->child_map.count(); ++c) {
+      const auto ranks = job->child_map.ranks_of(c);
+      ChildLateness row;
+      row.job = job->config.id;
+      row.id = job->child_map[c].id;
+      row.is_switch = job->child_map[c].is_switch;
+      row.peer = job->membership.member(c).peer;
+      row.ranks.assign(ranks.begin(), ranks.end());
+      row.ops = static_cast<std::uint32_t>(ops.size());
+      row.missed_deadlines = child_totals(job->place, c).missed_deadlines.get();
+      row.excluded = impl_->shards[0]->exclusion(job->place, static_cast<std::uint16_t>(c));
+      std::int64_t total_ns = 0;
+      for (const OpLateness& op : ops) {
+        total_ns += op.behind[c].to_ns();
+        row.most = std::max(row.most, op.behind[c]);
+        row.last = op.behind[c];
+      }
+      if (!ops.empty()) row.mean = Duration::ns(total_ns / static_cast<std::int64_t>(ops.size()));
+      all.push_back(std::move(row));
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const ChildLateness& a, const ChildLateness& b) {
+    return a.job != b.job ? a.job < b.job : a.mean > b.mean;
+  });
+  return all;
+}
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,48 @@
+#include "control/straggler_metrics.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "aggregator/child_map.h"
+
+namespace tributary::control {
+namespace {
+
+using aggregator::ChildTotals;
+struct ChildMetric {
+  const char* name;
+  const char* help;
+  double scale;  // exported value per counted unit
+  Counter ChildTotals::*counter;
+};
+constexpr std::array kChildMetrics = {
+    ChildMetric{"tributary_child_missed_deadlines_total",
+                "Chunks that were given up without the child's data", 1,
+                &ChildTotals::missed_deadlines},
+    ChildMetric{"tributary_child_timed_arrivals_total",
+                "Arrivals of an op's first or last chunk, whose lateness is known", 1,
+                &ChildTotals::timed_arrivals},
+    ChildMetric{"tributary_child_lateness_seconds_total",
+                "Of those, behind the first arrival of the chunk", 1e-9, &ChildTotals::lateness_ns},
+};
+
+}  // namespace
+
+void collect_stragglers(Families& out, dataplane::Switch& sw) {
+  const auto& engine = sw.worker().engine();
+  std::vector<aggregator::ChildMap> children;
+  for (std::size_t i = 0; i < engine.job_count(); ++i) children.emplace_back(engine.job_config(i));
+  for (const auto& metric : kChildMetrics) {
+    auto& to = family(out, metric.name, metric.help, false);
+    for (std::size_t i = 0; i < engine.job_count(); ++i)
+      for (std::uint32_t c = 0; c < children[i].count(); ++c)
+        sample(to,
+               {{"job", std::to_string(engine.job_config(i).id)},
+                {"child", (children[i][c].is_switch ? "switch-" : "rank-") +
+                              std::to_string(children[i][c].id)}},
+               number(engine.child_totals(i, c).*metric.counter) * metric.scale);
+  }
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,109 @@
+#include "control/straggler_watch.h"
+
+#include <chrono>
+#include <stdexcept>
+
+#include "aggregator/child_map.h"
+#include "control/show_text.h"
+
+namespace tributary::control {
+namespace {
+
+constexpr std::chrono::milliseconds kPeriod(100);
+
+// What is known of a job now: the ops from `from` on, and who is excluded.
+struct Report {
+  std::uint16_t epoch = 0;
+  std::vector<aggregator::OpLateness> ops;
+  std::vector<bool> excluded;
+};
+
+Report ask(dataplane::Worker& w, Instant now, std::size_t place, std::uint32_t job,
+           std::uint32_t from) {
+  const aggregator::Engine& engine = w.engine();
+  Report r;
+  r.epoch = engine.running_epoch(job).value_or(0);
+  r.ops = engine.lateness(job, now, from);
+  for (const Exclusion& ops : engine.exclusions(place)) r.excluded.push_back(ops.open());
+  return r;
+}
+
+}  // namespace
+
+StragglerWatch::StragglerWatch(dataplane::Switch& sw,
+                               std::function<void(const std::string&)> report)
+    : switch_(sw), report_(std::move(report)) {
+  const auto& jobs = sw.config().jobs;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i].stragglers.exclude != config::ExcludeBy::none) jobs_.emplace_back(jobs[i], i);
+  if (!jobs_.empty()) thread_ = std::thread([this] { run(); });
+}
+
+StragglerWatch::~StragglerWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_now_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void StragglerWatch::run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_now_.wait_for(lock, kPeriod, [this] { return stopping_; })) {
+    for (Job& job : jobs_) {
+      try {
+        look(job);
+      } catch (const std::runtime_error&) {
+        // The loop did not answer; the history waits for us.
+      }
+    }
+  }
+}
+
+void StragglerWatch::look(Job& job) {
+  const Report r = on_loop(
+      switch_, [place = job.place, id = job.config.id, from = job.next_op](
+                   dataplane::Worker& w, Instant now) { return ask(w, now, place, id, from); });
+  if (r.epoch != job.epoch) {
+    job.epoch = r.epoch;
+    job.next_op = 0;
+    return job.history.reset();
+  }
+  if (r.epoch == 0) return;
+  for (std::uint32_t child = 0; child < r.excluded.size(); ++child)
+    if (r.excluded[child] != job.history.excluded(child))
+      job.history.set_excluded(child, r.excluded[child]);
+  for (const aggregator::OpLateness& op : r.ops) {
+    // The newest may have chunks to come, and show more.
+    if (!op.complete || &op == &r.ops.back()) return;
+    job.next_op = op.op + 1;
+    const StragglerHistory::Changes changes = job.history.add(op.behind);
+    for (const std::uint32_t child : changes.exclude) change(job, child, true);
+    for (const std::uint32_t child : changes.take_back) change(job, child, false);
+  }
+}
+
+void StragglerWatch::change(Job& job, std::uint32_t child, bool exclude) {
+  const auto ruling =
+      on_loop(switch_, [id = job.config.id, child, exclude](dataplane::Worker& w, Instant now) {
+        return w.exclude(id, child, exclude, std::nullopt, now);
+      });
+  const bool done = ruling.refusal == aggregator::Ruling::Refusal::none;
+  if (!done) job.history.set_excluded(child, !exclude);
+  const aggregator::ChildMap children(job.config);
+  std::string line = "job " + std::to_string(job.config.id) + ": ";
+  line.append(children[child].is_switch ? "switch " : "rank ");
+  line.append(std::to_string(children[child].id));
+  if (!done)
+    line.append(exclude ? " is late, but is not excluded: " : " is well, but stays excluded: ")
+        .append(aggregator::text_of(ruling.refusal));
+  else
+    line.append(exclude ? " is excluded" : " takes part again")
+        .append(" from op ")
+        .append(std::to_string(ruling.op))
+        .append(" on");
+  report_(line);
+}
+
+}  // namespace tributary::control
