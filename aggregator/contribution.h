@@ -23,7 +23,8 @@ struct ChunkDescription {
   std::uint64_t total_elements = 0;  // of the op; 0: not stated with this chunk
   std::uint16_t element_count = 0;
   std::int16_t scale_exponent = 0;
-  std::uint16_t target = kNoTarget;  // the rank that alone gets the payload
+  // The rank that alone gets the payload; of what concerns a model, the array.
+  std::uint16_t target = kNoTarget;
   wire::DType dtype : 4 = wire::DType::none;
   wire::ReduceOp reduce_op : 4 = wire::ReduceOp::sum;
   wire::Collective collective : 4 = wire::Collective::allreduce;
@@ -90,6 +91,11 @@ constexpr bool is_passed_on(wire::Collective c) {
   return c == wire::Collective::broadcast || c == wire::Collective::all_gather;
 }
 
+// A sum may not pass for parameters, nor the other way round.
+constexpr bool is_result_of(wire::Collective c, const wire::Header& result) {
+  return wire::concerns_model(c) == ((result.flags & wire::kFlagParams) != 0);
+}
+
 // Why a packet goes to the completion engine: ESCALATION says it, data shows it by its flags.
 inline wire::Reason escalation_reason(const wire::Header& h) {
   if (h.reason != wire::Reason::none && h.reason <= wire::Reason::verify) return h.reason;
@@ -116,7 +122,7 @@ inline void describe(const wire::Packet& packet, ChunkDescription& d) {
   if (packet.extensions.empty()) return;
   if (const auto info = wire::find_task_information(packet.extensions))
     d.total_elements = info->total_elements;
-  if (has_target(h.collective)) {
+  if (has_target(h.collective) || wire::concerns_model(h.collective)) {
     const auto target = wire::find_target_rank(packet.extensions);
     if (target && *target < ChunkDescription::kNoTarget)
       d.target = static_cast<std::uint16_t>(*target);

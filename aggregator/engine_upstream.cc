@@ -18,7 +18,9 @@ bool may_abort_for(wire::Reason reason) {
     case wire::Reason::settings_mismatch:
     case wire::Reason::shutdown:
     case wire::Reason::parent_lost:
-    case wire::Reason::host_lost: return true;
+    case wire::Reason::host_lost:
+    case wire::Reason::model_lost:
+    case wire::Reason::model_mismatch: return true;
     default: return false;
   }
 }

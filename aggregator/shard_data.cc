@@ -69,6 +69,8 @@ DropReason Shard::check_data(const ShardJob& job, const Contribution& c, bool is
                                                  : DropReason::bad_payload_length;
   }
   if (has_target(d.collective) && d.target >= job.config.workers) return DropReason::bad_target;
+  if (wire::concerns_model(d.collective) && d.target == ChunkDescription::kNoTarget)
+    return DropReason::bad_target;
   if (const DropReason bad = check_reduction(job, d, kernels); bad != DropReason::count_)
     return bad;
   if (!is_sum) return DropReason::count_;
@@ -199,7 +201,8 @@ Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels,
     send_up(job, e, now, out);
     return {Verdict::sent_up};
   }
-  if (job.config.verify && !is_passed_on(e.description.collective)) {
+  const wire::Collective collective = e.description.collective;
+  if ((job.config.verify && !is_passed_on(collective)) || wire::concerns_model(collective)) {
     send_to_verify(job, e, now, out);
     return {Verdict::completed};
   }

@@ -307,7 +307,8 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   const auto attempt = static_cast<std::uint8_t>(e->retried ? wire::kFloatRetry : 0);
   const wire::DType dtype = e->retried ? wire::DType::float32 : d.dtype;
   if (d.op != h.op || d.chunk != h.chunk || dtype != h.dtype || attempt != h.attempt ||
-      d.element_count != h.element_count || packet.payload.size() != d.payload_bytes())
+      d.element_count != h.element_count || packet.payload.size() != d.payload_bytes() ||
+      !is_result_of(d.collective, h))
     return false;
   if (e->retried) d = as_float(d);
   free_slot(*job, *e, now);

@@ -145,7 +145,8 @@ std::uint32_t Shard::result_flags(const Tombstone& e) {
   return (e.description.last ? std::uint32_t{wire::kFlagLast} : 0u) |
          (e.overflow ? std::uint32_t{wire::kFlagOverflow} : 0u) |
          (e.verified ? std::uint32_t{wire::kFlagVerified} : 0u) |
-         (e.retried ? std::uint32_t{wire::kFlagFloatRetry} : 0u);
+         (e.retried ? std::uint32_t{wire::kFlagFloatRetry} : 0u) |
+         (wire::concerns_model(e.description.collective) ? std::uint32_t{wire::kFlagParams} : 0u);
 }
 
 // To the group; or, where one rank alone needs it, the payload to that rank and the header to all.

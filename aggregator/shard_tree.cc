@@ -171,7 +171,8 @@ Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet
   const bool header_only = is_elsewhere(job, d);
   const std::uint32_t covered = is_passed_on(d.collective) ? 1 : job.config.workers;
   if (!e.described || h.dtype != d.dtype || h.reduce_op != d.reduce_op ||
-      h.collective != d.collective || h.encoding != d.encoding || h.covered != covered)
+      h.collective != d.collective || h.encoding != d.encoding || !is_result_of(d.collective, h) ||
+      h.covered != covered)
     return {Verdict::dropped, DropReason::op_mismatch};
   // Where the payload is one rank's, the others' copies have none; they are not for its switch.
   if (has_target(d.collective) && !header_only && h.element_count == 0 && d.element_count != 0)

@@ -79,6 +79,10 @@ void Engine::start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t f
   if (Job* j = impl_->find_job(job)) j->start(epoch, first_seq, host_term, retries);
 }
 
+void Engine::set_model(std::uint32_t job, Model& model) {
+  if (Job* j = impl_->find_job(job)) j->model = &model;
+}
+
 void Engine::end_epoch(std::uint32_t job) {
   Job* j = impl_->find_job(job);
   if (j != nullptr && j->state != JobState::idle) j->stop(JobState::idle);

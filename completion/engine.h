@@ -27,6 +27,8 @@
 
 namespace tributary::completion {
 
+class Model;
+
 enum class Verdict : std::uint8_t {
   held,           // a piece joined the cover
   completed,      // it was the last: the RESULT is in the outbox
@@ -71,6 +73,10 @@ class Engine {
   void end_epoch(std::uint32_t job);  // aborted, or all ranks have left
   // Of the epoch that began last; 0 before the first, and for unknown jobs.
   [[nodiscard]] std::uint16_t epoch_of(std::uint32_t job) const;
+
+  // The model of a job, which outlives this object (T21). Without one, whatever concerns a model
+  // ends the epoch.
+  void set_model(std::uint32_t job, Model& model);
 
   // Payload spans of what is appended to `out` are valid until the next call of any method.
   Decision on_packet(const wire::Packet& packet, Instant now, aggregator::Outbox& out);

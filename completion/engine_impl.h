@@ -46,6 +46,7 @@ struct Engine::Impl {
   void ask_again(Job& job, const Chunk& chunk, ConstRankSet ranks, Outbox& out);
   Decision abort_mismatch(Job& job, const Chunk& chunk, const Arrival& got, Outbox& out);
   void abort_overdue(Job& job, const Chunk& chunk, Outbox& out);
+  void abort_model(Job& job, const Chunk& chunk, wire::Reason reason, Outbox& out);
 
   std::vector<std::unique_ptr<Job>> jobs;
   std::unordered_map<std::uint32_t, Job*> by_id;

@@ -5,6 +5,7 @@
 #include "completion/cover.h"
 #include "completion/engine_impl.h"
 #include "completion/evaluate.h"
+#include "completion/model.h"
 
 namespace tributary::completion {
 namespace {
@@ -54,6 +55,12 @@ void fill(Piece& piece, const Arrival& a, ConstRankSet ranks) {
   piece.payload_bytes = static_cast<std::uint32_t>(payload.size());
   std::copy(ranks.begin(), ranks.end(), piece.ranks.begin());
   if (!payload.empty()) std::memcpy(piece.buffer.data(), payload.data(), payload.size());
+}
+
+// The sum of a chunk becomes what the model answers, once: from here on it is kept like any result.
+wire::Reason ask_model(const Job& job, const Chunk& chunk, const Piece& sum) {
+  if (job.model == nullptr) return wire::Reason::model_lost;
+  return job.model->answer(chunk.description, sum.buffer.first(sum.payload_bytes));
 }
 
 }  // namespace
@@ -172,6 +179,7 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
   job.counters.piece_bytes.add(arrival.packet.payload.size());
   if (chunk.covered_count < required_ranks(chunk, job.limits.workers)) return {Verdict::held};
   complete(job, chunk, now, out);
+  if (job.state == JobState::aborted) return {Verdict::epoch_aborted};
   return {chunk.state == ChunkState::open ? Verdict::held : Verdict::completed};
 }
 
@@ -180,6 +188,10 @@ void Engine::Impl::complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
   if (done.overflow && job.float_retry &&
       chunk.description.encoding == wire::Encoding::block_scaled)
     return retry_as_float(job, chunk, now, out);
+  if (wire::concerns_model(chunk.description.collective) && !done.overflow) {
+    const wire::Reason refused = ask_model(job, chunk, *done.result);
+    if (refused != wire::Reason::none) return abort_model(job, chunk, refused, out);
+  }
   chunk.overflow = done.overflow;
   job.complete(chunk, *done.result);
   if (done.overflow) job.counters.overflows.add();

@@ -103,6 +103,7 @@ void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
   o->header.flags |= chunk.flags | (chunk.overflow ? wire::kFlagOverflow : wire::kFlagVerified) |
                      (d.last ? std::uint32_t{wire::kFlagLast} : 0u);
   if (job.limits.arithmetic == wire::Arithmetic::modular) o->header.flags |= wire::kFlagModular;
+  if (wire::concerns_model(d.collective)) o->header.flags |= wire::kFlagParams;
   o->header.slot = chunk.slot;
   o->header.covered = chunk.covered_count;
   o->header.dtype = d.dtype;
@@ -147,6 +148,13 @@ void Engine::Impl::abort_overdue(Job& job, const Chunk& chunk, Outbox& out) {
   job.last_abort.missing.resize(wire::kMaxMissingIds);
   job.last_abort.missing.resize(job.missing(chunk, job.last_abort.missing));
   job.counters.aborts_deadline.add();
+  job.stop(JobState::aborted);
+  repeat_abort(job, out);
+}
+
+void Engine::Impl::abort_model(Job& job, const Chunk& chunk, wire::Reason reason, Outbox& out) {
+  set_cause(job, reason, chunk);
+  job.counters.aborts_model.add();
   job.stop(JobState::aborted);
   repeat_abort(job, out);
 }

@@ -26,6 +26,8 @@
 
 namespace tributary::completion {
 
+class Model;
+
 enum class JobState : std::uint8_t { idle, running, aborted };
 
 // Why this engine asked for the end of the epoch, to say it again to whoever has not heard.
@@ -86,6 +88,7 @@ class Job {
   bool float_retry = false;  // the epoch has a second attempt (rule 12)
   aggregator::DeadlineQueue deadlines;
   AbortCause last_abort;
+  Model* model = nullptr;  // none: nothing that concerns a model can be answered
   JobCounters counters;
   const DeclaredOrder order;
   // Scratch of the call under way: rank sets, pieces at their positions, sums.

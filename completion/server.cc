@@ -13,6 +13,9 @@ using wire::PacketType;
 
 namespace {
 
+// Of a snapshot, for each look at the clock: a millisecond's work.
+constexpr std::size_t kCopiedAtOnce = std::size_t{4} << 20;
+
 // As far as an engine is concerned, each shard is a job of its own.
 JobLimits of_one_shard(const ServedJob& job) {
   JobLimits limits = job.limits;
@@ -39,8 +42,13 @@ Server::Server(std::span<const ServedJob> jobs, const ServerIdentity& identity)
     if (!first_seat_.emplace(job.limits.id, seats_.size()).second)
       throw std::invalid_argument("server: job " + std::to_string(job.limits.id) +
                                   " appears twice");
-    for (std::uint8_t shard = 0; shard < job.limits.shards; ++shard)
+    const bool has_model = job.optimizer.kind != config::OptimizerKind::none;
+    models_.push_back(has_model ? std::make_unique<Model>(job.optimizer, job.limits.piece_bytes)
+                                : nullptr);
+    for (std::uint8_t shard = 0; shard < job.limits.shards; ++shard) {
       seats_.push_back(std::make_unique<Seat>(job, place, shard));
+      if (has_model) seats_.back()->engine.set_model(job.limits.id, *models_.back());
+    }
   }
 }
 Server::~Server() = default;
@@ -112,6 +120,10 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
     counters_.stale_terms.add();
     return DropReason::stale_term;
   }
+  if (!begin_model_epoch(seat, *nonce, h.epoch)) {
+    counters_.stale_terms.add();
+    return DropReason::stale_term;
+  }
   end(seat);
   seat.epoch = h.epoch;
   seat.term = info->host_term;
@@ -130,6 +142,17 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
   counters_.starts.add();
   answer(seat, PacketType::ack, wire::Reason::none, out);
   return DropReason::count_;
+}
+
+bool Server::begin_model_epoch(const Seat& seat, std::uint64_t root, std::uint16_t epoch) {
+  Model* const model = models_[seat.place].get();
+  if (model == nullptr || model->began(root, epoch)) return true;
+  if (model->is_over(root, epoch)) return false;
+  // Nothing of the former epoch may be added to a model that has gone back to a whole step.
+  for (const auto& other : seats_)
+    if (other->place == seat.place) end(*other);
+  model->begin(root, epoch);
+  return true;
 }
 
 DropReason Server::on_leave(Seat& seat, const wire::Packet& packet) {
@@ -205,6 +228,8 @@ bool Server::expire(Instant now, Outbox& out) {
     seat->engine.expire(now, out);
     for (std::size_t i = before; i < out.items().size(); ++i) address(*seat, out.item(i));
   }
+  for (const auto& model : models_)
+    if (model) model->copy_some(kCopiedAtOnce);
   for (std::size_t place = 0; place < roots_.size(); ++place) {
     if (now < roots_[place].hello_at) continue;
     roots_[place].hello_at = now + identity_.heartbeat;
@@ -238,6 +263,7 @@ std::vector<ServerSeatStatus> Server::status(Instant now) const {
 std::uint64_t Server::memory_bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& seat : seats_) bytes += seat->engine.memory_bytes();
+  for (const auto& model : models_) bytes += model ? model->memory_bytes() : 0;
   return bytes;
 }
 

@@ -5,6 +5,9 @@
 //   escalated data ───▶                                               ABORT, to that root
 //   clock ────────────▶ hello to every root; a silent root's seat ends
 //
+// A job's model (T21) is one, whatever the number of its shards: its seats serve one epoch
+// together, and when another one begins, the model goes back to the last whole step.
+//
 // Invariants: a seat serves one epoch under one term, that of the last START; a term that has ended
 // never begins again. All that is sent names the term, so that the root can tell it from what a
 // former host says. Only the configured root of a job is listened to.
@@ -23,6 +26,7 @@
 #include "aggregator/outbox.h"
 #include "completion/engine.h"
 #include "completion/limits.h"
+#include "completion/model.h"
 #include "core/counter.h"
 #include "core/time.h"
 #include "core/wire/extension.h"
@@ -37,6 +41,7 @@ struct ServedJob {
   std::uint32_t root_ipv4 = 0;
   std::uint16_t root_udp_port = 0;  // of shard 0
   wire::Integrity integrity = wire::Integrity::udp_checksum;
+  config::OptimizerConfig optimizer;  // of kind none: the job has no model here
 };
 
 struct ServerIdentity {
@@ -88,6 +93,11 @@ class Server {
   [[nodiscard]] std::size_t seat_count() const { return seats_.size(); }
   // Of the seat at this place: its engine, of one job with one shard, and which shard that is.
   [[nodiscard]] const Engine& engine(std::size_t seat) const { return seats_[seat]->engine; }
+  [[nodiscard]] std::size_t job_count() const { return jobs_.size(); }
+  [[nodiscard]] const ServedJob& job(std::size_t place) const { return jobs_[place]; }
+  // Of the job at this place; nullptr: it has none.
+  [[nodiscard]] Model* model(std::size_t place) { return models_[place].get(); }
+  [[nodiscard]] const Model* model(std::size_t place) const { return models_[place].get(); }
   [[nodiscard]] std::uint8_t shard_of(std::size_t seat) const { return seats_[seat]->shard; }
   [[nodiscard]] std::vector<ServerSeatStatus> status(Instant now) const;
   [[nodiscard]] std::uint64_t memory_bytes() const;
@@ -117,6 +127,8 @@ class Server {
   DropReason on_piece(Seat& seat, const wire::Packet& packet, Instant now, aggregator::Outbox& out);
   DropReason on_leave(Seat& seat, const wire::Packet& packet);
   void end(Seat& seat);
+  // False: that epoch of the job's model is over.
+  bool begin_model_epoch(const Seat& seat, std::uint64_t root, std::uint16_t epoch);
   void answer(const Seat& seat, wire::PacketType type, wire::Reason reason,
               aggregator::Outbox& out) const;
   // Makes what the engine said fit to be sent.
@@ -127,6 +139,7 @@ class Server {
   ServerIdentity identity_;
   std::vector<ServedJob> jobs_;
   std::vector<Root> roots_;                                    // by job
+  std::vector<std::unique_ptr<Model>> models_;                 // by job
   std::unordered_map<std::uint32_t, std::size_t> first_seat_;  // by job id
   std::vector<std::unique_ptr<Seat>> seats_;
   ServerCounters counters_;

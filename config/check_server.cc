@@ -25,6 +25,7 @@ void check_jobs(const ServerConfig& config, ReadContext& context) {
     }
     if (context.usable(job_path(i, "root")) && config.jobs[i].root_ipv4 == config.ipv4)
       context.report(job_path(i, "root"), "is the server's own address; allowed: a switch's");
+    check_optimizer(config.jobs[i].optimizer, job_path(i, "optimizer"), context);
     if (!job.bracketing || !context.usable(job_path(i, "bracketing"))) continue;
     if (job.order != wire::Order::reproducible)
       context.report(job_path(i, "bracketing"),
@@ -37,16 +38,17 @@ void check_jobs(const ServerConfig& config, ReadContext& context) {
 void check_memory(const ServerConfig& config, ReadContext& context) {
   if (!context.usable("server.megabytes")) return;
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
-    for (const char* key : {"workers", "window", "chunk_bytes", "shards"})
+    for (const char* key : {"workers", "window", "chunk_bytes", "shards", "optimizer.parameters"})
       if (!context.usable(job_path(i, key))) return;
   std::uint64_t bytes = 0;
-  for (const ServedJobConfig& served : config.jobs) bytes += least_server_bytes(served.job);
+  for (const ServedJobConfig& served : config.jobs)
+    bytes += least_server_bytes(served.job) + model_bytes(served.optimizer);
   const std::uint64_t needed = (bytes + (1u << 20) - 1) >> 20;
   if (needed <= config.megabytes) return;
   context.report("server.megabytes",
                  std::to_string(config.megabytes) +
                      " MiB cannot hold one chunk and the kept results of every job, (workers + 2 x "
-                     "window) x shards x chunk_bytes each; allowed: at least " +
+                     "window) x shards x chunk_bytes each, and the models; allowed: at least " +
                      std::to_string(needed));
 }
 

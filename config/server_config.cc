@@ -1,5 +1,7 @@
 #include "config/server_config.h"
 
+#include <algorithm>
+
 #include "config/check_server.h"
 #include "config/file.h"
 #include "config/lift.h"
@@ -10,6 +12,19 @@ namespace tributary::config {
 namespace {
 
 using enum Presence;
+
+// Left out of a file, and of what dump() writes, where the job has no model.
+Field<ServedJobConfig> optimizer_field() {
+  using J = ServedJobConfig;
+  Field<J> field = mapping<J, OptimizerConfig>(
+      "optimizer", [](auto& j) -> auto& { return j.optimizer; }, optimizer_fields(),
+      "The job has a model, which its workers open and update; left out: it has none. Such a job "
+      "has this server alone among its `completion_hosts`.");
+  field.write = [write = field.write](const J& job, int indent) {
+    return job.optimizer.kind == OptimizerKind::none ? std::string() : write(job, indent);
+  };
+  return field;
+}
 
 const Fields<ServedJobConfig>& job_fields() {
   using J = ServedJobConfig;
@@ -27,6 +42,7 @@ const Fields<ServedJobConfig>& job_fields() {
                          required));
     all.push_back(scalar("root_udp_port", &J::root_udp_port, integer<std::uint16_t>(1024, 65535),
                          "The root's `udp_base_port`."));
+    all.push_back(optimizer_field());
     return all;
   }();
   return fields;
@@ -89,8 +105,12 @@ std::uint64_t server_share(const ServerConfig& config, const JobConfig& job) {
     return Demand{least_server_bytes(j), most_server_bytes(j)};
   };
   std::vector<Demand> all;
-  for (const ServedJobConfig& served : config.jobs) all.push_back(demand(served.job));
-  return share_of(std::uint64_t{config.megabytes} << 20, all, demand(job));
+  std::uint64_t budget = std::uint64_t{config.megabytes} << 20;
+  for (const ServedJobConfig& served : config.jobs) {
+    all.push_back(demand(served.job));
+    budget -= std::min(budget, model_bytes(served.optimizer));
+  }
+  return share_of(budget, all, demand(job));
 }
 
 ServerConfig load_server_config(const std::string& path) {

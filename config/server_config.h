@@ -11,6 +11,7 @@
 
 #include "config/error.h"
 #include "config/field.h"
+#include "config/optimizer_config.h"
 #include "config/switch_config.h"
 
 namespace tributary::config {
@@ -19,6 +20,7 @@ struct ServedJobConfig {
   JobConfig job;
   std::uint32_t root_ipv4 = 0;
   std::uint16_t root_udp_port = kDefaultUdpBasePort;
+  OptimizerConfig optimizer;  // of kind none: the job has no model
 };
 
 struct ServerConfig {
@@ -39,7 +41,8 @@ ServerConfig parse_server_config(std::string_view text, const std::string& file_
 std::string dump(const ServerConfig& config);
 
 // Bytes for contributions and results of a job: least, with which it can be served at all, and
-// most, with which nothing is ever refused. Its share of `megabytes` is between the two.
+// most, with which nothing is ever refused. Its share of `megabytes` is between the two; models
+// have theirs first.
 std::uint64_t least_server_bytes(const JobConfig& job);
 std::uint64_t most_server_bytes(const JobConfig& job);
 std::uint64_t server_share(const ServerConfig& config, const JobConfig& job);

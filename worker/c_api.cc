@@ -49,7 +49,9 @@ static_assert(same(TRIBUTARY_ALLREDUCE, Collective::allreduce) &&
               same(TRIBUTARY_BROADCAST, Collective::broadcast) &&
               same(TRIBUTARY_ALL_GATHER, Collective::all_gather) &&
               same(TRIBUTARY_REDUCE_SCATTER, Collective::reduce_scatter) &&
-              same(TRIBUTARY_BARRIER, Collective::barrier));
+              same(TRIBUTARY_BARRIER, Collective::barrier) &&
+              same(TRIBUTARY_OPEN, Collective::open) && same(TRIBUTARY_UPDATE, Collective::update));
+static_assert(TRIBUTARY_MODEL_STEP == tributary::wire::kModelStep);
 static_assert(same(TRIBUTARY_PLAIN, Encoding::plain) &&
               same(TRIBUTARY_BLOCK_SCALED, Encoding::block_scaled));
 
@@ -225,7 +227,8 @@ tributary_status tributary_start(tributary_communicator* communicator, const tri
         checked(communicator, "communicator")
             .impl->start({static_cast<Collective>(c.collective), c.data, c.output, c.count,
                           static_cast<DType>(c.dtype), static_cast<ReduceOp>(c.op), c.root,
-                          static_cast<Encoding>(c.encoding), exponent_of(c)});
+                          static_cast<Encoding>(c.encoding), exponent_of(c),
+                          static_cast<std::uint16_t>(std::min<std::uint32_t>(c.array, 0xFFFF))});
     if (request != nullptr)
       *request = handle.release();
     else

@@ -19,9 +19,9 @@ std::string name(const CollectiveCall& call) {
 }
 
 void check_elements(const CollectiveCall& call, wire::Partials partials) {
-  const bool reduces = call.collective == Collective::allreduce ||
-                       call.collective == Collective::reduce ||
-                       call.collective == Collective::reduce_scatter;
+  const bool reduces =
+      call.collective == Collective::allreduce || call.collective == Collective::reduce ||
+      call.collective == Collective::reduce_scatter || wire::concerns_model(call.collective);
   if (call.encoding == wire::Encoding::block_scaled) {
     if (call.collective != Collective::allreduce || call.dtype != wire::DType::float32 ||
         call.op != wire::ReduceOp::sum)
@@ -53,14 +53,33 @@ void check_exponent(const CollectiveCall& call, wire::Arithmetic arithmetic) {
            "would not be seen; leave it out, or make the job saturating");
 }
 
+// The server steps float32 parameters by float32 gradients.
+void check_model(const CollectiveCall& call) {
+  if (!wire::concerns_model(call.collective)) return;
+  const bool opens = call.collective == Collective::open;
+  const bool asks_step = opens && call.array == wire::kModelStep;
+  const bool averages = !opens && call.op == wire::ReduceOp::mean;
+  if (call.dtype != (asks_step ? wire::DType::uint32 : wire::DType::float32) ||
+      (call.op != wire::ReduceOp::sum && !averages))
+    refuse(
+        name(call) + " of " + wire::name_of(call.dtype) + " with " + wire::name_of(call.op) +
+        ": parameters are float32, first values are brought with sum, gradients with sum or mean");
+  if (call.array > wire::kModelStep || (!opens && call.array == wire::kModelStep))
+    refuse(name(call) + " of array " + std::to_string(call.array) + ": allowed are 0 to " +
+           std::to_string(wire::kModelStep - 1));
+  if (call.count == 0) refuse(name(call) + " of nothing: an array has at least one parameter");
+}
+
 }  // namespace
 
 void check_call(const CollectiveCall& call, std::uint32_t ranks, wire::Partials partials,
                 wire::Arithmetic arithmetic) {
-  if (call.collective > Collective::barrier) refuse("unknown collective");
+  if (static_cast<std::uint8_t>(call.collective) > wire::kCollectiveMax)
+    refuse("unknown collective");
   if (call.collective == Collective::barrier) return;
   check_elements(call, partials);
   check_exponent(call, arithmetic);
+  check_model(call);
   const bool parts =
       call.collective == Collective::all_gather || call.collective == Collective::reduce_scatter;
   if (call.root >= ranks)

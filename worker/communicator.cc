@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 #include <random>
 
 #include "worker/collective_call.h"
@@ -71,6 +72,10 @@ class CommunicatorImpl final : public Communicator {
     state->dtype = call.dtype;
     state->reduce_op = call.op;
     state->root = call.root;
+    state->array = call.array;
+    // First values are one rank's: a sum with zeros is that rank's numbers.
+    if (call.collective == wire::Collective::open && call.root != options_.rank)
+      std::memset(call.data, 0, call.count * wire::size_of(call.dtype));
     if (call.encoding == wire::Encoding::block_scaled)
       return start_block_scaled(std::move(state), call.scale_exponent);
     return submit(std::span(&state, 1));

@@ -99,10 +99,11 @@ class Request {
 // meanwhile.
 //
 //   allreduce       data: count elements, in place
-//   reduce          data: count elements; root's is replaced by the result, others' stay as they
-//   are broadcast       data: count elements of root, received by the others all_gather      data:
-//   count elements; output: size × count, rank by rank reduce_scatter  data: size × count elements;
-//   output: count elements, this rank's part
+//   reduce          data: count elements; root's is replaced by the result, others' stay
+//   broadcast       data: count elements of root, received by the others
+//   all_gather      data: count elements; output: size × count, rank by rank
+//   reduce_scatter  data: size × count elements; output: count elements, this rank's part
+//   open, update    see open_model(), update_model()
 struct CollectiveCall {
   wire::Collective collective = wire::Collective::allreduce;
   void* data = nullptr;  // only read where the op has an output, and by ranks that only send
@@ -117,6 +118,7 @@ struct CollectiveCall {
   // before. What overflows under a chosen one is summed again as float32, which takes a round trip
   // more (docs/protocol.md, rule 12).
   std::optional<std::int16_t> scale_exponent = {};
+  std::uint16_t array = 0;  // of the model that open and update concern
 };
 
 class Communicator {
@@ -156,6 +158,35 @@ class Communicator {
                          wire::ReduceOp op) {
     return start(
         {wire::Collective::reduce_scatter, const_cast<void*>(input), output, count, dtype, op});
+  }
+  // A job whose parameter server holds the model (T21). Each time that the ranks have joined: ask
+  // for the step, open every array of the model, then update every array once a step. What the
+  // server cannot continue ends the epoch with Reason::model_lost or model_mismatch, never with
+  // other numbers.
+  //
+  // Steps that the model has behind it; nullopt: it has no parameters yet. Waits.
+  std::optional<std::uint32_t> model_step() {
+    std::uint32_t next = 0;
+    CollectiveCall call{wire::Collective::open, &next, nullptr, 1, wire::DType::uint32};
+    call.array = wire::kModelStep;
+    start(call).wait();
+    return next == 0 ? std::nullopt : std::optional(next - 1);
+  }
+  // `data` becomes the array's parameters. Where the model has none yet, those are what it holds on
+  // `root`.
+  Request open_model(void* data, std::size_t count, std::uint16_t array, std::uint32_t root = 0) {
+    CollectiveCall call{wire::Collective::open, data, nullptr, count, wire::DType::float32};
+    call.root = root;
+    call.array = array;
+    return start(call);
+  }
+  // `data`: this rank's gradients; becomes the array's parameters after a step of the optimizer by
+  // their sum or mean.
+  Request update_model(void* data, std::size_t count, std::uint16_t array,
+                       wire::ReduceOp op = wire::ReduceOp::sum) {
+    CollectiveCall call{wire::Collective::update, data, nullptr, count, wire::DType::float32, op};
+    call.array = array;
+    return start(call);
   }
   // Done when every rank has issued it, and all ops before it.
   Request barrier_async() { return start({wire::Collective::barrier}); }

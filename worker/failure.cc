@@ -131,6 +131,18 @@ Failure aborted(const wire::Packet& abort) {
     case Reason::host_lost:
       f.text = job_text(h.job) + ": none of the job's completion hosts answers the switch";
       break;
+    case Reason::model_lost:
+      f.op = h.op;
+      f.text = chunk_text(h) +
+               ": the job's completion host has no model that this continues: it was restarted, or "
+               "another one took over, or the model has not been opened; join again and open it";
+      break;
+    case Reason::model_mismatch:
+      f.op = h.op;
+      f.text = chunk_text(h) +
+               ": the parameter server's model has other arrays (optimizer.parameters), or has not "
+               "had the rest of its step";
+      break;
     case Reason::settings_mismatch:
       f.text = job_text(h.job) + ": " + the_switch(h.slot) +
                " and the one above it have different settings of this job";

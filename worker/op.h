@@ -15,6 +15,7 @@
 //   reduce_scatter   all                 the part's owner       data: all parts; output: one
 //   broadcast        root                all                    data, in place
 //   all_gather       the part's owner    all                    data: one part; output: all
+//   open, update     all                 all                    data, in place
 //   barrier          all                 (no data)              –
 #pragma once
 
@@ -41,6 +42,7 @@ struct Op {
   wire::ReduceOp reduce_op = wire::ReduceOp::sum;
   wire::Collective collective = wire::Collective::allreduce;
   std::uint32_t root = 0;
+  std::uint16_t array = 0;        // open, update: which one of the model, or wire::kModelStep
   BlockScaled* scaled = nullptr;  // encoding block-scaled: makes and takes the elements
   const Op* after = nullptr;      // an earlier op that must be done before this one's data is known
 
@@ -56,7 +58,7 @@ struct Op {
 
   [[nodiscard]] bool reduces() const {
     return collective == wire::Collective::allreduce || collective == wire::Collective::reduce ||
-           collective == wire::Collective::reduce_scatter;
+           collective == wire::Collective::reduce_scatter || wire::concerns_model(collective);
   }
   [[nodiscard]] bool has_one_sender() const {
     return collective == wire::Collective::broadcast || collective == wire::Collective::all_gather;

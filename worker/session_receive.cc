@@ -118,6 +118,8 @@ bool Session::result_fits(const ChunkState& c, const wire::Packet& packet, std::
   if (h.dtype != dtype || h.reduce_op != op.reduce_op || h.collective != op.collective ||
       h.encoding != encoding)
     return false;
+  // Parameters, and nothing that passes for them.
+  if (wire::concerns_model(op.collective) != ((h.flags & wire::kFlagParams) != 0)) return false;
   if (scaled && h.scale_exponent != op.scaled->exponent(c.chunk)) return false;
   // Where one rank alone sends a chunk, the switch may count that rank only.
   if (h.covered != size && !(op.has_one_sender() && h.covered == 1)) return false;

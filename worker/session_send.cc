@@ -116,6 +116,7 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   if (c.chunk == 0)
     extensions.add(wire::TaskInformation{op.total(options_.size), options_.size, 0});
   if (const auto target = op.target_of(c.chunk)) extensions.add_target_rank(*target);
+  if (wire::concerns_model(op.collective)) extensions.add_target_rank(op.array);
 
   wire::Header h = header(wire::PacketType::contribution);
   h.flags = (c.chunk + 1 == op.chunks ? wire::kFlagLast : 0u) | (c.resend ? wire::kFlagResend : 0u);

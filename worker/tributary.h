@@ -70,7 +70,13 @@ typedef enum tributary_collective {
   TRIBUTARY_BROADCAST = 2,      /* data: count elements of root, received by the others */
   TRIBUTARY_ALL_GATHER = 3,     /* data: count elements; output: size x count, rank by rank */
   TRIBUTARY_REDUCE_SCATTER = 4, /* data: size x count elements; output: this rank's count */
-  TRIBUTARY_BARRIER = 5
+  TRIBUTARY_BARRIER = 5,
+  /* Of a job whose parameter server holds the model, float32, in place. Each time that the ranks
+   * have joined every array is opened; then each step updates every array once. */
+  TRIBUTARY_OPEN = 6,  /* data: root's first values; becomes the parameters that hold. With array
+                          TRIBUTARY_MODEL_STEP: one uint32, which becomes the steps done + 1, or 0
+                          where there are no parameters yet */
+  TRIBUTARY_UPDATE = 7 /* data: gradients (op SUM or MEAN); becomes the parameters after the step */
 } tributary_collective;
 typedef enum tributary_encoding {
   TRIBUTARY_PLAIN = 0,
@@ -142,7 +148,7 @@ typedef struct tributary_call {
   tributary_dtype dtype;
   tributary_reduce_op op; /* of reductions; default SUM */
   tributary_encoding encoding;
-  uint32_t root; /* of reduce and broadcast */
+  uint32_t root; /* of reduce, broadcast and open */
   void* data;    /* as tributary_collective says; never written where the op has an output */
   void* output;  /* of all_gather and reduce_scatter */
   size_t count;
@@ -150,7 +156,9 @@ typedef struct tributary_call {
    * what overflows is summed again as floats. TRIBUTARY_SCALE_AGREED, the default: the ranks agree
    * on exponents with which nothing overflows, in an exchange before. */
   int32_t scale_exponent;
+  uint32_t array; /* of open and update: which of the model */
 } tributary_call;
+#define TRIBUTARY_MODEL_STEP 0xFFFE
 #define TRIBUTARY_SCALE_AGREED INT32_MIN
 void tributary_call_init(tributary_call* call);
 /* Starts it; with request NULL, also waits for it. The memory must stay valid until it is done. */

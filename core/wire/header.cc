@@ -72,8 +72,7 @@ DropReason check_values(const HeaderV1& w) {
   if (w.dtype > kDTypeMax) return DropReason::bad_dtype;
   if (w.reduce_op == 0 || w.reduce_op > kReduceOpMax) return DropReason::bad_reduce_op;
   if (w.encoding > static_cast<std::uint8_t>(Encoding::compressed)) return DropReason::bad_encoding;
-  if ((w.collective_ttl >> 4) > static_cast<std::uint8_t>(Collective::barrier))
-    return DropReason::bad_collective;
+  if ((w.collective_ttl >> 4) > kCollectiveMax) return DropReason::bad_collective;
   return DropReason::count_;
 }
 

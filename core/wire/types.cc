@@ -78,6 +78,8 @@ const char* name_of(Collective c) {
     case Collective::all_gather: return "all_gather";
     case Collective::reduce_scatter: return "reduce_scatter";
     case Collective::barrier: return "barrier";
+    case Collective::open: return "open";
+    case Collective::update: return "update";
   }
   return "?";
 }
@@ -107,6 +109,8 @@ const char* name_of(Reason r) {
     case Reason::shutdown: return "shutdown";
     case Reason::parent_lost: return "parent-lost";
     case Reason::host_lost: return "host-lost";
+    case Reason::model_lost: return "model-lost";
+    case Reason::model_mismatch: return "model-mismatch";
   }
   return "?";
 }

@@ -185,8 +185,18 @@ enum class Collective : std::uint8_t {
   all_gather = 3,
   reduce_scatter = 4,
   barrier = 5,
+  // Of a job whose parameter server holds the model (T21):
+  open = 6,    // brings first values, gets the parameters that hold
+  update = 7,  // brings gradients, gets the parameters after the optimizer's step
 };
+inline constexpr std::uint8_t kCollectiveMax = 7;
 const char* name_of(Collective c);
+// Its result is the parameter server's alone to give; no sum may pass for one.
+constexpr bool concerns_model(Collective c) {
+  return c == Collective::open || c == Collective::update;
+}
+// The target of an `open` that asks for the model's step; others name an array of it.
+inline constexpr std::uint16_t kModelStep = 0xFFFE;
 
 // The `reason` field: of an escalation, a NACK or an ABORT.
 enum class Reason : std::uint8_t {
@@ -216,6 +226,8 @@ enum class Reason : std::uint8_t {
   shutdown = 36,        // the switch is stopping
   parent_lost = 37,     // the switch above fell silent, or was restarted
   host_lost = 38,       // no completion host of the job answers
+  model_lost = 39,      // the completion host has no model that this update continues
+  model_mismatch = 40,  // it has another one: other arrays, or at another place in a step
 };
 const char* name_of(Reason r);
 

@@ -46,6 +46,29 @@ TEST_F(EngineTest, BarrierCarriesNoElements) {
   EXPECT_EQ(sent_[0].header.collective, wire::Collective::barrier);
 }
 
+// T21: whatever the job says about verification, no switch makes a model's parameters up.
+TEST_F(EngineTest, WhatConcernsAModelGoesToTheHost) {
+  build(2);
+  join_all();
+  const std::vector<float> v = {1.0f, 2.0f};
+  std::array<std::byte, 16> room;
+  wire::ExtensionWriter ext(room);
+  ext.add_target_rank(3);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    wire::Header h = data_header(rank, 0, 2, wire::DType::float32);
+    h.collective = wire::Collective::update;
+    EXPECT_EQ(deliver({h, {}, std::as_bytes(std::span(v))}, peer(rank)).reason,
+              DropReason::bad_target);
+    deliver({h, ext.bytes(), std::as_bytes(std::span(v))}, peer(rank));
+  }
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].to, Outgoing::To::completion_host);
+  EXPECT_EQ(sent_[0].header.type, wire::PacketType::escalation);
+  EXPECT_EQ(sent_[0].header.collective, wire::Collective::update);
+  EXPECT_EQ(wire::find_target_rank(sent_[0].extensions), 3u);
+  EXPECT_EQ(sent_[0].elements<float>(), (std::vector<float>{2.0f, 4.0f}));
+}
+
 TEST_F(EngineTest, OneWorkerGetsItsOwnDataBack) {
   build(1);
   join_all();

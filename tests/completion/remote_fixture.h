@@ -72,6 +72,7 @@ class RemoteFixture : public ::testing::Test {
     job.limits.bytes = most_bytes(job.limits);
     job.root_ipv4 = kRootIpv4;
     job.root_udp_port = config_.udp_base_port;
+    job.optimizer = optimizer_;
     return job;
   }
   // Also again: it has forgotten everything.
@@ -243,6 +244,7 @@ class RemoteFixture : public ::testing::Test {
   [[nodiscard]] const RemoteHosts& remote() const { return *host_->remote(); }
   [[nodiscard]] SeatStatus seat(std::size_t i = 0) const { return remote().status(now_).at(i); }
 
+  config::OptimizerConfig optimizer_;  // of kind none: no model
   config::SwitchConfig config_;
   std::unique_ptr<aggregator::Engine> engine_;
   std::unique_ptr<RootHost> host_;

@@ -69,6 +69,78 @@ TEST(ServerConfig, EveryMistakeHasItsPlace) {
                                      "fast")));
 }
 
+constexpr const char* kWithModel =
+    "server: {address: 10.0.0.1}\n"
+    "jobs:\n"
+    "  - id: 1\n"
+    "    workers: 2\n"
+    "    root: 10.0.0.2\n"
+    "    optimizer:\n"
+    "      kind: adam\n"
+    "      parameters: [1000, 24]\n"
+    "      rate: 2.5e-3\n"
+    "      beta2: 0.95\n"
+    "      schedule: {kind: cosine, warmup: 10, steps: 90, least: 1e-5}\n"
+    "      checkpoint: {directory: /var/lib/tributary, every: 25}\n";
+
+// T21: what a model is made of; everything is read, and written so that it reads the same.
+TEST(ServerConfig, AJobMayHaveAModel) {
+  const ServerConfig c = parse_server_config(kWithModel, "ps.yaml");
+  const OptimizerConfig& o = c.jobs[0].optimizer;
+  EXPECT_EQ(o.kind, OptimizerKind::adam);
+  EXPECT_THAT(o.parameters, ElementsAre(1000, 24));
+  EXPECT_EQ(o.rate, 2.5e-3);
+  EXPECT_EQ(o.beta1, 0.9);
+  EXPECT_EQ(o.beta2, 0.95);
+  EXPECT_EQ(o.schedule.kind, ScheduleKind::cosine);
+  EXPECT_EQ(o.schedule.warmup, 10u);
+  EXPECT_EQ(o.schedule.least, 1e-5);
+  EXPECT_EQ(o.checkpoint.directory, "/var/lib/tributary");
+  EXPECT_EQ(o.checkpoint.every, 25u);
+  const ServerConfig again = parse_server_config(dump(c), "dump");
+  EXPECT_EQ(dump(again), dump(c));
+  EXPECT_EQ(again.jobs[0].optimizer.schedule.least, 1e-5);
+  EXPECT_EQ(parse_server_config(kFile, "ps.yaml").jobs[0].optimizer.kind, OptimizerKind::none);
+  // Parameters and two averages, in two versions and a snapshot.
+  EXPECT_EQ(model_bytes(o), 1024u * 3 * 4 * 3);
+}
+
+TEST(ServerConfig, MistakesOfAModelHaveTheirPlace) {
+  const auto errors = [](const std::string& optimizer) {
+    return errors_of(
+        "server: {address: 10.0.0.1, megabytes: 8}\njobs:\n  - id: 1\n    workers: 2\n"
+        "    root: 10.0.0.2\n    optimizer: {" +
+        optimizer + "}\n");
+  };
+  EXPECT_THAT(errors("rate: 1"),
+              ElementsAre(StartsWith("ps.yaml:6:16: jobs[0].optimizer.kind: is missing"),
+                          StartsWith("ps.yaml:6:16: jobs[0].optimizer.parameters: is missing")));
+  EXPECT_THAT(
+      errors("kind: adamw, parameters: [0], rate: fast, momentum: 1"),
+      ElementsAre(StartsWith("ps.yaml:6:23: jobs[0].optimizer.kind: 'adamw' is unknown; allowed: "
+                             "sgd, adam"),
+                  StartsWith("ps.yaml:6:43: jobs[0].optimizer.parameters[0]: '0'"),
+                  StartsWith("ps.yaml:6:53: jobs[0].optimizer.rate: 'fast' is not a number"),
+                  StartsWith("ps.yaml:6:69: jobs[0].optimizer.momentum: '1' is out of range; "
+                             "allowed: 0 to less than 1")));
+  EXPECT_THAT(errors("kind: adam, parameters: [8], momentum: 0.5"),
+              ElementsAre(StartsWith("ps.yaml:6:56: jobs[0].optimizer.momentum: is sgd's")));
+  EXPECT_THAT(errors("kind: sgd, parameters: [8], nesterov: true"),
+              ElementsAre(StartsWith("ps.yaml:6:55: jobs[0].optimizer.nesterov: needs momentum")));
+  EXPECT_THAT(
+      errors("kind: sgd, parameters: [8], schedule: {kind: step}"),
+      ElementsAre(StartsWith("ps.yaml:6:62: jobs[0].optimizer.schedule.kind: needs steps")));
+  EXPECT_THAT(errors("kind: sgd, parameters: [8], schedule: {steps: 5}"),
+              ElementsAre(StartsWith("ps.yaml:6:63: jobs[0].optimizer.schedule.steps: has no "
+                                     "meaning with a constant rate")));
+  EXPECT_THAT(
+      errors("kind: sgd, parameters: [8], checkpoint: {directory: here}"),
+      ElementsAre(StartsWith("ps.yaml:6:69: jobs[0].optimizer.checkpoint.directory: 'here' is "
+                             "not an absolute path")));
+  EXPECT_THAT(errors("kind: sgd, parameters: [1048576]"),
+              ElementsAre(testing::HasSubstr("and the models; allowed: at least 9")));
+}
+
 // One chunk's contributions and the results that may be asked for again have to fit.
 TEST(ServerConfig, MemoryIsSharedOut) {
   ServerConfig c = parse_server_config(kFile, "ps.yaml");

@@ -102,7 +102,7 @@ TEST(Header, EachFieldThatThisVersionDefinesIsChecked) {
   EXPECT_EQ(with_byte(43, 0), DropReason::bad_reduce_op);
   EXPECT_EQ(with_byte(43, kReduceOpMax + 1), DropReason::bad_reduce_op);
   EXPECT_EQ(with_byte(48, 3), DropReason::bad_encoding);
-  EXPECT_EQ(with_byte(49, 0x60), DropReason::bad_collective);
+  EXPECT_EQ(with_byte(49, (kCollectiveMax + 1) << 4), DropReason::bad_collective);
   EXPECT_EQ(with_byte(53, 255), DropReason::bad_extension);
 }
 

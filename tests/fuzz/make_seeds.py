@@ -103,6 +103,33 @@ def npy():
     write("npy", "empty", file(plain.replace(b"2, 2", b"0, 9"), b""))
 
 
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def checkpoints():
+    """As checkpoint.cc expects them: the first byte chooses the model."""
+    def file(choice, step=7):
+        adam, momentum = choice & 1, choice >> 1 & 1
+        planes = 3 if adam else 1 + momentum
+        arrays, elements = 1 + (choice >> 2 & 3), 1 + (choice >> 4)
+        head = b"TRIBMODL" + struct.pack("<IIQIIII", 1, 7, step, 1 + adam, planes, arrays, 0)
+        head += struct.pack("<I", elements) * arrays + bytes(4 * (arrays % 2))
+        body = head + bytes(range(4 * planes * arrays * elements))
+        return bytes([choice]) + body + struct.pack("<I", crc32c(body))
+    for choice in (0, 1, 2, 0x1D, 0x36):
+        write("checkpoint", f"model-{choice}", file(choice))
+    whole = file(1)
+    write("checkpoint", "truncated", whole[:-9])
+    write("checkpoint", "flipped", whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
+    write("checkpoint", "empty", b"\x01")
+
+
 def patterns():
     ramp = bytes(range(256))
     for target in ("wire_build", "c_api", "fdb", "engine", "engine_tree", "completion", "servers",
@@ -125,4 +152,5 @@ if __name__ == "__main__":
     yaml_files()
     texts()
     npy()
+    checkpoints()
     patterns()

@@ -152,7 +152,7 @@ void Play::submit() {
   if (session_.state() == SessionState::joining) return;  // from running on
   Call& call = calls_.emplace_back();
   Op& op = call.op;
-  op.collective = static_cast<wire::Collective>(in_.below(6));
+  op.collective = static_cast<wire::Collective>(in_.below(wire::kCollectiveMax + 1));
   if (op.collective != wire::Collective::barrier) {
     op.dtype = static_cast<wire::DType>(in_.between(1, wire::kDTypeMax));
     op.reduce_op = static_cast<wire::ReduceOp>(in_.between(1, wire::kReduceOpMax));
@@ -236,7 +236,9 @@ void Play::lie(wire::Header& h) {
     case 6: h.dtype = static_cast<wire::DType>(in_.below(wire::kDTypeMax + 1)); break;
     case 7: h.element_count = static_cast<std::uint16_t>(in_.below(400)); break;
     case 8: h.reduce_op = static_cast<wire::ReduceOp>(in_.between(1, wire::kReduceOpMax)); break;
-    case 9: h.collective = static_cast<wire::Collective>(in_.below(6)); break;
+    case 9:
+      h.collective = static_cast<wire::Collective>(in_.below(wire::kCollectiveMax + 1));
+      break;
     case 10: h.encoding = static_cast<wire::Encoding>(in_.below(3)); break;
     case 11: h.flags ^= 1u << in_.below(24); break;
     default: h.type = static_cast<PacketType>(in_.between(1, wire::kPacketTypeMax)); break;
@@ -264,6 +266,7 @@ void Play::result() {
     const bool with_data = call->op.receives(h.chunk) && h.flags == 0;
     h.element_count =
         with_data ? static_cast<std::uint16_t>(call->op.elements_of(h.chunk)) : std::uint16_t{0};
+    if (wire::concerns_model(h.collective)) h.flags |= wire::kFlagParams;
   }
   if (in_.below(4) == 0) lie(h);
   const auto payload = in_.block(h.element_count * wire::size_of(h.dtype));

@@ -35,7 +35,7 @@ Header draw_header(Input& in) {
   h.element_count = static_cast<std::uint16_t>(in.below(64));
   h.scale_exponent = static_cast<std::int16_t>(in.u16());
   h.encoding = static_cast<Encoding>(in.below(3));
-  h.collective = static_cast<Collective>(in.below(6));
+  h.collective = static_cast<Collective>(in.below(kCollectiveMax + 1));
   h.ttl = static_cast<std::uint8_t>(in.below(16));
   h.shard = in.u8();
   h.plane = static_cast<std::uint8_t>(in.below(16));

@@ -6,6 +6,7 @@ import re
 NOT_MIRRORED = {
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
     "tests/completion/exactly_once_test.cc": "the engine's promises, on random traffic",
+    "tests/completion/server_model_test.cc": "a model, from the ranks' packets to their results",
     "tests/completion/storm_test.cc": "both engines of a root switch together, in storms",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",
     "tests/worker/session_collectives_test.cc": "what all of session*.cc do with other collectives",
@@ -13,7 +14,7 @@ NOT_MIRRORED = {
 }
 # Where a test folder's sources live, if not in a folder of the same name at the top.
 SOURCE_FOLDERS = {"client": "tools/client", "impair": "tools/impair", "sim": "tests/sim",
-                  "simtool": "tools/sim",
+                  "psd": "tools/psd", "simtool": "tools/sim",
                   "switchd": "tools/switchd", "worker_memif": "worker"}
 
 

@@ -258,6 +258,17 @@ void Checker::on_epoch_entered(WorkerNode& node) {
   mine = node.salt();
 }
 
+std::vector<std::uint64_t> Checker::salts_of(std::uint32_t job, std::uint32_t epoch) {
+  std::vector<std::uint64_t> salts;
+  for (const auto& salt : jobs_[job].members[epoch].salts) salts.push_back(salt.value_or(0));
+  return salts;
+}
+
+void Checker::on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan& plan) {
+  if (wire::concerns_model(plan.collective))
+    jobs_[node.options().job_index].model.called(node.session()->epoch(), index, plan);
+}
+
 void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
                          const OpResult& result) {
   const auto& o = node.options();
@@ -282,11 +293,14 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
     if (!fresh && known->second != bits) return violation(where() + "ranks hold different bits");
     if (!fresh) return;
   }
-  std::vector<std::uint64_t> salts;
-  for (const auto& salt : members.salts) salts.push_back(salt.value_or(0));
-  if (const auto wrong =
-          wrong_with(plan, *o.job, jobs_[o.job_index].expression, salts, index, result))
-    violation(where() + *wrong);
+  const auto wrong = wire::concerns_model(plan.collective)
+                         ? jobs_[o.job_index].model.done(epoch, index, plan, result.data,
+                                                         [&](std::uint32_t any_epoch) {
+                                                           return salts_of(o.job_index, any_epoch);
+                                                         })
+                         : wrong_with(plan, *o.job, jobs_[o.job_index].expression,
+                                      salts_of(o.job_index, epoch), index, result);
+  if (wrong) violation(where() + *wrong);
 }
 
 void Checker::check_cause(const WorkerNode& node, const worker::Failure& f) {
@@ -294,10 +308,11 @@ void Checker::check_cause(const WorkerNode& node, const worker::Failure& f) {
   const JobScenario& job = *node.options().job;
   if (f.text.find("job " + std::to_string(job.id)) == std::string::npos)
     return violation(name(node) + " failed without a cause: '" + f.text + "'");
-  const bool impossible = f.reason == Reason::bad_rank || f.reason == Reason::job_size_mismatch ||
-                          f.reason == Reason::unknown_job ||
-                          (f.reason == Reason::op_mismatch && !job.disagree) ||
-                          f.text.find("cannot start") != std::string::npos;
+  const bool impossible =
+      f.reason == Reason::bad_rank || f.reason == Reason::job_size_mismatch ||
+      f.reason == Reason::unknown_job ||
+      ((f.reason == Reason::op_mismatch || f.reason == Reason::model_mismatch) && !job.disagree) ||
+      f.text.find("cannot start") != std::string::npos;
   if (impossible) violation(name(node) + " failed for a cause that does not exist: " + f.text);
 }
 
@@ -331,6 +346,8 @@ void Checker::on_session_failed(WorkerNode& node, const worker::Failure& f) {
   // Windows that overfill a queue lose frames for ever. Each takes a worker's timeout (at most
   // 200 ms) to find, and what one rank resends pushes out another's: that may outlast a deadline.
   const JobScenario& job = *node.options().job;
+  // While no server has said hello, the root stands in, which has no model.
+  if (f.reason == wire::Reason::model_lost && job.root_too) return;
   const bool late = f.reason == wire::Reason::deadline || f.reason == wire::Reason::host_lost;
   if (late && last_overfull_ && world_->now() - *last_overfull_ <= job.deadline * 2) return;
   violation(name(node) + " failed although nothing was wrong any more: " + f.text);

@@ -21,6 +21,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/sim/model_checker.h"
 #include "tests/sim/observer.h"
 #include "tests/sim/reach.h"
 #include "tests/sim/scenario.h"
@@ -51,7 +52,7 @@ class Checker : public Observer {
   }
   // WorkerObserver
   void on_epoch_entered(WorkerNode& node) override;
-  void on_op_called(WorkerNode&, std::uint32_t, const OpPlan&) override {}
+  void on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan& plan) override;
   void on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
                   const OpResult& result) override;
   void on_op_failed(WorkerNode& node, std::uint32_t index, const OpPlan& plan,
@@ -110,6 +111,7 @@ class Checker : public Observer {
     std::vector<std::uint32_t> last_seq;       // highest opened, per shard
     std::vector<Appointment> hosts;            // per shard
     std::map<std::uint32_t, Members> members;  // by epoch
+    ModelChecker model;
   };
 
   void violation(const std::string& what);
@@ -136,6 +138,7 @@ class Checker : public Observer {
   [[nodiscard]] bool is_answer(const FrameRef& frame) const;
   // The switch that a frame is for, or from.
   [[nodiscard]] const SwitchNode& concerned(const FrameRef& frame) const;
+  [[nodiscard]] std::vector<std::uint64_t> salts_of(std::uint32_t job, std::uint32_t epoch);
   void check_cause(const WorkerNode& node, const worker::Failure& f);
 
   const Scenario& scenario_;

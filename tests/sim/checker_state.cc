@@ -160,6 +160,7 @@ void Checker::on_server_crash(ServerNode& node) {
   const completion::Server& server = *node.server();
   for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
     reach_.counters(server.engine(seat));
+  for (JobView& job : jobs_) job.model.server_crashed();
 }
 
 // What a root sends is right, but may be late, or of a term that is over.

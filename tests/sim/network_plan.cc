@@ -94,7 +94,7 @@ void add_servers(NetworkPlan& plan, const Scenario& s) {
     root.completion.hosts.push_back({server.name, server.ipv4, add_port(root, s)});
     for (std::size_t j = 0; j < s.jobs.size(); ++j)
       if (i < s.jobs[j].servers)
-        server.jobs.push_back({root.jobs[j], root.ipv4, root.udp_base_port});
+        server.jobs.push_back({root.jobs[j], root.ipv4, root.udp_base_port, {}});
     plan.servers.push_back({std::move(server), 0});
   }
 }

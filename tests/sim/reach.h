@@ -17,7 +17,7 @@
 namespace tributary::sim {
 
 inline constexpr std::size_t kVerdictCount = 10;
-inline constexpr std::size_t kCollectiveCount = 6;
+inline constexpr std::size_t kCollectiveCount = wire::kCollectiveMax + 1;
 inline constexpr std::size_t kChunkStateCount = 6;
 
 // X(enumerator, name in tables, whether a job's `sums` have it)
@@ -94,7 +94,8 @@ inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(Engine
   X(unknown, "host: unknown", unknown_replies)                                                     \
   X(repeated, "host: result repeated", results_repeated)                                           \
   X(deadline, "host: deadline", aborts_deadline)                                                   \
-  X(mismatch, "host: mismatch", aborts_mismatch)
+  X(mismatch, "host: mismatch", aborts_mismatch)                                                   \
+  X(model, "host: update of a model that is not here", aborts_model)
 
 enum class HostEvent : std::uint8_t {
 #define X(id, label, counter) id,

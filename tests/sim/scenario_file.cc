@@ -113,6 +113,8 @@ const Fields<JobScenario>& job_fields() {
              "Pause before the next op, at most."),
       scalar("overflow_storm", &J::overflow_storm, boolean(),
              "Every op is a sum of floats as fixed point, and every chunk of it overflows."),
+      scalar("model", &J::model, boolean(),
+             "The job's first server has a model; half the ops update it."),
       scalar("disagree", &J::disagree, boolean(), "Rank 0 calls another op in its first epoch."),
   };
   return fields;
@@ -208,6 +210,8 @@ const Fields<ServerScenario>& server_fields() {
       scalar("tight", &S::tight, boolean(), "They have memory for one chunk, and no more."),
       scalar("spread", &S::spread, boolean(),
              "They hang on the switches of a tree in turn, not all on its root."),
+      scalar("checkpoint_steps", &S::checkpoint_steps, integer<std::uint32_t>(0, 1'000'000),
+             "Steps of a model between its checkpoints; 0: it is lost with its server."),
   };
   return fields;
 }
@@ -374,10 +378,14 @@ void check(const Scenario& s, config::ReadContext& context) {
     const bool tree = s.switches.size() > 1 || s.fat_tree.levels > 1;
     check_sums(s.jobs[i], i, s.pool_slots, tree, context);
   }
-  for (std::size_t i = 0; i < s.jobs.size(); ++i)
+  for (std::size_t i = 0; i < s.jobs.size(); ++i) {
+    if (s.jobs[i].model && (s.jobs[i].servers != 1 || s.jobs[i].depth != 1))
+      context.report(config::item_path("jobs", i) + ".model",
+                     "needs one server, and one op at a time; allowed: servers: 1 and depth: 1");
     if (s.jobs[i].servers > s.servers.count)
       context.report(config::item_path("jobs", i) + ".servers",
                      "are more than servers.count, " + std::to_string(s.servers.count));
+  }
   for (std::size_t i = 0; i < s.script.size(); ++i)
     if (s.script[i].target == ScriptTarget::server && s.servers.count == 0)
       context.report(config::item_path("script", i) + ".target", "there are no servers");

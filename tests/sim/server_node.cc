@@ -28,6 +28,8 @@ ServerNode::~ServerNode() = default;
 
 void ServerNode::start(Instant now) {
   running_ = std::make_unique<Running>(options_, options_.seed + ++incarnation_);
+  for (const auto& [place, kept] : disk_)
+    running_->server.model(place)->restore(kept.step, kept.values);
   wake_at_ = now;
 }
 
@@ -67,7 +69,19 @@ void ServerNode::on_frame(std::uint16_t, const FrameRef& frame, Instant now) {
 
 void ServerNode::on_wake(Instant now) {
   while (running_->server.expire(now, running_->outbox)) send_outbox();
+  keep_snapshots();
   wake_at_ = now + kTick;
+}
+
+void ServerNode::keep_snapshots() {
+  completion::Server& server = running_->server;
+  for (std::size_t place = 0; place < server.job_count(); ++place) {
+    completion::Model* const model = server.model(place);
+    if (model == nullptr || !model->snapshot_ready()) continue;
+    const auto values = model->snapshot();
+    disk_[place] = {model->snapshot_step(), {values.begin(), values.end()}};
+    model->let_go_of_snapshot();
+  }
 }
 
 void ServerNode::send_outbox() {

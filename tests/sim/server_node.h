@@ -54,6 +54,8 @@ class ServerNode : public Node {
  private:
   struct Running;
 
+  // What the daemon's writer does, in no time.
+  void keep_snapshots();
   void send_outbox();
   FrameRef frame_of(const aggregator::Outgoing& message);
 
@@ -61,6 +63,11 @@ class ServerNode : public Node {
   ServerObserver& observer_;
   std::uint64_t incarnation_ = 0;
   std::unique_ptr<Running> running_;
+  struct Kept {
+    std::uint64_t step = 0;
+    std::vector<std::byte> values;
+  };
+  std::map<std::size_t, Kept> disk_;  // by place of the job
   Instant wake_at_ = Instant::max();
 };
 

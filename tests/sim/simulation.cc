@@ -66,6 +66,9 @@ class Simulation : public WorldObserver {
   void build_workers();
   void build_hostile();
   void build_servers();
+  // nullptr: the job has no model.
+  [[nodiscard]] const JobScenario* model_job(std::uint32_t id) const;
+  [[nodiscard]] config::OptimizerConfig optimizer_of(const JobScenario& job) const;
   void add_switch(std::size_t index);
   [[nodiscard]] NodeClock clock(std::uint64_t index) const;
   void cable(NodeId a, NodeId b, bool perfect);
@@ -150,6 +153,23 @@ void Simulation::build_hostile() {
   cable(node.id(), id, true);
 }
 
+const JobScenario* Simulation::model_job(std::uint32_t id) const {
+  for (const JobScenario& job : scenario_.jobs)
+    if (job.id == id && job.model) return &job;
+  return nullptr;
+}
+
+// Whole numbers stay whole: a step is the parameters less the sum.
+config::OptimizerConfig Simulation::optimizer_of(const JobScenario& job) const {
+  config::OptimizerConfig o;
+  o.kind = config::OptimizerKind::sgd;
+  o.rate = 1;
+  o.parameters = {std::max(job.max_elements, 1u)};
+  if (scenario_.servers.checkpoint_steps > 0)
+    o.checkpoint = {"in the node", scenario_.servers.checkpoint_steps};
+  return o;
+}
+
 void Simulation::build_servers() {
   for (std::size_t i = 0; i < plan_.servers.size(); ++i) {
     const config::ServerConfig& config = plan_.servers[i].config;
@@ -167,6 +187,8 @@ void Simulation::build_servers() {
       served.root_ipv4 = told.root_ipv4;
       served.root_udp_port = told.root_udp_port;
       served.integrity = told.job.integrity;
+      if (const JobScenario* const job = model_job(told.job.id))
+        served.optimizer = optimizer_of(*job);
       o.jobs.push_back(std::move(served));
     }
     for (const JobScenario& job : scenario_.jobs)

@@ -171,10 +171,17 @@ void draw_servers(Draw& draw, Scenario& s) {
   s.servers.heartbeat = Duration::ns(s.servers.lease.to_ns() / draw.between(4, 8));
   s.servers.tight = draw.one_in(3);
   s.servers.spread = draw.one_in(2);
+  s.servers.checkpoint_steps = draw.between(0, 3);
   for (JobScenario& job : s.jobs) {
     if (draw.one_in(4)) continue;
     job.servers = draw.between(1, s.servers.count);
     job.root_too = draw.one_in(2);
+    if (job.sums.reductions.empty() && !job.overflow_storm && draw.one_in(3)) {
+      job.model = true;
+      job.servers = 1;
+      job.depth = 1;
+      job.ops = std::max(job.ops, 6u);
+    }
     // So that every chunk is theirs, and waits for them.
     if (draw.one_in(2)) continue;
     job.sums.verify = true;

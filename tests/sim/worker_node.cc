@@ -174,6 +174,9 @@ void WorkerNode::fill_op(OpenOp& open) const {
   open.data.resize(open.plan.inputs(ranks) * size);
   open.output.resize(open.plan.outputs(ranks) * size);
   fill(open.plan, salt_, open.index, open.data);
+  // As the library does: first values are one rank's.
+  if (open.plan.collective == wire::Collective::open && open.plan.root != options_.rank)
+    std::fill(open.data.begin(), open.data.end(), std::byte{0});
   worker::Op& op = open.op;
   op.data = open.data.data();
   op.output = open.output.data();
@@ -182,6 +185,7 @@ void WorkerNode::fill_op(OpenOp& open) const {
   op.reduce_op = open.plan.reduce_op;
   op.collective = open.plan.collective;
   op.root = open.plan.root;
+  op.array = open.plan.array;
   if (!open.plan.scales()) return;
   op.dtype = wire::DType::int32;
   op.cut(options_.rank, ranks, session_->start_info());

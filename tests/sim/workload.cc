@@ -232,6 +232,26 @@ class Judge {
 
 }  // namespace
 
+namespace {
+
+// Its step is asked for, then it is opened, then updated.
+OpPlan plan_model_op(const JobScenario& job, std::uint32_t index) {
+  OpPlan plan;
+  plan.collective = index < 2 ? Collective::open : Collective::update;
+  plan.values = Values::gradients;
+  if (index == 0) {
+    plan.dtype = DType::uint32;
+    plan.array = wire::kModelStep;
+    plan.count = 1;
+  } else {
+    plan.dtype = DType::float32;
+    plan.count = std::max(job.max_elements, 1u);
+  }
+  return plan;
+}
+
+}  // namespace
+
 OpPlan plan_op(const JobScenario& job, std::uint64_t seed, std::uint32_t index) {
   Prng random(mix(seed ^ job.id) + index);
   OpPlan plan;
@@ -245,6 +265,7 @@ OpPlan plan_op(const JobScenario& job, std::uint64_t seed, std::uint32_t index) 
     draw_count(random, job, plan);
     return plan;
   }
+  if (job.model && (index < 2 || random.below(2) == 0)) return plan_model_op(job, index);
   if (random.below(8) == 0) {
     plan.dtype = DType::none;
     plan.collective = Collective::barrier;
@@ -275,6 +296,9 @@ Bits value_of(const OpPlan& plan, std::uint64_t salt, std::uint32_t index, std::
     case Values::storm: return bits_of(plan.dtype, scaled_value(plan, z, index, element));
     case Values::overflows: return extreme_value(plan, z, element);
     case Values::wraps: return bits_of(plan.dtype, static_cast<std::int64_t>(z));
+    case Values::gradients:
+      return bits_of(plan.dtype,
+                     static_cast<std::int64_t>(z & 15) - (plan.dtype == DType::float32 ? 8 : 0));
     case Values::exact: break;
   }
   return bits_of(plan.dtype, small_value(plan, z));
@@ -318,6 +342,8 @@ std::optional<std::string> wrong_with(const OpPlan& plan, const JobScenario& job
                                       "of a part is not its rank's"))
           return wrong;
       return judge.copied(result.data, plan.count, own, "of the input changed");
+    case Collective::open:
+    case Collective::update:  // ModelChecker's
     case Collective::barrier: break;
   }
   return std::nullopt;

@@ -25,6 +25,7 @@ enum class Values : std::uint8_t {
   wraps,      // the same, where the job wants it modulo 2^bits
   scaled,     // floats as fixed point; the sums of some chunks overflow
   storm,      // the same, of every chunk
+  gradients,  // small whole numbers, of which a model's parameters are made
 };
 
 // Of scaled ones, which are whole numbers: no rounding.
@@ -36,11 +37,12 @@ struct OpPlan {
   wire::ReduceOp reduce_op = wire::ReduceOp::sum;
   wire::Collective collective = wire::Collective::allreduce;
   std::uint32_t root = 0;
+  std::uint16_t array = 0;  // of a model
   Values values = Values::exact;
 
   [[nodiscard]] bool reduces() const {
     return collective == wire::Collective::allreduce || collective == wire::Collective::reduce ||
-           collective == wire::Collective::reduce_scatter;
+           collective == wire::Collective::reduce_scatter || wire::concerns_model(collective);
   }
   [[nodiscard]] bool scales() const { return values == Values::scaled || values == Values::storm; }
   // All ranks get the same.

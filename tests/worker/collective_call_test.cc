@@ -46,6 +46,28 @@ TEST_F(CollectiveCalls, ReductionsTakeThePairsThatMakeSense) {
             "allreduce of float32 with band: bitwise and logical operations need integers or bool");
 }
 
+TEST_F(CollectiveCalls, ModelsAreFloats) {
+  call = {Collective::update, &memory, nullptr, 1, DType::float32, ReduceOp::mean};
+  EXPECT_EQ(refusal(call), "accepted");
+  call.op = ReduceOp::max;
+  EXPECT_THAT(refusal(call), HasSubstr("parameters are float32"));
+  call = {Collective::open, &memory, nullptr, 1, DType::float32, ReduceOp::mean};
+  EXPECT_THAT(refusal(call), HasSubstr("first values are brought with sum"));
+  call.op = ReduceOp::sum;
+  EXPECT_EQ(refusal(call), "accepted");
+  call.dtype = DType::float64;
+  EXPECT_THAT(refusal(call), HasSubstr("parameters are float32"));
+  call.dtype = DType::uint32;
+  call.array = wire::kModelStep;
+  EXPECT_EQ(refusal(call), "accepted");
+  call.collective = Collective::update;
+  call.dtype = DType::float32;
+  EXPECT_THAT(refusal(call), HasSubstr("array 65534: allowed are 0 to 65533"));
+  call.array = 0;
+  call.count = 0;
+  EXPECT_THAT(refusal(call), HasSubstr("at least one parameter"));
+}
+
 // The switch would only drop it.
 TEST_F(CollectiveCalls, JobsWithNarrowPartialsHaveNoMeanOfSmallFloats) {
   call = {Collective::allreduce, &memory, nullptr, 1, DType::float16, ReduceOp::mean};

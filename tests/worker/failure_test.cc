@@ -59,6 +59,14 @@ TEST(Failure, EveryAbortNamesItsCause) {
             "job 9: the switch above this one fell silent or was restarted");
   EXPECT_EQ(text(Reason::host_lost),
             "job 9: none of the job's completion hosts answers the switch");
+  EXPECT_EQ(
+      text(Reason::model_lost),
+      "job 9 op 4 chunk 5: the job's completion host has no model that this continues: it was "
+      "restarted, or another one took over, or the model has not been opened; join again and "
+      "open it");
+  EXPECT_EQ(text(Reason::model_mismatch),
+            "job 9 op 4 chunk 5: the parameter server's model has other arrays "
+            "(optimizer.parameters), or has not had the rest of its step");
   p.header.slot = 240;
   EXPECT_EQ(text(Reason::parent_lost),
             "job 9: switch 240 above this one fell silent or was restarted");

@@ -60,6 +60,35 @@ class Collectives : public SessionTest {
   std::list<std::vector<std::int32_t>> outputs;
 };
 
+// T21: an update names its array with every chunk, and takes nothing for parameters that does not
+// say that it is; nor does a sum take what says so.
+TEST_F(Collectives, ParametersComeFromTheModelAlone) {
+  start(start_info());
+  Call& c = call(Collective::update, 6);
+  c.op.array = 4;
+  const auto sent = contributions();
+  ASSERT_EQ(sent.size(), 2u);
+  for (const Sent& s : sent) {
+    EXPECT_EQ(s.header.collective, Collective::update);
+    EXPECT_EQ(wire::find_target_rank(s.extensions), 4u);
+  }
+  wire::Header h = result(Collective::update, 0, 0, 4);
+  receive_elements(h, {9, 9, 9, 9});
+  EXPECT_EQ(session->counters().drops.get(DropReason::op_mismatch), 1u);
+  h.flags |= wire::kFlagParams;
+  receive_elements(h, {1, 2, 3, 4});
+  EXPECT_EQ(session->counters().results.get(), 1u);
+  EXPECT_EQ(c.data, (std::vector<std::int32_t>{1, 2, 3, 4, 4, 5}));
+
+  call(Collective::allreduce, 2);
+  contributions();
+  h = result(Collective::allreduce, 1, 0, 2);
+  h.seq = 2;
+  h.flags |= wire::kFlagParams;
+  receive_elements(h, {7, 7});
+  EXPECT_EQ(session->counters().drops.get(DropReason::op_mismatch), 2u);
+}
+
 TEST_F(Collectives, ReduceNamesItsTargetAndOtherRanksGetNoData) {
   start(start_info());
   Call& c = call(Collective::reduce, 6, 2);

@@ -50,14 +50,15 @@ void add_show(CLI::App& app) {
           "           where its results were made\n"
           "hosts      who finishes chunks of which shard, where jobs name servers\n"
           "seats      of a parameter server: which shards it serves, for which term\n"
+          "models     of a parameter server: steps done, and the last checkpoint\n"
           "drops      packets that did not go on, by reason\n"
           "stages     calls, packets and cycles of each stage of the packet loop\n"
           "fdb        addresses that the switch knows, and their ports\n"
           "config     the configuration in force, defaults included")
       ->required()
-      ->check(
-          CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "stragglers", "completion",
-                         "escalated", "hosts", "seats", "op", "drops", "stages", "fdb", "config"}))
+      ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "stragglers",
+                             "completion", "escalated", "hosts", "seats", "models", "op", "drops",
+                             "stages", "fdb", "config"}))
       ->type_name("WHAT");
   command
       ->add_option("WHICH", options->which,

@@ -55,6 +55,14 @@ std::string memory_text(const config::ServerConfig& config) {
     text += "job " + job.name + ": " + kib(config::server_share(config, job)) +
             " KiB for contributions and results; needs " + kib(config::least_server_bytes(job)) +
             ", could use " + kib(config::most_server_bytes(job)) + "\n";
+    const config::OptimizerConfig& optimizer = served.optimizer;
+    if (optimizer.kind == config::OptimizerKind::none) continue;
+    text += "job " + job.name + ": " + kib(config::model_bytes(optimizer)) +
+            " KiB for a model of " + std::to_string(config::elements_of(optimizer)) +
+            " parameters" +
+            (optimizer.checkpoint.directory.empty() ? ", lost when the server ends"
+                                                    : ", and its snapshot") +
+            "\n";
   }
   return text;
 }
@@ -77,7 +85,7 @@ int serve(const config::ServerConfig& config, const Options& options) {
   pthread_sigmask(SIG_BLOCK, &stops, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
-  ServerLoop loop(config, draw_nonce());
+  ServerLoop loop(config, draw_nonce(), report);
   Show show(loop, config);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty())

@@ -40,14 +40,17 @@ std::vector<completion::ServedJob> served_jobs(const config::ServerConfig& confi
     job.root_ipv4 = served.root_ipv4;
     job.root_udp_port = served.root_udp_port;
     job.integrity = served.job.integrity;
+    job.optimizer = served.optimizer;
     all.push_back(std::move(job));
   }
   return all;
 }
 
-ServerLoop::ServerLoop(const config::ServerConfig& config, std::uint64_t nonce)
+ServerLoop::ServerLoop(const config::ServerConfig& config, std::uint64_t nonce,
+                       CheckpointFile::Report report)
     : server_(served_jobs(config),
               {.ipv4 = config.ipv4, .nonce = nonce, .heartbeat = config.heartbeat}),
+      checkpoints_(server_, std::move(report)),
       socket_({config.ipv4, config.udp_port}, datagram_bytes(config)),
       outbox_(server_.outbox_capacity()) {}
 
@@ -63,6 +66,7 @@ void ServerLoop::run() {
     if (now >= next_tick) {
       next_tick = now + kTick;
       while (server_.expire(now, outbox_)) send_outbox();
+      checkpoints_.look();
     }
     socket_.flush();
     if (got == 0) socket_.wait(next_tick - now);
@@ -70,6 +74,7 @@ void ServerLoop::run() {
   server_.shut_down(outbox_);
   send_outbox();
   socket_.flush();
+  checkpoints_.finish();
 }
 
 void ServerLoop::stop() {

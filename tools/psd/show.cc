@@ -28,10 +28,11 @@ ordered_json Show::table(const std::string& what) {
   if (what == "seats") return seats();
   if (what == "completion") return completion();
   if (what == "escalated") return escalated();
+  if (what == "models") return models();
   if (what == "drops") return drops();
   if (what == "config") return config::dump(config_);
   throw std::invalid_argument("nothing that a parameter server shows is called '" + what +
-                              "'; allowed: seats, completion, escalated, drops, config");
+                              "'; allowed: seats, completion, escalated, models, drops, config");
 }
 
 ordered_json Show::seats() {
@@ -77,6 +78,29 @@ ordered_json Show::escalated() {
   return rows;
 }
 
+ordered_json Show::models() {
+  ordered_json rows = ordered_json::array();
+  const completion::Server& server = loop_.server();
+  for (std::size_t place = 0; place < server.job_count(); ++place) {
+    const completion::Model* const model = server.model(place);
+    if (model == nullptr) continue;
+    const completion::ModelCounters& c = model->counters();
+    const CheckpointCounters* const kept = loop_.checkpoints().counters(place);
+    rows.push_back({{"job", server.job(place).limits.id},
+                    {"parameters", config::elements_of(model->optimizer())},
+                    {"step", c.step.get()},
+                    {"rate", completion::rate_after(c.step.get(), model->optimizer())},
+                    {"updates", c.updates.get()},
+                    {"repeated", c.repeated.get()},
+                    {"taken_back", c.taken_back.get()},
+                    {"refused", c.refused.get()},
+                    {"checkpoint_step", kept != nullptr ? kept->step.get() : 0},
+                    {"checkpoints", kept != nullptr ? kept->written.get() : 0},
+                    {"failed", kept != nullptr ? kept->failed.get() : 0}});
+  }
+  return rows;
+}
+
 ordered_json Show::drops() {
   ordered_json rows = ordered_json::array();
   for (std::size_t i = 0; i < kDropReasonCount; ++i) {
@@ -87,6 +111,58 @@ ordered_json Show::drops() {
   }
   return rows;
 }
+
+namespace {
+
+void collect_models(control::Families& out, const ServerLoop& loop) {
+  using control::family;
+  using control::number;
+  using control::sample;
+  const completion::Server& server = loop.server();
+  const auto each = [&](const char* name, const char* help, bool gauge, auto counter_of) {
+    prometheus::MetricFamily* made = nullptr;
+    for (std::size_t place = 0; place < server.job_count(); ++place) {
+      if (server.model(place) == nullptr) continue;
+      const Counter* const counter = counter_of(place);
+      if (counter == nullptr) continue;
+      if (made == nullptr) made = &family(out, name, help, gauge);
+      sample(*made, {{"job", std::to_string(server.job(place).limits.id)}}, number(*counter));
+    }
+  };
+  const auto of_model = [&](Counter completion::ModelCounters::*member) {
+    return
+        [&server, member](std::size_t place) { return &(server.model(place)->counters().*member); };
+  };
+  const auto of_file = [&](Counter CheckpointCounters::*member) {
+    return [&loop, member](std::size_t place) -> const Counter* {
+      const CheckpointCounters* const c = loop.checkpoints().counters(place);
+      return c == nullptr ? nullptr : &(c->*member);
+    };
+  };
+  using M = completion::ModelCounters;
+  using C = CheckpointCounters;
+  each("tributary_model_step", "Step that the whole model has reached", true, of_model(&M::step));
+  each("tributary_model_updates_total", "Blocks of parameters stepped", false,
+       of_model(&M::updates));
+  each("tributary_model_updated_values_total", "Parameters in those", false,
+       of_model(&M::updated_values));
+  each("tributary_model_repeated_total", "Updates answered with what was stored", false,
+       of_model(&M::repeated));
+  each("tributary_model_taken_back_total", "Blocks that went back to a whole step", false,
+       of_model(&M::taken_back));
+  each("tributary_model_refused_total", "Epochs ended for taking the model to be elsewhere", false,
+       of_model(&M::refused));
+  each("tributary_checkpoints_written_total", "Checkpoints on disk", false, of_file(&C::written));
+  each("tributary_checkpoints_failed_total", "Checkpoints that could not be written", false,
+       of_file(&C::failed));
+  each("tributary_checkpoint_step", "Step of the last checkpoint", true, of_file(&C::step));
+  each("tributary_checkpoint_bytes", "Length of a checkpoint", true, of_file(&C::bytes));
+  each("tributary_checkpoint_timestamp_seconds",
+       "When the last checkpoint was written, in Unix time; 0: none yet", true,
+       of_file(&C::unix_time));
+}
+
+}  // namespace
 
 std::vector<prometheus::MetricFamily> Metrics::Collect() const {
   using control::family;
@@ -120,6 +196,7 @@ std::vector<prometheus::MetricFamily> Metrics::Collect() const {
     if (const std::uint64_t n = loop_.drops().get(reason); n != 0)
       sample(drops, {{"reason", drop_label(reason)}}, static_cast<double>(n));
   }
+  collect_models(out, loop_);
   std::vector<control::EngineFigures> figures;
   for (std::size_t seat = 0; seat < server.seat_count(); ++seat) {
     const auto& limits = server.engine(seat).limits(0);

@@ -15,14 +15,15 @@ class Show {
  public:
   Show(ServerLoop& loop, const config::ServerConfig& config) : loop_(loop), config_(config) {}
 
-  // `what` is seats, completion, escalated, drops or config. Throws std::invalid_argument for
-  // anything else, and std::runtime_error when the loop does not answer.
+  // `what` is seats, completion, escalated, models, drops or config. Throws std::invalid_argument
+  // for anything else, and std::runtime_error when the loop does not answer.
   [[nodiscard]] nlohmann::ordered_json table(const std::string& what);
 
  private:
   nlohmann::ordered_json seats();
   nlohmann::ordered_json completion();
   nlohmann::ordered_json escalated();
+  nlohmann::ordered_json models();
   nlohmann::ordered_json drops();
 
   ServerLoop& loop_;

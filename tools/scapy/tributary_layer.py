@@ -43,7 +43,7 @@ REDUCE_OPS = {
 }
 ENCODINGS = {0: "plain", 1: "block-scaled", 2: "compressed"}
 COLLECTIVES = {0: "allreduce", 1: "reduce", 2: "broadcast", 3: "all_gather", 4: "reduce_scatter",
-               5: "barrier"}
+               5: "barrier", 6: "open", 7: "update"}
 REASONS = {
     0: "none", 1: "deadline", 2: "excluded", 3: "collision", 4: "resend", 5: "overflow",
     6: "no-slot", 7: "verify", 16: "unknown-job", 17: "not-joined", 18: "stale-epoch",
@@ -51,7 +51,7 @@ REASONS = {
     23: "settings-mismatch",
     32: "lease-expired", 33: "rank-left", 34: "rank-restarted", 35: "op-mismatch",
     36: "shutdown",
-    37: "parent-lost", 38: "host-lost",
+    37: "parent-lost", 38: "host-lost", 39: "model-lost", 40: "model-mismatch",
 }
 EXTENSION_TYPES = {
     0: "padding", 1: "missing-ids", 2: "rank-bitmap", 3: "task-information", 4: "authentication",

@@ -45,6 +45,15 @@ Duration seconds_of(const char* name, double seconds) {
   return Duration::ns(std::llround(std::ceil(seconds * 1e9)));
 }
 
+ArrayView array_of_u32() {
+  ArrayView view;
+  view.array = py::array_t<std::uint32_t>(1);
+  view.dtype = wire::DType::uint32;
+  view.data = view.array.mutable_data();
+  view.count = 1;
+  return view;
+}
+
 void check_output(const ArrayView& output, wire::DType dtype, std::size_t count) {
   if (output.dtype != dtype || output.count != count)
     throw py::value_error("the output has " + std::to_string(output.count) + " elements of " +
@@ -171,6 +180,39 @@ PyRequest PyCommunicator::reduce_scatter(const py::object& input, const py::obje
   check_output(out, in.dtype, call.count);
   call.output = out.data;
   return start(call, in, out);
+}
+
+PyRequest PyCommunicator::open_model(const py::object& array, std::uint16_t number,
+                                     std::uint32_t root) {
+  CollectiveCall call;
+  call.collective = wire::Collective::open;
+  call.root = root;
+  call.array = number;
+  const ArrayView view = view_of(array, py::none(), Access::write);
+  call.count = view.count;
+  return start(call, view, view);
+}
+
+PyRequest PyCommunicator::update_model(const py::object& array, std::uint16_t number,
+                                       const std::string& op) {
+  CollectiveCall call;
+  call.collective = wire::Collective::update;
+  call.op = reduce_op_of(op);
+  call.array = number;
+  const ArrayView view = view_of(array, py::none(), Access::write);
+  call.count = view.count;
+  return start(call, view, view);
+}
+
+std::optional<std::uint32_t> PyCommunicator::model_step() {
+  const ArrayView next = array_of_u32();
+  CollectiveCall call;
+  call.collective = wire::Collective::open;
+  call.array = wire::kModelStep;
+  call.count = 1;
+  start(call, next, next).wait();
+  const auto value = *static_cast<const std::uint32_t*>(next.data);
+  return value == 0 ? std::nullopt : std::optional(value - 1);
 }
 
 void PyCommunicator::barrier() {

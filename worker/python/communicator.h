@@ -50,6 +50,11 @@ class PyCommunicator {
                        const pybind11::object& dtype);
   PyRequest reduce_scatter(const pybind11::object& input, const pybind11::object& output,
                            const std::string& op, const pybind11::object& dtype);
+  PyRequest open_model(const pybind11::object& array, std::uint16_t number, std::uint32_t root);
+  PyRequest update_model(const pybind11::object& array, std::uint16_t number,
+                         const std::string& op);
+  // None: it has no parameters yet.
+  [[nodiscard]] std::optional<std::uint32_t> model_step();
   void barrier();
   // Leaves the job; open ops fail. Again: does nothing.
   void close();

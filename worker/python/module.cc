@@ -95,6 +95,29 @@ constexpr const char* kWaitDoc =
 Raises tributary.Error if the operation failed; the array's contents are then undefined. May be
 called again. Ctrl-C interrupts the wait, not the operation.)";
 
+constexpr const char* kOpenModelDoc =
+    R"(Starts opening array `number` of the model at the job's parameter server; returns a Request.
+
+array: float32; becomes the parameters that the server has. Where it has none yet, those are what
+    `array` holds on rank `root`.
+
+Every rank opens every array each time it has joined, before it updates them.)";
+
+constexpr const char* kUpdateModelDoc =
+    R"(Starts a step of the server's optimizer for array `number` of the model; returns a Request.
+
+array: float32, this rank's gradients; becomes the parameters after the step.
+op: how the ranks' gradients are combined: "sum" or "mean".
+
+Each step updates every array once. Raises tributary.Error with reason "model-lost" where the server
+cannot continue the model that these are gradients of (it was restarted): init() again, ask for
+model_step(), and go on from there.)";
+
+constexpr const char* kModelStepDoc =
+    R"(How many steps the model at the parameter server has behind it; None: it has no parameters yet.
+
+Every rank calls it, and it waits for all.)";
+
 constexpr const char* kBarrierDoc =
     R"(Returns when every rank has called it, and all operations before it are done.
 
@@ -190,6 +213,11 @@ PYBIND11_MODULE(tributary, m) {
       .def("reduce_scatter", &PyCommunicator::reduce_scatter, py::arg("array"),
            py::arg("output") = py::none(), py::arg("op") = "sum", py::arg("dtype") = py::none(),
            kReduceScatterDoc)
+      .def("open_model", &PyCommunicator::open_model, py::arg("array"), py::arg("number") = 0,
+           py::arg("root") = 0, kOpenModelDoc)
+      .def("update_model", &PyCommunicator::update_model, py::arg("array"), py::arg("number") = 0,
+           py::arg("op") = "sum", kUpdateModelDoc)
+      .def("model_step", &PyCommunicator::model_step, kModelStepDoc)
       .def("barrier", &PyCommunicator::barrier, kBarrierDoc)
       .def("stats", &PyCommunicator::stats, kStatsDoc)
       .def("close", &PyCommunicator::close, kCloseDoc)

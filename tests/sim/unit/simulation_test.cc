@@ -198,7 +198,7 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0x152e7c94b6d74f6f}, Known{42, 0xeac35d281fd1a29d},
+  for (const Known& known : {Known{1, 0x6b73df2d830b73bb}, Known{42, 0xeac35d281fd1a29d},
                              Known{1234, 0x18266d6a96ada1a3}, Known{10, 0xb2bd496f991f1ebd}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)

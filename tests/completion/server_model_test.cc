@@ -1,0 +1,207 @@
+// A job's model at its parameter server, from the ranks' packets to their results (T21): what a
+// lost answer, a restart, a take-over and a new epoch do to it.
+#include "tests/completion/remote_fixture.h"
+
+namespace tributary::completion {
+namespace {
+
+using wire::Collective;
+using wire::PacketType;
+using wire::Reason;
+
+class ServerModelTest : public RemoteFixture {
+ protected:
+  // Two arrays of a chunk each; with two shards, array 1's chunk is chunk 0 of its op, too.
+  void build_with_model(std::uint8_t shards = 1) {
+    optimizer_.kind = config::OptimizerKind::sgd;
+    optimizer_.parameters = {2, 2};
+    optimizer_.rate = 1;
+    build(false, shards);
+    // One server: nobody else has the model.
+    servers_[1].reset();
+    live(1);
+    join();
+    live(1);
+  }
+  void send_from(std::uint32_t rank, Collective collective, std::uint32_t op, std::uint16_t array,
+                 float v, std::uint32_t flags = 0) {
+    wire::Header h = header(PacketType::contribution, rank);
+    h.flags = wire::kFlagLast | flags;
+    h.op = h.seq = op;
+    h.covered = 1;
+    h.dtype = wire::DType::float32;
+    h.element_count = 2;
+    h.collective = collective;
+    std::array<std::byte, 16> room;
+    wire::ExtensionWriter ext(room);
+    ext.add_target_rank(array);
+    const std::array values = {v, 2 * v};
+    to_root({h, ext.bytes(), std::as_bytes(std::span(values))}, rank_peer(rank));
+  }
+  void send_all(Collective collective, std::uint32_t op, std::uint16_t array, float v) {
+    for (std::uint32_t r = 0; r < kWorkers; ++r) send_from(r, collective, op, array, v);
+  }
+  void open_both() {
+    send_all(Collective::open, 0, 0, 10);
+    send_all(Collective::open, 1, 1, 20);
+    settle();
+    ASSERT_EQ(results_.size(), 2u);
+  }
+  [[nodiscard]] std::array<float, 2> last_result() const {
+    std::array<float, 2> v{};
+    std::memcpy(v.data(), results_.back().payload.data(), sizeof v);
+    return v;
+  }
+  [[nodiscard]] const Model& model() { return *servers_[0]->model(0); }
+  void ask_again(std::uint32_t op) {
+    for (std::uint32_t r = 0; r < kWorkers; ++r) probe(r, op);
+  }
+};
+
+TEST_F(ServerModelTest, ResultsAreParametersAndSaySo) {
+  build_with_model();
+  open_both();
+  EXPECT_EQ(last_result(), (std::array{60.0f, 120.0f}));
+  send_all(Collective::update, 2, 0, 1);
+  settle();
+  ASSERT_EQ(results_.size(), 3u);
+  EXPECT_EQ(last_result(), (std::array{27.0f, 54.0f}));
+  EXPECT_NE(results_.back().header.flags & wire::kFlagParams, 0u);
+  EXPECT_NE(results_.back().header.flags & wire::kFlagVerified, 0u);
+  EXPECT_EQ(results_.back().header.collective, Collective::update);
+}
+
+// T8: applied once, though its answer is lost and the ranks ask again.
+TEST_F(ServerModelTest, ALostAnswerIsTheStoredOne) {
+  build_with_model();
+  open_both();
+  send_all(Collective::update, 2, 0, 1);
+  while (!wire_.empty() && wire_.front().to != kToRoot) {
+    const Flying f = wire_.front();
+    wire_.pop_front();
+    arrive(f);
+  }
+  ASSERT_TRUE(take(PacketType::result));
+  EXPECT_EQ(results_.size(), 2u);
+  for (int i = 0; i < 4 && results_.size() == 2; ++i) {
+    ask_again(2);
+    settle();
+    for (const wire::Header& h : std::exchange(told_, {}))
+      if (h.type == PacketType::unknown && h.op == 2)
+        send_from(h.origin, Collective::update, 2, 0, 1, wire::kFlagResend);
+    settle();
+  }
+  ASSERT_EQ(results_.size(), 3u);
+  EXPECT_EQ(last_result(), (std::array{27.0f, 54.0f}));
+  EXPECT_EQ(model().counters().updates.get(), 1u);
+}
+
+// The root takes the server for dead, and appoints it anew: the same epoch, another term.
+TEST_F(ServerModelTest, ANewTermAnswersWithWhatIsStored) {
+  build_with_model();
+  open_both();
+  send_all(Collective::update, 2, 0, 1);
+  while (!wire_.empty() && wire_.front().to != kToRoot) {
+    const Flying f = wire_.front();
+    wire_.pop_front();
+    arrive(f);
+  }
+  wire_.clear();
+  for (int i = 0; i < 700; ++i) {  // nothing from the server arrives
+    tick(Duration::ms(1));
+    wire_.clear();
+  }
+  live(700);
+  EXPECT_GT(seat().term, 1u);
+  for (int i = 0; i < 4 && results_.size() == 2; ++i) {
+    ask_again(2);
+    settle();
+    for (const wire::Header& h : std::exchange(told_, {}))
+      if (h.type == PacketType::unknown && h.op == 2)
+        send_from(h.origin, Collective::update, 2, 0, 1, wire::kFlagResend);
+    settle();
+  }
+  ASSERT_EQ(results_.size(), 3u);
+  EXPECT_EQ(last_result(), (std::array{27.0f, 54.0f}));
+  EXPECT_EQ(model().counters().updates.get(), 1u);
+  EXPECT_EQ(model().counters().repeated.get(), 1u);
+}
+
+// A server that comes back with nothing may not step anything: the epoch ends, and says why.
+TEST_F(ServerModelTest, ARestartedServerRefusesTheUpdate) {
+  build_with_model();
+  open_both();
+  boot(0);
+  live(5);
+  EXPECT_GT(seat().term, 1u);
+  told_.clear();
+  send_all(Collective::update, 2, 0, 1);
+  settle();
+  EXPECT_EQ(results_.size(), 2u);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back().type, PacketType::abort);
+  EXPECT_EQ(told_.back().reason, Reason::model_lost);
+  EXPECT_EQ(model().counters().refused.get(), 1u);
+  EXPECT_EQ(servers_[0]->engine(0).counters(0).aborts_model.get(), 1u);
+}
+
+// Another server that takes over has no such model, and may not answer with sums either.
+TEST_F(ServerModelTest, WhoHasNoModelRefusesToo) {
+  build(false);
+  live(1);
+  join();
+  live(1);
+  told_.clear();
+  send_all(Collective::open, 0, 0, 10);
+  settle();
+  EXPECT_TRUE(results_.empty());
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back().type, PacketType::abort);
+  EXPECT_EQ(told_.back().reason, Reason::model_lost);
+}
+
+// Half a step is applied when a rank dies: the next epoch begins with the whole step before it.
+TEST_F(ServerModelTest, TheNextEpochBeginsAtAWholeStep) {
+  build_with_model();
+  open_both();
+  send_all(Collective::update, 2, 0, 1);
+  send_all(Collective::update, 3, 1, 1);
+  send_all(Collective::update, 4, 0, 1);
+  settle();
+  ASSERT_EQ(results_.size(), 5u);
+  EXPECT_EQ(last_result(), (std::array{24.0f, 48.0f}));
+  join();  // everybody anew
+  live(1);
+  EXPECT_EQ(model().step(), 1u);
+  EXPECT_EQ(model().counters().taken_back.get(), 1u);
+  results_.clear();
+  open_both();
+  EXPECT_EQ(last_result(), (std::array{57.0f, 114.0f}));
+  results_.clear();
+  send_all(Collective::update, 2, 0, 1);
+  settle();
+  EXPECT_EQ(last_result(), (std::array{24.0f, 48.0f}));
+}
+
+// A sum that claims to be parameters, or parameters that are no answer to their like.
+TEST_F(ServerModelTest, TheRootTakesNothingElseForParameters) {
+  build_with_model();
+  open_both();
+  send_all(Collective::update, 2, 0, 1);
+  while (!wire_.empty() && wire_.front().to != kToRoot) {
+    const Flying f = wire_.front();
+    wire_.pop_front();
+    arrive(f);
+  }
+  auto result = take(PacketType::result);
+  ASSERT_TRUE(result);
+  result->header.flags &= ~std::uint32_t{wire::kFlagParams};
+  arrive(*result);
+  EXPECT_EQ(results_.size(), 2u);
+  result->header.flags |= wire::kFlagParams;
+  arrive(*result);
+  EXPECT_EQ(results_.size(), 3u);
+}
+
+}  // namespace
+}  // namespace tributary::completion
