@@ -13,7 +13,16 @@ import sys
 import tributary
 
 from data import DataError
-from training import NetworkSum, Settings, emit, fail, train
+from training import (
+    ModelLost,
+    NetworkSum,
+    OptimizerAtServer,
+    OptimizerHere,
+    Settings,
+    emit,
+    fail,
+    train,
+)
 
 
 def main():
@@ -21,32 +30,56 @@ def main():
     parser.add_argument("--rank", type=int, required=True)
     parser.add_argument("--job", type=int, default=1)
     parser.add_argument("--address", required=True, help="the switch, e.g. udp://10.77.0.254")
+    parser.add_argument(
+        "--optimizer",
+        choices=("here", "server"),
+        default="here",
+        help="who steps the optimizer; server: the job's parameter server, which has the model and "
+        "is configured with SGD, its rate, momentum and schedule",
+    )
+    parser.add_argument(
+        "--rejoin",
+        type=int,
+        default=0,
+        help="with --optimizer server: how often to join again after an error, and go on from the "
+        "step that the server's model has reached",
+    )
     Settings.add_arguments(parser)
     arguments = parser.parse_args()
     settings = Settings.of(arguments)
-    try:
-        communicator = tributary.init(
-            job=arguments.job,
-            rank=arguments.rank,
-            size=settings.workers,
-            address=arguments.address,
-        )
+    for attempt in range(arguments.rejoin + 1):
         try:
-            emit("joined", rank=arguments.rank)
-            report = train(
-                settings,
-                lambda images, labels: NetworkSum(
-                    settings, images, labels, communicator, arguments.rank
-                ),
-            )
-            # Nobody leaves while another rank may still need an answer.
-            communicator.barrier()
-            emit("done", rank=arguments.rank, stats=dict(communicator.stats()), **report)
-        finally:
-            communicator.close()
-    except (tributary.Error, DataError) as error:
-        return fail(f"rank {arguments.rank}: {error}")
-    return 0
+            run(arguments, settings, first=attempt == 0)
+            return 0
+        except (DataError, ModelLost) as error:
+            return fail(f"rank {arguments.rank}: {error}")
+        except tributary.Error as error:
+            if arguments.optimizer == "here" or attempt == arguments.rejoin:
+                return fail(f"rank {arguments.rank}: {error}")
+            emit("rejoins", rank=arguments.rank, text=str(error))
+
+
+def run(arguments, settings, first):
+    """Joins, trains until the end, and leaves."""
+    with tributary.init(
+        job=arguments.job,
+        rank=arguments.rank,
+        size=settings.workers,
+        address=arguments.address,
+    ) as communicator:
+        emit("joined", rank=arguments.rank)
+
+        def summation(images, labels):
+            return NetworkSum(settings, images, labels, communicator, arguments.rank)
+
+        def at_server(_settings, model, summed, _steps):
+            return OptimizerAtServer(model, summed, communicator, must_exist=not first)
+
+        optimizer = at_server if arguments.optimizer == "server" else OptimizerHere
+        report = train(settings, summation, optimizer)
+        # Nobody leaves while another rank may still need an answer.
+        communicator.barrier()
+        emit("done", rank=arguments.rank, stats=dict(communicator.stats()), **report)
 
 
 if __name__ == "__main__":

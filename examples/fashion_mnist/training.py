@@ -1,10 +1,12 @@
-"""Synchronous data-parallel SGD; how gradients are summed over the ranks is a parameter.
+"""Synchronous data-parallel SGD; who sums gradients over the ranks, and who steps the optimizer, are
+parameters.
 
 The same loop runs in a worker (its own shard, summed by the network) and in the single-process
 reference (all shards, summed in memory), so that a difference in the outcome can only come from
-the summation.
+the summation; or from the parameter server, where that steps the optimizer (T21).
 """
 
+import itertools
 import json
 import sys
 import time
@@ -81,36 +83,90 @@ class NetworkSum:
         return contributions[0]
 
 
-def step(model, optimizer, summation, batches, buffers, settings):
-    """One SGD step over the global batch; returns its mean loss."""
+class ModelLost(Exception):
+    """What was trained so far is gone; to begin anew without a word would be no training."""
+
+
+class OptimizerHere:
+    """Every rank steps an optimizer of its own with the summed gradient."""
+
+    def __init__(self, settings, model, summation, steps):
+        self._settings = settings
+        self._summation = summation
+        self._optimizer = MomentumSgd(model.parameters, settings.rate, settings.momentum, steps)
+
+    def begin(self):
+        """How many steps the model has behind it."""
+        return 0
+
+    def step(self, buffers):
+        """One step; each buffer is a shard's gradient, and its loss at the end. The mean loss."""
+        total = self._summation.reduce(buffers)
+        total /= np.float32(self._settings.workers)
+        self._optimizer.step(total[:-1])
+        return float(total[-1])
+
+
+class OptimizerAtServer:
+    """The parameter server has the model: gradients go there, parameters come back."""
+
+    def __init__(self, model, summation, communicator, must_exist):
+        self._model = model
+        self._must_exist = must_exist
+        self._summation = summation
+        self._communicator = communicator
+
+    def begin(self):
+        done = self._communicator.model_step()
+        if done is None and self._must_exist:
+            raise ModelLost("the parameter server has lost the model that was trained so far")
+        self._communicator.open_model(self._model.parameters).wait()
+        return done or 0
+
+    def step(self, buffers):
+        started = time.monotonic()
+        gradient, loss = buffers[0][:-1], buffers[0][-1:]
+        update = self._communicator.update_model(gradient, op="mean")
+        self._communicator.allreduce(loss, op="mean").wait()
+        update.wait()
+        self._summation.seconds += time.monotonic() - started
+        self._model.parameters[:] = gradient
+        return float(loss[0])
+
+
+def gradients(model, batches, buffers, settings):
+    """Each shard's gradient over its part of the global batch."""
     for (images, labels), buffer in zip(batches, buffers):
         # The last element carries the loss, so that every rank reports the global one.
         buffer[-1] = model.gradient(images, labels, buffer[:-1])
         # A short last batch counts as what it is: a smaller part of the nominal batch.
         buffer /= np.float32(settings.batch)
-    total = summation.reduce(buffers)
-    total /= np.float32(settings.workers)
-    optimizer.step(total[:-1])
-    return float(total[-1])
 
 
-def train(settings, make_summation):
-    """Runs all epochs, emits an event after each, and returns the report."""
+def train(settings, make_summation, make_optimizer=OptimizerHere):
+    """Runs all epochs, emits an event after each, and returns the report.
+
+    Which images a step works on follows from its number alone, so a model that has some steps behind
+    it goes on as if it had never been interrupted.
+    """
     train_images, train_labels = load("train", settings.directory)
     test_images, test_labels = load("t10k", settings.directory)
     summation = make_summation(train_images, train_labels)
     model = Model(settings.hidden, settings.seed)
     buffers = [np.empty(len(model.parameters) + 1, np.float32) for _ in summation.shards]
     steps = summation.shards[0].steps
-    optimizer = MomentumSgd(
-        model.parameters, settings.rate, settings.momentum, steps * settings.epochs
-    )
-    accuracy = 0.0
+    optimizer = make_optimizer(settings, model, summation, steps * settings.epochs)
+    done = optimizer.begin()
+    emit("begins", step=done)
+    accuracy = model.accuracy(test_images, test_labels)
     started = time.monotonic()
-    for epoch in range(1, settings.epochs + 1):
+    for epoch in range(1 + done // steps, settings.epochs + 1):
         epoch_started, summed_before, losses = time.monotonic(), summation.seconds, []
-        for batches in zip(*(shard.epoch(epoch) for shard in summation.shards)):
-            losses.append(step(model, optimizer, summation, batches, buffers, settings))
+        batches_of_epoch = zip(*(shard.epoch(epoch) for shard in summation.shards))
+        for batches in itertools.islice(batches_of_epoch, done - (epoch - 1) * steps, None):
+            gradients(model, batches, buffers, settings)
+            losses.append(optimizer.step(buffers))
+            done += 1
         seconds = time.monotonic() - epoch_started
         summed = summation.seconds - summed_before
         accuracy = model.accuracy(test_images, test_labels)
@@ -120,15 +176,15 @@ def train(settings, make_summation):
             epochs=settings.epochs,
             loss=sum(losses) / len(losses),
             accuracy=accuracy,
-            steps_per_second=steps / seconds,
+            steps_per_second=len(losses) / seconds,
             # Bytes of one rank's array over the time the all-reduce took, as nccl-tests has it.
-            algbw=steps * buffers[0].nbytes / summed if summed > 0 else None,
+            algbw=len(losses) * buffers[0].nbytes / summed if summed > 0 else None,
         )
     return {
         "accuracy": accuracy,
         "sha256": model.sha256(),
         "parameters": len(model.parameters),
-        "steps": steps * settings.epochs,
+        "steps": done,
         "images": len(train_images),
         "seconds": time.monotonic() - started,
         "allreduce_seconds": summation.seconds,
