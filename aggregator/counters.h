@@ -98,6 +98,7 @@ struct JobCounters : ShardCounters {
   Counter aborts_host;    // no completion host answered
   Counter aborts_above;   // the switch above said so
   Counter aborts_below;   // a switch below said so
+  Counter aborts_change;  // the job has another configuration
   Counter members;        // gauge: ranks of the running epoch still present
 };
 

@@ -13,12 +13,6 @@ namespace {
 // Room for START to every rank of the largest job, and for what one packet adds to that.
 constexpr std::size_t kOutboxReserve = 16;
 
-std::uint16_t port_index(const config::SwitchConfig& config, const std::string& name) {
-  for (std::size_t i = 0; i < config.ports.size(); ++i)
-    if (config.ports[i].name == name) return static_cast<std::uint16_t>(i);
-  throw std::invalid_argument("no port is named '" + name + "'");
-}
-
 // The loader refuses such files with their place; this is for configurations made by hand.
 void check_slots(const config::SwitchConfig& config) {
   std::uint64_t partitions = 0;
@@ -59,8 +53,10 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
       udp_base_port(config.udp_base_port),
       switch_id(config.id),
       nonce_seed(start.nonce_seed),
+      outbox_capacity(Engine::outbox_capacity(config)),
       job_index(config.jobs.size()) {
   check_slots(config);
+  scratch_peers.reserve(config::kMaxWorkers);
   for (const config::JobConfig& job : config.jobs) build_job(config, job);
   payload_bytes = Engine::payload_bytes(config);
   std::span<std::byte> left = start.memory;
@@ -69,28 +65,19 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
     left = {own_memory.get(), payload_bytes};
   }
   std::fill(left.begin(), left.end(), std::byte{0});  // no page fault is left for the packet path
-  for (std::size_t s = 0; s < config::shard_count(config); ++s) {
+  for (std::size_t s = 0; s < config::engine_shards(config); ++s) {
     const auto index = static_cast<std::uint8_t>(s);
     const std::size_t bytes = Shard::payload_bytes(config, index);
     shards.push_back(std::make_unique<Shard>(config, index, left.first(bytes)));
     left = left.subspan(bytes);
   }
+  reserve.emplace(left.first(config::reserve_bytes(config)));
 }
 
 void Engine::Impl::build_job(const config::SwitchConfig& config, const config::JobConfig& jc) {
-  std::vector<std::uint16_t> pinned(config::job_fan_in(jc), Membership::kAnyPort);
-  if (jc.children.empty())
-    for (const config::MemberConfig& m : jc.members) pinned.at(m.rank) = port_index(config, m.port);
-  for (std::size_t i = 0; i < jc.children.size(); ++i)
-    if (!jc.children[i].port.empty()) pinned[i] = port_index(config, jc.children[i].port);
-  const auto place = static_cast<std::uint32_t>(jobs.size());
-  jobs.push_back(std::make_unique<Job>(jc, place, std::move(pinned)));
-  if (jc.parent)
-    jobs.back()->upstream.emplace(*jc.parent, port_index(config, jc.parent->uplink), jc.lease,
-                                  nonce_seed + jc.id * 0x9E3779B97F4A7C15ULL);
+  jobs.push_back(make_job(config, jc, static_cast<std::uint32_t>(jobs.size()), nonce_seed));
   if (!job_index.insert(jc.id, jobs.back().get()))
     throw std::invalid_argument("job " + std::to_string(jc.id) + " is defined twice");
-  scratch_peers.reserve(std::max<std::size_t>(scratch_peers.capacity(), config::job_fan_in(jc)));
 }
 
 Decision Engine::Impl::refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
@@ -121,14 +108,17 @@ Decision Engine::Impl::refuse(const wire::Packet& packet, const Peer& from, wire
 Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const Peer& from,
                                     Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  if (!job.child_map.knows(h))
-    return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
-  if (h.epoch != job.membership.epoch() || h.epoch == 0)
-    return refuse(packet, from, wire::Reason::stale_epoch, DropReason::stale_epoch, &job, out);
-  if (job.last_abort.reason != wire::Reason::none && job.last_abort.epoch == h.epoch) {
+  const bool of_last_epoch = h.epoch == job.membership.epoch() && h.epoch != 0;
+  // First: its child index may have been that of an earlier configuration.
+  if (of_last_epoch && job.last_abort.reason != wire::Reason::none &&
+      job.last_abort.epoch == h.epoch) {
     send_abort(job, &from, out);
     return {Verdict::refused, DropReason::aborted};
   }
+  if (!job.child_map.knows(h))
+    return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
+  if (!of_last_epoch)
+    return refuse(packet, from, wire::Reason::stale_epoch, DropReason::stale_epoch, &job, out);
   if (!job.membership.member(h.child).present)
     return refuse(packet, from, wire::Reason::not_joined, DropReason::not_joined, &job, out);
   if (!job.membership.is_present(h.child, from, now))
@@ -231,7 +221,7 @@ void Engine::Impl::abort_epoch(Job& job, wire::Reason reason, Outbox& out) {
 }
 
 void Engine::Impl::abort_for(const Shard& shard, Outbox& out) {
-  Job& job = *jobs[shard.abort_job()];
+  Job& job = *job_index.find(shard.find_job(shard.abort_job())->config.id);
   const AbortCause& why = shard.abort_request();
   if (why.reason == wire::Reason::rank_left) return abort_missing_departed(job, why.reason, out);
   job.last_abort = why;
@@ -314,10 +304,14 @@ std::optional<std::uint16_t> Engine::uplink(std::uint32_t job) const {
   return found->upstream->port();
 }
 
+std::size_t Engine::outbox_capacity(const config::SwitchConfig& config) {
+  std::size_t most = config.jobs.size();
+  for (const auto& job : config.jobs) most = std::max<std::size_t>(most, config::job_fan_in(job));
+  return most + 3 * config.jobs.size() + kOutboxReserve;
+}
+
 std::size_t Engine::outbox_capacity() const {
-  std::size_t most = impl_->jobs.size();
-  for (const auto& job : impl_->jobs) most = std::max<std::size_t>(most, job->child_map.count());
-  return most + 3 * impl_->jobs.size() + kOutboxReserve;
+  return impl_->outbox_capacity;
 }
 
 std::size_t Engine::job_count() const {
@@ -336,15 +330,15 @@ JobCounters Engine::counters(std::size_t i) const {
 
 const ShardCounters* Engine::shard_counters(std::size_t i, std::uint8_t shard) const {
   if (shard >= impl_->shards.size()) return nullptr;
-  const ShardJob* const part = impl_->shards[shard]->find_job(static_cast<std::uint32_t>(i));
+  const ShardJob* const part = impl_->shards[shard]->find_job(impl_->jobs[i]->place);
   return part == nullptr ? nullptr : &part->counters;
 }
 
 std::size_t Engine::payload_bytes(const config::SwitchConfig& config) {
   std::size_t bytes = 0;
-  for (std::size_t s = 0; s < config::shard_count(config); ++s)
+  for (std::size_t s = 0; s < config::engine_shards(config); ++s)
     bytes += Shard::payload_bytes(config, static_cast<std::uint8_t>(s));
-  return bytes;
+  return bytes + config::reserve_bytes(config);
 }
 
 std::uint64_t Engine::memory_bytes() const {

@@ -3,6 +3,7 @@
 //   packet ─▶ Engine::on_packet ─┬─ join, lease, leave ─▶ Membership ─▶ START, PENDING, ABORT
 //                                └─ contribution, probe, ack ─▶ Shard ─▶ RESULT, PENDING, UNKNOWN
 //   clock  ─▶ Engine::expire ────▶ deadlines and leases ─▶ ABORT
+//   reload ─▶ Engine::prepare, quiesce, apply ─▶ other jobs
 //
 // The engine decides who takes part and how epochs end; what a chunk needs is in its Shard.
 //
@@ -43,6 +44,7 @@ struct EngineStart {
 };
 
 class Shard;
+struct EngineChange;
 
 class Engine {
  public:
@@ -100,7 +102,6 @@ class Engine {
   // The port through which a message to the parent goes; nullopt: the job ends here.
   [[nodiscard]] std::optional<std::uint16_t> uplink(std::uint32_t job) const;
 
-  [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] std::size_t job_count() const;
   [[nodiscard]] const config::JobConfig& job_config(std::size_t index) const;
   // Of all shards together, as they are now. Any thread.
@@ -128,6 +129,20 @@ class Engine {
   // Of one chunk of the running epoch.
   [[nodiscard]] ChunkState chunk_state(std::size_t job_index, std::uint8_t shard,
                                        std::uint32_t seq) const;
+
+  // Change of configuration: jobs come, go and change; those that are the same go on undisturbed
+  // (rule 16). prepare() makes all that the change needs, on a control thread and while packets are
+  // handled; one change at a time. Throws std::invalid_argument, with figures, when it does not fit
+  // what was reserved.
+  [[nodiscard]] std::shared_ptr<EngineChange> prepare(const config::SwitchConfig& next);
+  // Two steps between the same two packets. quiesce() ends the epochs of jobs that change or go:
+  // ABORT(configuration-changed), which has to be sent before apply() forgets where to. After that
+  // `change` holds what was replaced, for the control thread to destroy.
+  void quiesce(const EngineChange& change, Outbox& out);
+  void apply(EngineChange& change);
+  // What one call can append at most.
+  [[nodiscard]] std::size_t outbox_capacity() const;
+  [[nodiscard]] static std::size_t outbox_capacity(const config::SwitchConfig& config);
 
   // Hands a shard to another owner, who calls it from then on, and takes it back. While it is away
   // its packets are not this engine's to handle, and no epoch may begin or end.

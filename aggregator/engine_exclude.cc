@@ -74,8 +74,8 @@ Ruling Engine::exclude(std::uint32_t id, std::uint32_t child, bool exclude,
   return ruling;
 }
 
-std::vector<Exclusion> Engine::exclusions(std::size_t place) const {
-  const Job& job = *impl_->jobs[place];
+std::vector<Exclusion> Engine::exclusions(std::size_t index) const {
+  const Job& job = *impl_->jobs[index];
   std::vector<Exclusion> all;
   for (std::uint32_t child = 0; child < job.child_map.count(); ++child)
     all.push_back(impl_->shards[0]->exclusion(job.place, static_cast<std::uint16_t>(child)));

@@ -1,15 +1,18 @@
 // The engine's insides, shared by its source files: control packets (engine_join.cc), what people
-// see (engine_status.cc), and construction, dispatch, clock and ends of epochs (engine.cc).
+// see (engine_status.cc), other jobs (engine_change.cc), and construction, dispatch, clock and ends
+// of epochs (engine.cc).
 #pragma once
 
 #include <array>
 #include <memory>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "aggregator/engine.h"
 #include "aggregator/job.h"
 #include "aggregator/job_index.h"
+#include "aggregator/reserve.h"
 #include "aggregator/shard.h"
 
 namespace tributary::aggregator {
@@ -44,9 +47,19 @@ struct Engine::Impl {
   void collect_last_heard(Job& job, std::uint32_t child);
   void expire_leases(Job& job, Instant now, Outbox& out);
 
+  // engine_change.cc
+  static std::unique_ptr<Job> make_job(const config::SwitchConfig& config,
+                                       const config::JobConfig& job, std::uint32_t place,
+                                       std::uint64_t nonce_seed);
+  [[nodiscard]] std::vector<PlacedJob> place_jobs(const config::SwitchConfig& next) const;
+  void check_slots_for(const config::SwitchConfig& next) const;
+  void inherit(Job& from, Job& to);
+
   // engine_join.cc
   Decision on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                    Outbox& out);
+  Decision refuse_other_tree(Job& job, const wire::Packet& packet, const Peer& from,
+                             std::optional<std::uint16_t> child, Outbox& out);
   Decision on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                     Outbox& out);
   // All children are members of this epoch from now on, and are told so.
@@ -99,9 +112,22 @@ struct Engine::Impl {
   static constexpr std::align_val_t kBufferAlignment{64};
   std::unique_ptr<std::byte[], Free> own_memory;  // nullptr when the caller gave some
   std::uint64_t payload_bytes = 0;
-  std::vector<std::unique_ptr<Job>> jobs;
+  std::optional<Reserve> reserve;  // outlives what is in it
+  std::size_t outbox_capacity = 0;
+  std::uint64_t changes = 0;               // prepared so far
+  std::vector<std::unique_ptr<Job>> jobs;  // in the order of the configuration
   JobIndex<Job> job_index;
   std::vector<std::unique_ptr<Shard>> shards;
+};
+
+// What prepare() makes, and apply() exchanges for what was there.
+struct EngineChange {
+  std::vector<std::unique_ptr<Job>> jobs;  // in the order of the configuration; nullptr: it stays
+  std::vector<std::size_t> stays_from;     // of those: where it stood
+  JobIndex<Job> job_index;
+  std::vector<std::uint32_t> ending;  // ids of jobs that change or go
+  std::vector<ShardChange> shards;
+  std::size_t outbox_capacity = 0;
 };
 
 }  // namespace tributary::aggregator

@@ -10,7 +10,28 @@ bool claims_right(const ChildMap& map, const wire::Header& h, std::uint16_t chil
   return h.fan_in == map.count() && h.child == child && h.covered == map[child].covered;
 }
 
+// Rule 16: the switch that sends this JOIN was told of another tree than this one.
+bool has_other_tree(const Job& job, const wire::Header& h) {
+  return (h.flags & wire::kFlagCompleteSubtree) != 0 && h.slot != job.config.tree_digest;
+}
+
 }  // namespace
+
+// One of the two reads its configuration sooner than the other; the JOIN is repeated until then.
+// If it comes from a member of the running epoch, that switch has left it behind.
+Decision Engine::Impl::refuse_other_tree(Job& job, const wire::Packet& packet, const Peer& from,
+                                         std::optional<std::uint16_t> child, Outbox& out) {
+  if (child && job.membership.state() == JobState::running) {
+    const Member& m = job.membership.member(*child);
+    if (m.present && m.peer == from && wire::find_nonce(packet.extensions) != m.nonce) {
+      blame_child(job, *child);
+      job.counters.aborts_change.add();
+      abort_epoch(job, wire::Reason::configuration_changed, out);
+    }
+  }
+  return refuse(packet, from, wire::Reason::configuration_changed, DropReason::bad_child, &job,
+                out);
+}
 
 Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                                Outbox& out) {
@@ -18,6 +39,7 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!nonce) return {Verdict::dropped, DropReason::bad_extension};
   const auto child = job.child_map.joining(h);
+  if (has_other_tree(job, h)) return refuse_other_tree(job, packet, from, child, out);
   if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
   if (!claims_right(job.child_map, h, *child))
     return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::bad_child, &job, out);

@@ -58,18 +58,19 @@ std::vector<OpLateness> Engine::lateness(std::uint32_t id, Instant now,
   return ops;
 }
 
-ChildTotals Engine::child_totals(std::size_t place, std::uint32_t child) const {
+ChildTotals Engine::child_totals(std::size_t index, std::uint32_t child) const {
   ChildTotals sum;
   for (const auto& shard : impl_->shards)
     if (shard != nullptr)
-      if (const ShardJob* const part = shard->find_job(static_cast<std::uint32_t>(place)))
+      if (const ShardJob* const part = shard->find_job(impl_->jobs[index]->place))
         sum.include(part->children[child].totals);
   return sum;
 }
 
 std::vector<ChildLateness> Engine::stragglers(Instant now) const {
   std::vector<ChildLateness> all;
-  for (const auto& job : impl_->jobs) {
+  for (std::size_t index = 0; index < impl_->jobs.size(); ++index) {
+    const auto& job = impl_->jobs[index];
     const std::vector<OpLateness> ops = lateness(job->config.id, now);
     for (std::uint32_t c = 0; c < job->child_map.count(); ++c) {
       const auto ranks = job->child_map.ranks_of(c);
@@ -80,7 +81,7 @@ std::vector<ChildLateness> Engine::stragglers(Instant now) const {
       row.peer = job->membership.member(c).peer;
       row.ranks.assign(ranks.begin(), ranks.end());
       row.ops = static_cast<std::uint32_t>(ops.size());
-      row.missed_deadlines = child_totals(job->place, c).missed_deadlines.get();
+      row.missed_deadlines = child_totals(index, c).missed_deadlines.get();
       row.excluded = impl_->shards[0]->exclusion(job->place, static_cast<std::uint16_t>(c));
       std::int64_t total_ns = 0;
       for (const OpLateness& op : ops) {

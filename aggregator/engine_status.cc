@@ -107,7 +107,7 @@ std::vector<OpLine> Engine::op_lines(std::uint32_t id, std::uint32_t op) const {
 
 ChunkState Engine::chunk_state(std::size_t job, std::uint8_t shard, std::uint32_t seq) const {
   if (shard >= impl_->shards.size()) return ChunkState::unseen;
-  const ShardJob* const part = impl_->shards[shard]->find_job(static_cast<std::uint32_t>(job));
+  const ShardJob* const part = impl_->shards[shard]->find_job(impl_->jobs[job]->place);
   return part == nullptr ? ChunkState::unseen : part->table.state_of(seq);
 }
 

@@ -20,7 +20,8 @@ bool may_abort_for(wire::Reason reason) {
     case wire::Reason::parent_lost:
     case wire::Reason::host_lost:
     case wire::Reason::model_lost:
-    case wire::Reason::model_mismatch: return true;
+    case wire::Reason::model_mismatch:
+    case wire::Reason::configuration_changed: return true;
     default: return false;
   }
 }
@@ -222,6 +223,7 @@ void Engine::Impl::join_parent(Job& job, Instant now, Outbox& out) {
   if (o == nullptr) return;
   o->header.flags = wire::kFlagCompleteSubtree;
   o->header.covered = job.child_map.covered();
+  o->header.slot = job.config.tree_digest;
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(up.nonce());
   o->extension_bytes = ext.bytes().size();

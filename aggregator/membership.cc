@@ -103,6 +103,16 @@ void Membership::abort() {
   state_ = JobState::aborted;
 }
 
+void Membership::adopt(std::uint32_t rank, const Membership& before, std::uint32_t other) {
+  members_[rank] = before.members_[other];
+  members_[rank].present = members_[rank].joined = false;
+}
+
+void Membership::adopt_epoch(const Membership& before) {
+  epoch_ = before.epoch_;
+  state_ = before.state_ == JobState::forming ? JobState::idle : before.state_;
+}
+
 std::uint32_t Membership::lapsed(Instant now) {
   if (!scan_due(now) || (state_ != JobState::running && state_ != JobState::forming))
     return workers();

@@ -56,6 +56,10 @@ class Membership {
   void heard(std::uint32_t rank, Instant when);
   void leave(std::uint32_t rank);
   void abort();
+  // The job goes on under another configuration, and this member with it, whom `before` knew as
+  // `other`: nonces that have had their epoch stay so. adopt_epoch() comes last; no epoch runs.
+  void adopt(std::uint32_t rank, const Membership& before, std::uint32_t other);
+  void adopt_epoch(const Membership& before);
   // A present member that has been silent for its lease, or workers() when there is none;
   // also forgets ranks that stopped joining. Scans only when something may have lapsed.
   std::uint32_t lapsed(Instant now);

@@ -8,20 +8,10 @@
 namespace tributary::aggregator {
 namespace {
 
-std::size_t tombstone_count(const config::SwitchConfig& config, std::uint8_t index) {
-  std::size_t count = 0;
-  for (const auto& job : config.jobs)
-    if (index < job.shards) count += std::size_t{2} * job.window;
-  return count;
-}
-
 std::vector<std::uint32_t> pool_quotas(const config::SwitchConfig& config, std::uint8_t index) {
-  std::vector<std::uint32_t> quotas;
-  for (const auto& job : config.jobs) {
-    const bool takes_part = job.slots == config::SlotMode::dynamic && index < job.shards;
-    const std::uint32_t most = job.quota == 0 ? job.window : job.quota;
-    quotas.push_back(takes_part ? most : 0);
-  }
+  std::vector<std::uint32_t> quotas(config::job_places(config));
+  for (std::size_t place = 0; place < config.jobs.size(); ++place)
+    quotas[place] = pool_quota(config.jobs[place], index);
   return quotas;
 }
 
@@ -48,48 +38,42 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
       switch_id_(config.id),
       preempt_idle_(config.preempt_idle),
       memory_(memory),
-      tombstones_(tombstone_count(config, index)),
       kernels_{KernelTable(wire::Arithmetic::saturating), KernelTable(wire::Arithmetic::modular)},
+      jobs_(config::job_places(config)),
       by_id_(config.jobs.size()),
       pool_(config::pool_slots(config), pool_quotas(config, index)) {
   for (const auto& c : config::buffer_classes(config, index)) {
     const std::uint32_t count = c.reserved + c.cached;
     classes_.push_back(std::make_unique<BufferClass>(
         BufferClass{BufferPool(memory_.first(count * c.bytes), c.bytes, count),
-                    ResultCache(c.cached, config.jobs.size())}));
+                    ResultCache(c.cached, config::job_places(config))}));
+    pools_.push_back(&classes_.back()->buffers);
     memory_ = memory_.subspan(count * c.bytes);
   }
-  std::span<Tombstone> left(tombstones_);
+  coverage_.resize(wire::rank_words(config::kMaxWorkers));
+  sources_.resize(config::kMaxWorkers);
   std::uint32_t slot = 0;
   for (std::uint32_t place = 0; place < config.jobs.size(); ++place) {
     const config::JobConfig& job = config.jobs[place];
-    jobs_.emplace_back();
-    if (index < job.shards) {
-      const std::size_t entries = std::size_t{2} * job.window;
-      add_job(config, place, slot, left.first(entries));
-      left = left.subspan(entries);
-    }
+    if (index < job.shards) add_job(job, place, slot);
     if (job.slots == config::SlotMode::partition) slot += job.window;
   }
   const std::size_t largest = config::bracket_value_bytes(config, index);
   if (largest == 0) return;
+  bracket_class_ = class_for(largest);
   BufferPool& values = class_for(largest)->buffers;
   for (int depth = 0; depth < config::kMaxBracketDepth; ++depth)
     bracket_values_.push_back(values.at(values.take()));
 }
 
-void Shard::add_job(const config::SwitchConfig& config, std::uint32_t place,
-                    std::uint32_t first_slot, std::span<Tombstone> entries) {
-  const config::JobConfig& job = config.jobs[place];
+void Shard::add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot) {
   jobs_[place] = std::make_unique<ShardJob>(
-      job, place, first_slot, entries, *class_for(config::slot_buffer_bytes(job)),
+      job, place, first_slot, *class_for(config::slot_buffer_bytes(job)),
       config::hold_buffers(job) > 0 ? class_for(config::hold_buffer_bytes(job)) : nullptr,
-      queue_for(job.deadline), kernels_[static_cast<std::size_t>(job.arithmetic)]);
-  ShardJob& added = *jobs_[place];
-  by_id_.insert(job.id, &added);
-  if (job.parent) unsent_.reserve(unsent_.capacity() + 2 * job.window + config::hold_buffers(job));
-  coverage_.resize(std::max(coverage_.size(), wire::rank_words(job.workers)));
-  if (added.waits_for_order) sources_.resize(std::max<std::size_t>(sources_.size(), added.fan_in));
+      kernels_[static_cast<std::size_t>(job.arithmetic)]);
+  by_id_.insert(job.id, jobs_[place].get());
+  present_.push_back(jobs_[place].get());
+  unsent_.reserve(unsent_.capacity() + most_unsent(job));
 }
 
 BufferClass* Shard::class_for(std::size_t buffer_bytes) {
@@ -97,13 +81,6 @@ BufferClass* Shard::class_for(std::size_t buffer_bytes) {
     if (c->buffers.buffer_bytes() == buffer_bytes) return c.get();
   assert(false);
   return nullptr;
-}
-
-ChunkDeadlines& Shard::queue_for(Duration timeout) {
-  for (const auto& queue : queues_)
-    if (queue->timeout() == timeout) return *queue;
-  queues_.push_back(std::make_unique<ChunkDeadlines>(timeout, tombstones_));
-  return *queues_.back();
 }
 
 void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t first_seq,
@@ -201,14 +178,6 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   return on_ack(*job, packet, out);
 }
 
-ShardJob& Shard::job_of(const Tombstone& e) const {
-  const auto holds = [&](const auto& job) {
-    return job != nullptr && &e >= job->table.entries().data() &&
-           &e <= &job->table.entries().back();
-  };
-  return **std::find_if(jobs_.begin(), jobs_.end(), holds);
-}
-
 void Shard::note_deadline(ShardJob& job, const Tombstone& e, Instant now) {
   job.history.deadline_passed(e.description, now);
   for (std::uint16_t child = 0; child < job.fan_in; ++child)
@@ -217,9 +186,9 @@ void Shard::note_deadline(ShardJob& job, const Tombstone& e, Instant now) {
 
 // Takes no buffers, so those that it lets go stay as they are until the next packet.
 bool Shard::expire(Instant now, Outbox& out) {
-  for (const auto& queue : queues_) {
-    while (Tombstone* const e = queue->due(now)) {
-      ShardJob& job = job_of(*e);
+  for (ShardJob* const present : present_) {
+    ShardJob& job = *present;
+    while (Tombstone* const e = job.deadlines.due(now)) {
       if (e->state == ChunkState::open) note_deadline(job, *e, now);
       if (e->state == ChunkState::open && job.config.on_deadline == config::OnDeadline::abort) {
         job.counters.slot_hold_ns_max.raise_to(
@@ -243,8 +212,7 @@ bool Shard::expire(Instant now, Outbox& out) {
 void Shard::add_slots(Instant now, std::size_t most, Slots which,
                       std::vector<SlotStatus>& out) const {
   constexpr std::size_t kMostMissing = 16;
-  for (const auto& job : jobs_) {
-    if (job == nullptr) continue;
+  for (const ShardJob* const job : present_) {
     const ChunkTable& table = job->table;
     for (const Tombstone& e : table.entries()) {
       const bool sent = e.state == ChunkState::sent;
@@ -264,10 +232,9 @@ void Shard::add_slots(Instant now, std::size_t most, Slots which,
 std::size_t Shard::table_bytes() const {
   std::size_t total = pool_.slots() * sizeof(SlotPool::Owner);
   for (const auto& c : classes_) total += c->buffers.table_bytes() + c->cache.table_bytes();
-  for (const auto& job : jobs_)
-    if (job != nullptr)
-      total += job->table.table_bytes() + job->children.size() * sizeof(Child) +
-               job->held.size() * sizeof(std::uint32_t) + job->history.table_bytes();
+  for (const ShardJob* const job : present_)
+    total += job->table.table_bytes() + job->children.size() * sizeof(Child) +
+             job->held.size() * sizeof(std::uint32_t) + job->history.table_bytes();
   return total;
 }
 

@@ -15,7 +15,7 @@
 // what goes to the completion host and comes back; shard_tree.cc sums that go up; shard_relay.cc
 // what other switches could not finish; shard_exclude.cc children that are left out;
 // shard_retry.cc chunks sent again as floating point;
-// shard_reply.cc results and answers to probes.
+// shard_reply.cc results and answers to probes; shard_change.cc other jobs in their places.
 //
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
 // Payload spans of what is appended to an Outbox are valid until the next call.
@@ -38,6 +38,33 @@
 
 namespace tributary::aggregator {
 
+// A job of a configuration, and where shards keep it: jobs that stay keep their places.
+struct PlacedJob {
+  const config::JobConfig* config = nullptr;
+  std::uint32_t place = 0;
+  std::uint32_t first_slot = 0;
+  bool is_new = true;  // to this place
+};
+
+struct UnsentBuffer {
+  BufferPool* pool;
+  std::uint32_t buffer;
+};
+
+// What changes in a shard.
+struct ShardChange {
+  struct Entry {
+    std::uint32_t place = 0;
+    std::unique_ptr<ShardJob> job;  // nullptr: none
+    std::uint32_t quota = 0;        // of dynamic slots
+  };
+  std::vector<Entry> entries;
+  JobIndex<ShardJob> by_id;
+  std::vector<ShardJob*> present;
+  std::vector<BufferPool*> pools;
+  std::vector<UnsentBuffer> unsent;
+};
+
 class Shard {
  public:
   // Of `config`, the jobs that have this shard. `memory` holds payload_bytes(config, index) bytes
@@ -47,7 +74,13 @@ class Shard {
   Shard& operator=(const Shard&) = delete;
   static std::size_t payload_bytes(const config::SwitchConfig& config, std::uint8_t index);
 
-  // ---- from the control half; `job` is the job's place in the configuration
+  // Other jobs in places of this shard, see Engine::prepare(). `places` has all jobs of the next
+  // configuration; what cannot be had is thrown as std::invalid_argument. Control thread.
+  [[nodiscard]] ShardChange prepare(std::span<const PlacedJob> places, Reserve& reserve) const;
+  // Puts it in place; what was there is in `change` afterwards. Their epochs are over.
+  void apply(ShardChange& change);
+
+  // ---- from the control half; `job` is the job's place
 
   // All ranks are members; peers[rank] is where each is bound.
   void start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
@@ -105,15 +138,23 @@ class Shard {
   [[nodiscard]] const ShardJob* find_job(std::uint32_t job) const { return jobs_[job].get(); }
   void add_slots(Instant now, std::size_t most, Slots which, std::vector<SlotStatus>& out) const;
   [[nodiscard]] std::uint8_t index() const { return index_; }
+  [[nodiscard]] std::size_t job_places() const { return jobs_.size(); }
+  [[nodiscard]] std::uint32_t pool_slots() const { return pool_.slots(); }  // of dynamic jobs
   [[nodiscard]] std::size_t table_bytes() const;
 
  private:
-  void add_job(const config::SwitchConfig& config, std::uint32_t place, std::uint32_t first_slot,
-               std::span<Tombstone> entries);
+  void add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot);
   BufferClass* class_for(std::size_t buffer_bytes);
-  ChunkDeadlines& queue_for(Duration timeout);
-  [[nodiscard]] ShardJob& job_of(const Tombstone& e) const;
   static void note_deadline(ShardJob& job, const Tombstone& e, Instant now);
+
+  // shard_change.cc
+  [[nodiscard]] std::vector<std::uint32_t> unused_buffers(std::span<const PlacedJob> places) const;
+  BufferClass* buffers_for(const config::JobConfig& job, std::size_t bytes, std::uint32_t count,
+                           OwnBuffers* inherited, std::unique_ptr<OwnBuffers>& own,
+                           std::vector<std::uint32_t>& unused, Reserve& reserve) const;
+  [[nodiscard]] std::unique_ptr<ShardJob> make_job(const PlacedJob& p,
+                                                   std::vector<std::uint32_t>& unused,
+                                                   Reserve& reserve) const;
 
   // shard_data.cc
   ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, Tombstone*& e);
@@ -233,21 +274,18 @@ class Shard {
   std::uint32_t switch_id_;
   Duration preempt_idle_;
   std::span<std::byte> memory_;
-  std::vector<Tombstone> tombstones_;
   std::vector<std::unique_ptr<BufferClass>> classes_;
-  std::vector<std::unique_ptr<ChunkDeadlines>> queues_;  // one for each timeout
-  std::array<KernelTable, 2> kernels_;                   // by wire::Arithmetic
-  std::vector<std::unique_ptr<ShardJob>> jobs_;  // by place in the configuration; may be nullptr
+  std::array<KernelTable, 2> kernels_;           // by wire::Arithmetic
+  std::vector<std::unique_ptr<ShardJob>> jobs_;  // by place; may be nullptr
   JobIndex<ShardJob> by_id_;
   SlotPool pool_;
 
-  bool unsettled_ = false;  // some pool has buffers to take back
-  struct Unsent {
-    BufferPool* pool;
-    std::uint32_t buffer;
-  };
-  std::vector<Unsent> unsent_;
-  std::vector<std::byte*> bracket_values_;  // accumulators of inner brackets
+  std::vector<ShardJob*> present_;  // those of jobs_ that are there
+  std::vector<BufferPool*> pools_;  // all
+  bool unsettled_ = false;          // some pool has buffers to take back
+  std::vector<UnsentBuffer> unsent_;
+  std::vector<std::byte*> bracket_values_;      // accumulators of inner brackets
+  const BufferClass* bracket_class_ = nullptr;  // whose buffers those are
   std::vector<const void*> sources_;
   std::uint32_t abort_job_ = 0;
   AbortCause abort_cause_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "aggregator/bracketing.h"
@@ -14,6 +15,7 @@
 #include "aggregator/kernel_table.h"
 #include "aggregator/op_history.h"
 #include "aggregator/outbox.h"
+#include "aggregator/reserve.h"
 #include "aggregator/result_cache.h"
 #include "config/aggregation_memory.h"
 #include "config/switch_config.h"
@@ -56,6 +58,11 @@ struct BufferClass {
   BufferPool buffers;
   ResultCache cache;
 };
+// Of one job that came with a change of configuration, in memory that was reserved for such.
+struct OwnBuffers {
+  Reserve::Piece memory;
+  BufferClass buffers;
+};
 
 // What the parent was asked about a chunk whose result it makes.
 struct AskedAbove {
@@ -64,10 +71,19 @@ struct AskedAbove {
   Instant at;
 };
 
+// Of dynamic slots; 0: the job takes no part in them in this shard.
+inline std::uint32_t pool_quota(const config::JobConfig& job, std::uint8_t shard) {
+  if (job.slots != config::SlotMode::dynamic || shard >= job.shards) return 0;
+  return job.quota == 0 ? job.window : job.quota;
+}
+// Buffers that the job may let go of while messages to its parent refer to them.
+inline std::size_t most_unsent(const config::JobConfig& job) {
+  return job.parent ? std::size_t{2} * job.window + config::hold_buffers(job) : 0;
+}
+
 struct ShardJob {
   ShardJob(const config::JobConfig& job_config, std::uint32_t job_place, std::uint32_t slot,
-           std::span<Tombstone> entries, BufferClass& sums, BufferClass* holds,
-           ChunkDeadlines& queue, const KernelTable& table_of_kernels)
+           BufferClass& sums, BufferClass* holds, const KernelTable& table_of_kernels)
       : config(job_config),
         child_map(job_config),
         place(job_place),
@@ -78,12 +94,13 @@ struct ShardJob {
         admitted(config),
         order(config::declared_order(config), wide_children(child_map, config)),
         children(fan_in),
-        table(entries, fan_in, config.window),
+        tombstones(std::size_t{2} * config.window),
+        table(tombstones, fan_in, config.window),
         buffers(sums.buffers),
         cache(sums.cache),
         hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
-        deadlines(queue),
+        deadlines(config.deadline, tombstones),
         history(fan_in) {
     awaited_above.reserve(wire::kMaxMissingIds);
     if (config.parent) asked_above.resize(config.window);
@@ -115,12 +132,16 @@ struct ShardJob {
   std::uint32_t acknowledged_up = 0;         // every result before it, to the parent
   std::vector<std::uint32_t> awaited_above;  // ranks that the parent said it waits for
   std::vector<Child> children;
+  std::vector<Tombstone> tombstones;
   ChunkTable table;
+  // nullptr: the job has its buffers in common with others of the shard.
+  std::unique_ptr<OwnBuffers> own_sums;
+  std::unique_ptr<OwnBuffers> own_holds;
   BufferPool& buffers;
   ResultCache& cache;
   BufferPool* hold_buffers;  // nullptr: nothing is ever held, maybe for want of a second child
   std::vector<std::uint32_t> held;  // buffer by slot of the window and position in the order
-  ChunkDeadlines& deadlines;
+  ChunkDeadlines deadlines;
   OpHistory history;
   ShardCounters counters;
 

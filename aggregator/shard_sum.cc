@@ -102,13 +102,13 @@ void Shard::let_go(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer)
 
 void Shard::settle_buffers() {
   settle_heard();
-  for (const Unsent& sent : unsent_) sent.pool->put(sent.buffer);
+  for (const UnsentBuffer& sent : unsent_) sent.pool->put(sent.buffer);
   unsent_.clear();
 }
 
 void Shard::settle_heard() {
   if (!unsettled_) return;
-  for (const auto& c : classes_) c->buffers.settle();
+  for (BufferPool* const pool : pools_) pool->settle();
   unsettled_ = false;
 }
 

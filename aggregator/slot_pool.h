@@ -27,6 +27,8 @@ class SlotPool {
   // Of `slots` slots, for the jobs of a configuration; quota 0: the job takes no part.
   SlotPool(std::uint32_t slots, std::vector<std::uint32_t> quotas);
 
+  // Another job is in this place. It does not run.
+  void set_quota(std::uint32_t job, std::uint32_t quota) { shares_[job].quota = quota; }
   void start(std::uint32_t job);  // it runs: its guarantee counts
   void stop(std::uint32_t job);   // all its slots are given back
 

@@ -124,10 +124,41 @@ void Engine::accepted_before(std::uint32_t job_id, std::uint8_t shard, std::uint
   job->refresh_gauges();
 }
 
+struct Engine::Change {
+  std::vector<std::unique_ptr<Job>> jobs;  // nullptr: it stays
+  std::vector<std::size_t> stays_from;     // of those: where it stood
+  std::unordered_map<std::uint32_t, Job*> by_id;
+};
+
+std::shared_ptr<Engine::Change> Engine::prepare(std::span<const JobLimits> next) const {
+  auto change = std::make_shared<Change>();
+  for (const JobLimits& limits : next) {
+    const auto same = [&limits](const auto& job) { return job->limits == limits; };
+    const auto before = std::find_if(impl_->jobs.begin(), impl_->jobs.end(), same);
+    const bool stays = before != impl_->jobs.end();
+    change->jobs.push_back(stays ? nullptr : std::make_unique<Job>(limits));
+    change->stays_from.push_back(static_cast<std::size_t>(before - impl_->jobs.begin()));
+    change->by_id.emplace(limits.id, stays ? before->get() : change->jobs.back().get());
+  }
+  return change;
+}
+
+void Engine::apply(Change& change) {
+  for (std::size_t i = 0; i < change.jobs.size(); ++i)
+    if (change.jobs[i] == nullptr) change.jobs[i] = std::move(impl_->jobs[change.stays_from[i]]);
+  std::swap(impl_->jobs, change.jobs);
+  std::swap(impl_->by_id, change.by_id);
+}
+
 std::size_t Engine::outbox_capacity() const {
   std::size_t ranks = 0;
   for (const auto& job : impl_->jobs) ranks = std::max<std::size_t>(ranks, job->limits.workers);
   return std::max(ranks, impl_->jobs.size()) + kOutboxReserve;
+}
+std::size_t Engine::outbox_capacity(std::span<const JobLimits> jobs) {
+  std::size_t ranks = 0;
+  for (const JobLimits& job : jobs) ranks = std::max<std::size_t>(ranks, job.workers);
+  return std::max(ranks, jobs.size()) + kOutboxReserve;
 }
 
 std::size_t Engine::job_count() const {

@@ -87,8 +87,15 @@ class Engine {
   // The root keeps all results of the shard before this seq: they are over.
   void accepted_before(std::uint32_t job, std::uint8_t shard, std::uint32_t seq);
 
+  // Other jobs: those with the same limits go on, the rest is exchanged. prepare() is for a control
+  // thread, while packets are handled; what apply() leaves in the change is to be destroyed there.
+  struct Change;
+  [[nodiscard]] std::shared_ptr<Change> prepare(std::span<const JobLimits> next) const;
+  void apply(Change& change);
+
   // What one call can append at most.
   [[nodiscard]] std::size_t outbox_capacity() const;
+  [[nodiscard]] static std::size_t outbox_capacity(std::span<const JobLimits> jobs);
   [[nodiscard]] std::size_t job_count() const;
   [[nodiscard]] const JobLimits& limits(std::size_t index) const;
   [[nodiscard]] const JobCounters& counters(std::size_t index) const;

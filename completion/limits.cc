@@ -1,5 +1,9 @@
 #include "completion/limits.h"
 
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
 #include "config/memory_plan.h"
 
 namespace tributary::completion {
@@ -28,6 +32,40 @@ std::vector<JobLimits> limits_of(const config::SwitchConfig& config) {
     all.push_back(limits_of(job));
     all.back().bytes = config::completion_share(config, job);
   }
+  return all;
+}
+
+std::vector<JobLimits> limits_of(const config::SwitchConfig& next,
+                                 const std::vector<JobLimits>& running) {
+  std::uint64_t left = std::uint64_t{next.completion.megabytes} << 20;
+  std::uint64_t needed = 0;
+  std::vector<JobLimits> all = limits_of(next);
+  std::vector<JobLimits*> anew;
+  for (JobLimits& job : all) {
+    const auto same = [&job](JobLimits other) {
+      other.bytes = job.bytes;
+      return other == job;
+    };
+    const auto before = std::find_if(running.begin(), running.end(), same);
+    if (before == running.end()) {
+      anew.push_back(&job);
+      needed += least_bytes(job);
+    } else {
+      job.bytes = before->bytes;
+      left -= std::min(left, job.bytes);
+    }
+  }
+  if (needed > left)
+    throw std::invalid_argument("of switch.completion.megabytes " + std::to_string(left) +
+                                " bytes are left; the jobs that "
+                                "come need " +
+                                std::to_string(needed));
+  const auto demand = [](const JobLimits* job) {
+    return config::Demand{least_bytes(*job), most_bytes(*job)};
+  };
+  std::vector<config::Demand> demands;
+  for (const JobLimits* const job : anew) demands.push_back(demand(job));
+  for (JobLimits* const job : anew) job->bytes = config::share_of(left, demands, demand(job));
   return all;
 }
 

@@ -33,6 +33,8 @@ struct JobLimits {
   bool root_is_here = true;
   Duration deadline = Duration::max();  // from a chunk's first piece to ABORT
   std::uint64_t bytes = 0;              // for pieces; at least least_bytes()
+
+  bool operator==(const JobLimits&) const = default;
 };
 
 // Payload buffers begin on cache lines.
@@ -60,5 +62,9 @@ constexpr std::uint64_t most_bytes(const JobLimits& job) {
 JobLimits limits_of(const config::JobConfig& job);
 // Of the jobs whose root a switch is, for an engine inside it.
 std::vector<JobLimits> limits_of(const config::SwitchConfig& config);
+// The same where `running` are the limits in force: jobs that are the same keep their memory, and
+// the others share what is left. Throws std::invalid_argument when that is not enough.
+std::vector<JobLimits> limits_of(const config::SwitchConfig& next,
+                                 const std::vector<JobLimits>& running);
 
 }  // namespace tributary::completion

@@ -4,6 +4,7 @@
 
 namespace tributary::completion {
 
+using aggregator::Outbox;
 using aggregator::Outgoing;
 
 namespace {
@@ -20,6 +21,30 @@ RootHost::RootHost(const config::SwitchConfig& config, aggregator::Engine* root,
   if (root == nullptr) return;
   remote_.emplace(config, *root, nonce);
   if (remote_->job_count() == 0) remote_.reset();
+}
+
+struct RootHost::Change {
+  std::shared_ptr<Engine::Change> engine;
+  std::size_t outbox_capacity = 0;
+  Outbox replies;
+};
+
+std::shared_ptr<RootHost::Change> RootHost::prepare(const config::SwitchConfig& next) const {
+  std::vector<JobLimits> running;
+  for (std::size_t i = 0; i < engine_.job_count(); ++i) running.push_back(engine_.limits(i));
+  const std::vector<JobLimits> limits = limits_of(next, running);
+  const std::size_t capacity = Engine::outbox_capacity(limits);
+  return std::make_shared<Change>(
+      Change{engine_.prepare(limits), capacity, Outbox(kMostMessages * capacity)});
+}
+
+std::size_t RootHost::outbox_capacity(const Change& next) const {
+  return next.outbox_capacity + (remote_ ? remote_->outbox_capacity() : 0);
+}
+
+void RootHost::apply(Change& change) {
+  engine_.apply(*change.engine);
+  std::swap(replies_, change.replies);
 }
 
 void RootHost::hear(const Outgoing& message, Instant now) {

@@ -13,6 +13,7 @@
 // engines.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -51,6 +52,11 @@ class RootHost {
     exchange_from(heard, box, now, root);
   }
 
+  // Another configuration, see Engine::prepare(). Hosts elsewhere stay who they are.
+  struct Change;
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next) const;
+  void apply(Change& change);
+
   // A packet of a host elsewhere, which is none of the aggregation engine's.
   [[nodiscard]] bool concerns(const wire::Packet& packet) const {
     return remote_ && remote_->concerns(packet);
@@ -67,6 +73,7 @@ class RootHost {
   [[nodiscard]] std::size_t outbox_capacity() const {
     return engine_.outbox_capacity() + (remote_ ? remote_->outbox_capacity() : 0);
   }
+  [[nodiscard]] std::size_t outbox_capacity(const Change& next) const;
 
  private:
   // Returns how many of the box's messages have been heard: all of them.

@@ -70,7 +70,7 @@ std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard) 
 
 std::uint32_t pool_slots(const SwitchConfig& config) {
   std::uint32_t partitions = 0;
-  bool any = false;
+  bool any = config.memory.reserve_megabytes > 0;  // some may come
   for (const JobConfig& job : config.jobs) {
     if (job.slots == SlotMode::dynamic)
       any = true;
@@ -128,7 +128,7 @@ AggregationMemory job_memory(const JobConfig& job) {
     shard.tables += std::size_t{job.window} * fan_in * kBufferIndexBytes;
     shard.tables += hold_buffers(job) * kBufferIndexBytes;
   }
-  return {shard.sums * job.shards, shard.holds * job.shards, 0, shard.tables * job.shards};
+  return {shard.sums * job.shards, shard.holds * job.shards, 0, shard.tables * job.shards, 0};
 }
 
 AggregationMemory aggregation_memory(const SwitchConfig& config) {
@@ -139,18 +139,19 @@ AggregationMemory aggregation_memory(const SwitchConfig& config) {
     sum.holds += part.holds;
     sum.tables += part.tables;
   }
-  for (std::size_t s = 0; s < shard_count(config); ++s) {
+  for (std::size_t s = 0; s < engine_shards(config); ++s) {
     for (const BufferClass& c : buffer_classes(config, static_cast<std::uint8_t>(s))) {
       sum.cache += c.cached * c.bytes;
       sum.tables += std::uint64_t{c.cached} * (kBufferIndexBytes + kCacheEntryBytes);
       if (c.cached > 0)
         sum.tables +=
-            (std::bit_ceil(std::size_t{c.cached} * 2) + config.jobs.size()) * kBufferIndexBytes;
+            (std::bit_ceil(std::size_t{c.cached} * 2) + job_places(config)) * kBufferIndexBytes;
       sum.sums += c.bracket_values * c.bytes;
       sum.tables += std::uint64_t{c.bracket_values} * kBufferIndexBytes;
     }
     sum.tables += std::uint64_t{pool_slots(config)} * kPoolSlotBytes;
   }
+  sum.reserve = reserve_bytes(config);
   return sum;
 }
 
@@ -159,7 +160,9 @@ std::string describe_memory(const SwitchConfig& config) {
   const auto line = [&](const std::string& what, const AggregationMemory& m) {
     text += what + ": " + mebibytes(m.total()) + " MiB (sums and results " + mebibytes(m.sums) +
             ", held data " + mebibytes(m.holds) + ", cache " + mebibytes(m.cache) + ", tables " +
-            mebibytes(m.tables) + ")\n";
+            mebibytes(m.tables);
+    if (m.reserve > 0) text += ", reserve " + mebibytes(m.reserve);
+    text += ")\n";
   };
   for (const JobConfig& job : config.jobs) line("job " + std::to_string(job.id), job_memory(job));
   line("aggregation", aggregation_memory(config));

@@ -51,6 +51,19 @@ std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard);
 // Slots of each shard that the dynamic jobs share; 0 when there are none.
 std::uint32_t pool_slots(const SwitchConfig& config);
 std::size_t shard_count(const SwitchConfig& config);
+// Of the engine: where memory is reserved for jobs to come, they may have as many as any.
+inline std::size_t engine_shards(const SwitchConfig& config) {
+  return config.memory.reserve_megabytes > 0 ? kMaxShards : shard_count(config);
+}
+// For jobs that a reload brings.
+inline std::uint64_t reserve_bytes(const SwitchConfig& config) {
+  return std::uint64_t{config.memory.reserve_megabytes} << 20;
+}
+// Jobs that there is ever room for: a reload may add some where memory is reserved for them.
+inline std::size_t job_places(const SwitchConfig& config) {
+  constexpr std::size_t kSpare = 32;
+  return config.jobs.size() + (config.memory.reserve_megabytes > 0 ? kSpare : 0);
+}
 
 struct BufferClass {
   std::size_t bytes = 0;
@@ -66,7 +79,8 @@ struct AggregationMemory {
   std::uint64_t holds = 0;
   std::uint64_t cache = 0;
   std::uint64_t tables = 0;
-  [[nodiscard]] std::uint64_t total() const { return sums + holds + cache + tables; }
+  std::uint64_t reserve = 0;  // of nobody yet
+  [[nodiscard]] std::uint64_t total() const { return sums + holds + cache + tables + reserve; }
 };
 // Of one job in all its shards; cache and pool are nobody's in particular.
 AggregationMemory job_memory(const JobConfig& job);

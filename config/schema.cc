@@ -95,6 +95,10 @@ const Fields<MemoryConfig>& memory_fields() {
              integer<std::uint32_t>(1, 1 << 20),
              "Most that sums, results and their tables may take, in MiB; reserved at start, on top "
              "of `megabytes`. `--check` prints how much the jobs need."),
+      scalar("reserve_megabytes", &MemoryConfig::reserve_megabytes,
+             integer<std::uint32_t>(0, 1 << 20),
+             "Of these, what is reserved at start for jobs that a reload adds or lets grow, in "
+             "MiB. 0: a reload has only what the jobs that it removes give back."),
   };
   return fields;
 }

@@ -20,6 +20,8 @@ struct StragglerPolicy {
   Duration threshold = Duration::ms(100);       // threshold: those strictly above it
   Duration recovered_below = Duration::ms(10);  // lateness of a child that is well again ...
   std::uint32_t recovered_ops = 8;              // ... when it was so in as many ops in a row
+
+  bool operator==(const StragglerPolicy&) const = default;
 };
 
 struct PolicyMistake {

@@ -38,6 +38,8 @@ struct PortConfig {
 struct MemberConfig {
   std::uint32_t rank = 0;
   std::string port;  // the rank may join through this port only
+
+  bool operator==(const MemberConfig&) const = default;
 };
 
 // One child of a switch in a job that spans a tree: a worker, or a switch with workers below it.
@@ -47,6 +49,8 @@ struct ChildConfig {
   std::uint32_t ipv4 = 0;            // of a switch
   std::string port;                  // the only port it may join through; empty: any
   std::vector<std::uint32_t> ranks;  // inside, ascending; a worker's own rank
+
+  bool operator==(const ChildConfig&) const = default;
 };
 
 // Where a switch sends what it has summed of a job.
@@ -58,17 +62,23 @@ struct ParentConfig {
   std::string uplink;        // own port that leads there
   std::uint16_t child = 0;   // own index among the parent's children
   std::uint16_t fan_in = 0;  // children of the parent
+
+  bool operator==(const ParentConfig&) const = default;
 };
 
 // An order with brackets: a rank, or what is combined from left to right.
 struct Bracket {
   std::vector<Bracket> items;  // empty: a rank
   std::uint32_t rank = 0;
+
+  bool operator==(const Bracket&) const = default;
 };
 
 struct Reduction {
   wire::DType dtype = wire::DType::none;
   wire::ReduceOp op = wire::ReduceOp::sum;
+
+  bool operator==(const Reduction&) const = default;
 };
 
 enum class Trigger : std::uint8_t { streaming, collect };   // T4
@@ -113,12 +123,18 @@ struct JobConfig {
   std::optional<ParentConfig> parent;  // none: results are final here
   // The part of `bracketing` that this switch combines, over child indices; none: flat, by child.
   std::optional<Bracket> child_order;
+  // Of the whole tree: two switches that were told different ones form no epoch (rule 16). 0: the
+  // job has no tree.
+  std::uint32_t tree_digest = 0;
+
+  bool operator==(const JobConfig&) const = default;
 };
 
 struct MemoryConfig {
   bool hugepages = false;
   std::uint32_t megabytes = 256;               // DPDK's
   std::uint32_t aggregation_megabytes = 1024;  // most that sums, results and their tables take
+  std::uint32_t reserve_megabytes = 0;  // of those: for jobs that a reload brings or lets grow
 };
 
 // Results that every child has acknowledged, kept as long as there is room.

@@ -1,7 +1,9 @@
 // From the whole tree to one node of it.
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
+#include "config/bracketing.h"
 #include "config/codec.h"
 #include "config/topology_tree.h"
 
@@ -121,6 +123,7 @@ JobConfig JobTree::config_at(std::size_t node) const {
   JobConfig config = job_.config;
   config.deadline = deadline_at(node);
   config.children = children_of(node);
+  config.tree_digest = digest();
   for (const ChildConfig& child : config.children)
     if (!child.is_switch) config.members.push_back({child.id, child.port});
   if (config.bracketing) config.child_order = order_over(*config.bracketing, config.children);
@@ -142,6 +145,24 @@ JobConfig JobTree::config_at(std::size_t node) const {
                                static_cast<std::uint16_t>(self - siblings.begin()),
                                static_cast<std::uint16_t>(siblings.size())};
   return config;
+}
+
+std::uint32_t JobTree::digest() const {
+  std::map<std::uint32_t, std::string> parts;  // by id: the order of the file says nothing
+  for (std::size_t node = 0; node < ranks_.size(); ++node) {
+    if (!takes_part(node)) continue;
+    std::string& part = parts[topology_.switches[node].config.id];
+    for (const ChildConfig& c : children_of(node))
+      part.append(c.is_switch ? " s" : " w")
+          .append(std::to_string(c.id))
+          .append(":")
+          .append(ranks_text(c.ranks));
+  }
+  std::string text = job_.config.bracketing ? format_bracket(*job_.config.bracketing) : "";
+  for (const auto& [id, part] : parts) text.append("/").append(std::to_string(id)).append(part);
+  std::uint32_t hash = 0x811C9DC5u;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
+  return hash == 0 ? 1 : hash;
 }
 
 SwitchConfig node_config(const Topology& topology, const std::string& name) {

@@ -49,6 +49,9 @@ class JobTree {
   }
   // What the switches of the tree compute together, each one bracket: in the order of children.
   [[nodiscard]] Bracket expression() const { return expression_at(top_); }
+  // A hash of who is whose child and of the declared order: the same on two switches that read the
+  // same tree. Never 0.
+  [[nodiscard]] std::uint32_t digest() const;
 
  private:
   [[nodiscard]] Bracket expression_at(std::size_t node) const;

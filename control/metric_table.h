@@ -113,6 +113,7 @@ inline constexpr std::array kAbortMetrics = {
     AbortMetric{"shutdown", &JobCounters::aborts_shutdown},
     AbortMetric{"parent-lost", &JobCounters::aborts_parent},
     AbortMetric{"host-lost", &JobCounters::aborts_host},
+    AbortMetric{"configuration-changed", &JobCounters::aborts_change},
     AbortMetric{"switch-above", &JobCounters::aborts_above},
     AbortMetric{"switch-below", &JobCounters::aborts_below},
 };

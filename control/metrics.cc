@@ -198,6 +198,7 @@ void collect_fdb(Families& out, dataplane::Switch& sw) {
 }  // namespace
 
 std::vector<MetricFamily> Metrics::Collect() const {
+  const auto held = switch_.hold();
   Families out;
   out.reserve(256);  // family() hands out references
   collect_process(out, switch_);

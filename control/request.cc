@@ -44,8 +44,8 @@ void check_keys(const ordered_json& request, std::initializer_list<std::string_v
                                   names);
 }
 
-ordered_json answer(std::string_view line, const ShowFunction& show,
-                    const ExcludeFunction& exclude) {
+ordered_json answer(std::string_view line, const ShowFunction& show, const ExcludeFunction& exclude,
+                    const ReloadFunction& reload) {
   const ordered_json request = ordered_json::parse(line, nullptr, false);
   if (request.is_discarded() || !request.is_object())
     throw std::invalid_argument("the request is not a JSON object on one line");
@@ -60,17 +60,21 @@ ordered_json answer(std::string_view line, const ShowFunction& show,
                                         command == "exclude", number_of(request, "from")});
     return {{"ok", true}, {"data", {{"from", from}}}};
   }
+  if (reload && command == "reload") {
+    check_keys(request, {"command"});
+    return {{"ok", true}, {"data", reload()}};
+  }
   throw std::invalid_argument("no command is called '" + command + "'; allowed: show" +
-                              (exclude ? ", exclude, reinstate" : ""));
+                              (exclude ? ", exclude, reinstate" : "") + (reload ? ", reload" : ""));
 }
 
 }  // namespace
 
 std::string answer_request(std::string_view line, const ShowFunction& show,
-                           const ExcludeFunction& exclude) {
+                           const ExcludeFunction& exclude, const ReloadFunction& reload) {
   ordered_json reply;
   try {
-    reply = answer(line, show, exclude);
+    reply = answer(line, show, exclude, reload);
   } catch (const std::exception& error) {
     reply = {{"ok", false}, {"error", error.what()}};
   }

@@ -3,7 +3,8 @@
 //   {"command":"show","what":"ports"}  →  {"ok":true,"data":[...]}
 //   {"command":"exclude","job":1,"rank":3,"from":42}  →  {"ok":true,"data":{"from":42}}
 //   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": as soon as can
-//   be anything else                      →  {"ok":false,"error":"what is wrong; what is allowed"}
+//   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
+//   anything else                      →  {"ok":false,"error":"what is wrong; what is allowed"}
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,11 @@ struct ExcludeRequest {
 // The op from which on it holds.
 using ExcludeFunction = std::function<std::uint32_t(const ExcludeRequest&)>;
 
-// Never throws; the reply has no newline. Without `exclude` there are no such commands.
+// Reads the configuration anew; returns what came of it.
+using ReloadFunction = std::function<std::string()>;
+
+// Never throws; the reply has no newline. Commands without a function do not exist.
 std::string answer_request(std::string_view line, const ShowFunction& show,
-                           const ExcludeFunction& exclude = {});
+                           const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {});
 
 }  // namespace tributary::control

@@ -49,6 +49,7 @@ ordered_json Show::table(const std::string& what) {
       {"fdb", &Show::fdb},
       {"config", &Show::config},
   }};
+  const auto held = switch_.hold();
   for (const auto& [name, member] : kTables)
     if (what == name) return (this->*member)();
   if (what.starts_with("op ")) return op(what.substr(3));

@@ -69,6 +69,24 @@ aggregator::Ruling Aggregation::exclude(std::uint32_t job, std::uint32_t child, 
   return ruling;
 }
 
+std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchConfig& next) {
+  auto engine = engine_.prepare(next);
+  auto host = host_.prepare(next);
+  const std::size_t room = aggregator::Engine::outbox_capacity(next) + host_.outbox_capacity(*host);
+  return std::make_shared<Change>(
+      Change{std::move(engine), std::move(host), FrameWriter(next), aggregator::Outbox(room)});
+}
+
+void Aggregation::apply(Change& change, Instant now) {
+  engine_.quiesce(*change.engine, outbox_);
+  exchange(now);
+  send_outbox(now);
+  engine_.apply(*change.engine);
+  host_.apply(*change.host);
+  std::swap(writer_, change.writer);
+  std::swap(outbox_, change.outbox);
+}
+
 void Aggregation::shut_down(Instant now) {
   engine_.shut_down(outbox_);
   send_outbox(now);

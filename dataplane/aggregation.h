@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "aggregator/engine.h"
@@ -33,6 +34,17 @@ class Aggregation {
   // See Engine::exclude(); the caller flushes.
   aggregator::Ruling exclude(std::uint32_t job, std::uint32_t child, bool exclude,
                              std::optional<std::uint32_t> from, Instant now);
+  // Another configuration (rule 16): prepare() on a control thread, while the loop runs; apply()
+  // on the loop, between two packets. What apply() leaves in the change is the control thread's to
+  // destroy. Throws std::invalid_argument.
+  struct Change {
+    std::shared_ptr<aggregator::EngineChange> engine;
+    std::shared_ptr<completion::RootHost::Change> host;
+    FrameWriter writer;
+    aggregator::Outbox outbox;
+  };
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next);
+  void apply(Change& change, Instant now);
   // ABORT to every job; the caller flushes.
   void shut_down(Instant now);
 

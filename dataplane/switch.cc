@@ -22,6 +22,9 @@ constexpr int kNudgeSignal = SIGURG;
 // How long ABORTs may take to leave the peers' rings before the ports close.
 constexpr auto kLinger = std::chrono::milliseconds(20);
 
+// The loop clears what the jobs that end have held, which is a matter of milliseconds.
+constexpr Duration kLongestChange = Duration::seconds(10);
+
 Randomness draw() {
   Randomness out;
   if (getrandom(&out, sizeof out, 0) != static_cast<ssize_t>(sizeof out))
@@ -84,6 +87,24 @@ Switch::~Switch() {
   stop();
   worker_.reset();
   ports_.clear();
+}
+
+config::Change Switch::apply(const config::SwitchConfig& next) {
+  const auto held = hold();
+  config::Change change = config::difference(config_, next);
+  if (change.empty()) return change;
+  const auto prepared = worker_->prepare(next);
+  // By address, so that what was replaced is destroyed here and not by the loop.
+  try {
+    worker_->mailbox().ask(
+        [worker = worker_.get(), to = prepared.get()](Instant now) { worker->apply(*to, now); },
+        kLongestChange);
+  } catch (const std::runtime_error&) {
+    abandoned_.push_back(prepared);  // the loop may yet come to it
+    throw;
+  }
+  config_ = next;
+  return change;
 }
 
 void Switch::stop() {

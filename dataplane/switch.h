@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
+#include "config/change.h"
 #include "dataplane/frame_pool.h"
 #include "dataplane/link_monitor.h"
 #include "dataplane/port.h"
@@ -26,6 +28,13 @@ class Switch {
   // Graceful: every job gets ABORT(shutdown), then the loop ends. Idempotent.
   void stop();
 
+  // Jobs of another configuration take the place of those that run; returns what came of it. Throws
+  // std::invalid_argument, and changes nothing, when the running switch cannot take it, and
+  // std::runtime_error when the loop does not answer.
+  config::Change apply(const config::SwitchConfig& next);
+  // While it is held, the configuration stays as it is: for readers of jobs and their counters.
+  [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(changing_); }
+
   // Any thread.
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Port>>& ports() const { return ports_; }
@@ -34,6 +43,8 @@ class Switch {
   [[nodiscard]] Identity identity() const { return identity_of(config_); }
 
  private:
+  std::mutex changing_;
+  std::vector<std::shared_ptr<Worker::Change>> abandoned_;  // the loop did not answer
   config::SwitchConfig config_;
   FramePool pool_;
   std::vector<std::unique_ptr<Port>> ports_;

@@ -148,6 +148,16 @@ std::size_t Worker::answer(std::uint16_t port) {
   return to_answer_.count;
 }
 
+std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next) {
+  return std::make_shared<Change>(Change{aggregation_.prepare(next), identity_of(next)});
+}
+
+void Worker::apply(Change& change, Instant now) {
+  aggregation_.apply(*change.aggregation, now);
+  std::swap(identity_, change.identity);
+  transmitter_.flush();
+}
+
 void Worker::shut_down(Instant now) {
   aggregation_.shut_down(now);
   transmitter_.flush();

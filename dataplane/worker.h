@@ -53,12 +53,20 @@ class Worker {
                              std::optional<std::uint32_t> from, Instant now) {
     return aggregation_.exclude(job, child, exclude, from, now);
   }
+  struct Change {
+    std::shared_ptr<Aggregation::Change> aggregation;
+    Identity identity;
+  };
+  void apply(Change& change, Instant now);  // see Aggregation
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
   [[nodiscard]] const completion::Engine& completion() const { return aggregation_.completion(); }
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const {
     return aggregation_.remote_hosts();
   }
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
+
+  // One control thread at a time:
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next);
 
   // Any thread:
   struct Counters {

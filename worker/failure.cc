@@ -70,6 +70,8 @@ const char* refusal_text(Reason reason) {
     case Reason::aborted: return "the epoch was aborted";
     case Reason::settings_mismatch:
       return "it and the switch above have different settings of this job";
+    case Reason::configuration_changed:
+      return "it and a switch above have read different trees of this job; is one to be reloaded?";
     default: return "refused";
   }
 }
@@ -142,6 +144,10 @@ Failure aborted(const wire::Packet& abort) {
       f.text = chunk_text(h) +
                ": the parameter server's model has other arrays (optimizer.parameters), or has not "
                "had the rest of its step";
+      break;
+    case Reason::configuration_changed:
+      f.text = job_text(h.job) + ": the configuration of " + the_switch(h.slot) +
+               " changed; the job can be joined again";
       break;
     case Reason::settings_mismatch:
       f.text = job_text(h.job) + ": " + the_switch(h.slot) +

@@ -41,9 +41,11 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
       return;
     case wire::PacketType::start: return on_start(packet, now);
     case wire::PacketType::nack:
-      // Bound to a place whose lease will lapse: JOIN goes on until then, or until the timeout.
+      // Bound to a place whose lease will lapse, or two switches read a new tree one after the
+      // other: JOIN goes on until then, or until the timeout.
       last_refusal_ = packet.header.reason;
-      if (last_refusal_ != wire::Reason::sender_mismatch)
+      if (last_refusal_ != wire::Reason::sender_mismatch &&
+          last_refusal_ != wire::Reason::configuration_changed)
         fail(refused(packet, options_.rank, options_.size));
       return;
     default: return drop(DropReason::bad_type);

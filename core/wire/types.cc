@@ -111,6 +111,7 @@ const char* name_of(Reason r) {
     case Reason::host_lost: return "host-lost";
     case Reason::model_lost: return "model-lost";
     case Reason::model_mismatch: return "model-mismatch";
+    case Reason::configuration_changed: return "configuration-changed";
   }
   return "?";
 }

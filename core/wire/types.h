@@ -228,6 +228,8 @@ enum class Reason : std::uint8_t {
   host_lost = 38,       // no completion host of the job answers
   model_lost = 39,      // the completion host has no model that this update continues
   model_mismatch = 40,  // it has another one: other arrays, or at another place in a step
+  // ABORT, and NACK to a switch's JOIN
+  configuration_changed = 41,  // the job's tree is another one now: join again
 };
 const char* name_of(Reason r);
 

@@ -24,6 +24,23 @@ TEST(Request, ShowIsAnswered) {
   EXPECT_EQ(reply.dump(), R"({"ok":true,"data":[{"what":"ports"}]})");
 }
 
+TEST(Request, ReloadAnswersWhatCameOfIt) {
+  const auto show = [](const std::string&) { return ordered_json(); };
+  const auto ask_reload = [&](const std::string& line, const ReloadFunction& reload) {
+    return ordered_json::parse(answer_request(line, show, {}, reload));
+  };
+  const char* const line = R"({"command":"reload"})";
+  EXPECT_EQ(ask_reload(line, [] { return "jobs: 1 changed; 0 as before"; }).dump(),
+            R"({"ok":true,"data":"jobs: 1 changed; 0 as before"})");
+  const auto refused = [&]() -> std::string { throw std::runtime_error("f.yaml:3: mistake"); };
+  EXPECT_EQ(ask_reload(line, refused).dump(), R"({"ok":false,"error":"f.yaml:3: mistake"})");
+  EXPECT_EQ(ask_reload(R"({"command":"reload","what":"x"})", refused)["error"],
+            "unknown key 'what'; allowed: command");
+  EXPECT_EQ(ask_reload(R"({"command":"stop"})", refused)["error"],
+            "no command is called 'stop'; allowed: show, reload");
+  EXPECT_EQ(ask(line)["error"], "no command is called 'reload'; allowed: show");
+}
+
 TEST(Request, MistakesAreNamed) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "the request is not a JSON object on one line"},

@@ -2,10 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
 
 #include "config/load.h"
+#include "control/metrics.h"
 #include "tests/control/running_switch.h"
 
 namespace tributary::control {
@@ -136,6 +141,31 @@ TEST_F(ShowTest, UnknownTablesAreRefusedWithTheAllowedOnes) {
     EXPECT_THAT(error.what(), testing::HasSubstr("weather"));
     EXPECT_THAT(error.what(), testing::HasSubstr(Show::tables()));
   }
+}
+
+// The loop runs; scrapes and tables come at any time, from other threads.
+TEST_F(ShowTest, Rule16_AReloadIsSeenByAllWhoAsk) {
+  const Metrics metrics(sw.get());
+  std::atomic<bool> over{false};
+  std::thread scraper([&] {
+    while (!over.load()) static_cast<void>(metrics.Collect());
+  });
+  config::SwitchConfig next = null_config();
+  for (int i = 0; i < 20; ++i) {
+    next.jobs[0].lease = Duration::seconds(20 + i);
+    next.jobs[0].id = i % 2 == 0 ? 8 : 7;
+    const config::Change change = sw.get().apply(next);
+    EXPECT_EQ(change.added.size() + change.removed.size(), 2u);
+    const auto jobs = show.table("jobs");
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(jobs[0]["job"], next.jobs[0].id);
+    EXPECT_EQ(show.table("config"), config::dump(next));
+  }
+  over.store(true);
+  scraper.join();
+  next.slots += 1;
+  EXPECT_THROW(sw.get().apply(next), std::invalid_argument);
+  EXPECT_EQ(show.table("slots").size(), 0u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/change.h"
 #include "tests/sim/network_plan.h"
 #include "tests/sim/packet_view.h"
 
@@ -43,7 +44,7 @@ bool benign(const Scenario& s) {
     return job.deadline >= Duration::seconds(1) && job.lease >= Duration::seconds(1) &&
            job.op_timeout >= Duration::seconds(3) && job.join_timeout >= Duration::seconds(8);
   });
-  return s.script.empty() && s.hostile.packets == 0 &&
+  return s.script.empty() && s.changes.empty() && s.hostile.packets == 0 &&
          l.loss_ppm + l.corrupt_ppm + l.stray_ppm <= 10'000 &&
          l.reorder_delay_max <= Duration::ms(5) && l.bits_per_second == 0 && patient;
 }
@@ -56,8 +57,13 @@ Duration deadline_at_most(const Scenario& s, const JobScenario& job) {
 }
 
 // What an honest packet may be refused for: it is late, or its epoch is over.
-bool excusable(DropReason reason, bool may_disagree) {
+// `moving`: places in the tree change, so it may be for where its sender was.
+bool excusable(DropReason reason, bool may_disagree, bool moving) {
   switch (reason) {
+    case DropReason::bad_child:
+    case DropReason::bad_shard:
+    case DropReason::bad_type:
+    case DropReason::unknown_job: return moving;
     case DropReason::duplicate:
     case DropReason::stale_seq:
     case DropReason::stale_epoch:
@@ -72,6 +78,13 @@ bool excusable(DropReason reason, bool may_disagree) {
   }
 }
 
+// Of a job's tree; the same on all switches that have a part in it.
+std::uint32_t digest_of(const NetworkPlan::Version& version, std::uint32_t job) {
+  for (const config::SwitchConfig& sw : version.configs)
+    if (const config::JobConfig* const found = config::find_job(sw, job)) return found->tree_digest;
+  return 0;
+}
+
 }  // namespace
 
 Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenario.seed ^ 0xBAD) {
@@ -81,7 +94,13 @@ Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenar
     longest = std::max({longest, job.lease, deadline_at_most(scenario, job)});
     JobView view;
     view.scenario = &job;
-    view.expression = job.sums.bracketing ? *job.sums.bracketing : expression_of(network, job.id);
+    for (std::size_t v = 0; v < std::max<std::size_t>(network.versions.size(), 1); ++v)
+      view.expressions.push_back(job.sums.bracketing ? *job.sums.bracketing
+                                 : v == 0            ? expression_of(network, job.id)
+                                          : expression_of(plan_of_version(network, v), job.id));
+    for (const NetworkPlan::Version& v : network.versions)
+      view.tree_changes =
+          view.tree_changes || digest_of(v, job.id) != digest_of(network.versions.front(), job.id);
     view.last_seq.assign(job.shards, scenario.first_seq - 1);
     view.hosts.resize(job.shards);
     jobs_.push_back(std::move(view));
@@ -174,7 +193,7 @@ void Checker::check_honest(const SwitchNode& at, const wire::Packet& packet,
   const std::uint32_t job = *index_of(h.job);
   const bool disagree = jobs_[job].scenario->disagree;
   if (decision.reason == DropReason::count_) return;
-  if (!excusable(decision.reason, disagree))
+  if (!excusable(decision.reason, disagree, !scenario_.changes.empty()))
     return violation(at.name() + ": an honest " + wire::name_of(h.type) + " of job " +
                      std::to_string(h.job) + " rank " + std::to_string(h.origin) +
                      " was refused: " + drop_label(decision.reason));
@@ -210,6 +229,8 @@ void Checker::on_refused(SwitchNode& node, const FrameRef& frame, DropReason rea
   if (frame.truth().forged || frame.truth().corrupted) return;
   // Switches and servers answer where a packet says that it came from, which may have been broken.
   if (reason == DropReason::unhandled && is_answer(frame)) return;
+  // It may have no more shards, and so listen to no more ports, than its present jobs need.
+  if (reason == DropReason::unhandled && !scenario_.changes.empty()) return;
   violation(node.name() + " refused an intact frame (" + drop_label(reason) +
             "): " + describe_frame(frame.bytes()));
 }
@@ -225,6 +246,7 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
     return check_appointment(node, message);
   if (h.type == PacketType::start && h.epoch != view.epoch && is_root) {
     view.epoch = h.epoch;
+    view.members[h.epoch].version = node.version();
     view.last_seq.assign(view.scenario->shards, scenario_.first_seq - 1);
     result_bits_.clear();
   }
@@ -298,7 +320,7 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
                                                          [&](std::uint32_t any_epoch) {
                                                            return salts_of(o.job_index, any_epoch);
                                                          })
-                         : wrong_with(plan, *o.job, jobs_[o.job_index].expression,
+                         : wrong_with(plan, *o.job, jobs_[o.job_index].expressions[members.version],
                                       salts_of(o.job_index, epoch), index, result);
   if (wrong) violation(where() + *wrong);
 }
@@ -308,11 +330,13 @@ void Checker::check_cause(const WorkerNode& node, const worker::Failure& f) {
   const JobScenario& job = *node.options().job;
   if (f.text.find("job " + std::to_string(job.id)) == std::string::npos)
     return violation(name(node) + " failed without a cause: '" + f.text + "'");
+  const bool misplaced = f.reason == Reason::bad_rank || f.reason == Reason::unknown_job;
+  const bool disagreement = f.reason == Reason::op_mismatch || f.reason == Reason::model_mismatch;
   const bool impossible =
-      f.reason == Reason::bad_rank || f.reason == Reason::job_size_mismatch ||
-      f.reason == Reason::unknown_job ||
-      ((f.reason == Reason::op_mismatch || f.reason == Reason::model_mismatch) && !job.disagree) ||
-      f.text.find("cannot start") != std::string::npos;
+      (misplaced && scenario_.changes.empty()) || f.reason == Reason::job_size_mismatch ||
+      (f.reason == Reason::configuration_changed &&
+       !jobs_[node.options().job_index].tree_changes) ||
+      (disagreement && !job.disagree) || f.text.find("cannot start") != std::string::npos;
   if (impossible) violation(name(node) + " failed for a cause that does not exist: " + f.text);
 }
 
@@ -334,6 +358,12 @@ void Checker::on_session_failed(WorkerNode& node, const worker::Failure& f) {
   ++sessions_failed_;
   world_->trace().say(world_->now(), node.name() + " failed: " + f.text);
   check_cause(node, f);
+  // Everybody has long read the last tree, whenever this rank began to join.
+  if (f.text.find("different trees") != std::string::npos && world_->now() >= settled_at_ &&
+      std::all_of(aggregators_.begin(), aggregators_.end(), [&](const SwitchNode* s) {
+        return s->version() == scenario_.changes.size() && world_->alive(s->id());
+      }))
+    violation(name(node) + " is refused for a tree that nobody has any more: " + f.text);
   // With the network perfect again only a rank that is gone can make the others fail.
   const auto& ranks = ranks_[node.options().job_index];
   const bool complete = std::all_of(ranks.begin(), ranks.end(), [](const WorkerNode* rank) {

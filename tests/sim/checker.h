@@ -97,6 +97,7 @@ class Checker : public Observer {
   struct Members {
     std::vector<std::optional<std::uint64_t>> salts;  // by rank
     std::uint32_t entered = 0;
+    std::size_t version = 0;  // of the tree, as the job's root had read it
   };
   // Who was last told that it finishes the chunks of a shard.
   struct Appointment {
@@ -106,7 +107,8 @@ class Checker : public Observer {
   };
   struct JobView {
     const JobScenario* scenario = nullptr;
-    config::Bracket expression;                // how the switches combine the ranks' data
+    std::vector<config::Bracket> expressions;  // how each version's tree combines ranks' data
+    bool tree_changes = false;                 // some version has another tree of this job
     std::uint16_t epoch = 0;                   // of the last START
     std::vector<std::uint32_t> last_seq;       // highest opened, per shard
     std::vector<Appointment> hosts;            // per shard

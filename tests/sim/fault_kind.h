@@ -18,6 +18,8 @@ namespace tributary::sim {
   X(link_down, "link-down")       \
   X(worker_crash, "worker-crash") \
   X(switch_crash, "switch-crash") \
+  X(tree_change, "tree-change")   \
+  X(worker_move, "worker-move")   \
   X(worker_pause, "worker-pause") \
   X(switch_pause, "switch-pause") \
   X(server_crash, "server-crash") \

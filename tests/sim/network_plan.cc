@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <utility>
 
 #include "config/topology.h"
 #include "core/prng.h"
@@ -17,6 +19,7 @@ constexpr std::size_t kLargestPacket = 1500;
 constexpr std::uint32_t kJumboMtu = 9216;
 // Worlds are many, and small.
 constexpr std::uint32_t kCompletionMegabytes = 1;
+constexpr std::uint32_t kReserveMegabytes = 2;
 constexpr Duration kFdbAgeing = Duration::seconds(5);
 
 std::string port_name(std::size_t index) {
@@ -122,6 +125,43 @@ NetworkPlan plan_one(const Scenario& s) {
   return plan;
 }
 
+void add_jobs(const Scenario& s, config::Topology& topology) {
+  std::uint32_t number = 0;
+  for (const JobScenario& job : s.jobs) {
+    config::TopologyJob tj;
+    tj.config = job_config(job);
+    for (std::uint32_t rank = 0; rank < job.workers; ++rank)
+      tj.members.push_back({rank, worker_name(number++)});
+    topology.jobs.push_back(std::move(tj));
+  }
+}
+
+// A worker that moves has a cable to every switch where it ever is, so that all ports are there
+// from the begin. `versions`: the tree at the begin; appends it as it is after each change.
+void plug_in_moves(const Scenario& s, NetworkPlan& plan, std::vector<config::Topology>& versions) {
+  std::map<std::pair<std::size_t, std::size_t>, std::string> ports;  // of worker and switch
+  plan.versions.emplace_back();
+  for (std::size_t w = 0; w < plan.workers.size(); ++w) {
+    ports[{w, plan.workers[w].serving}] = versions.front().workers[w].port;
+    plan.versions.back().homes.push_back(plan.workers[w].serving);
+  }
+  for (const TreeChange& change : s.changes) {
+    const std::size_t w = change.worker % plan.workers.size();
+    const std::size_t to = change.to % plan.aggregators;
+    config::Topology next = versions.back();
+    auto [port, is_new] = ports.try_emplace({w, to});
+    if (is_new) {
+      port->second = add_port(next.switches[to].config, s);
+      plan.cables.push_back({w, to});
+    }
+    next.workers[w].attached_to = next.switches[to].config.name;
+    next.workers[w].port = port->second;
+    versions.push_back(std::move(next));
+    plan.versions.push_back({{}, plan.versions.back().homes});
+    plan.versions.back().homes[w] = to;
+  }
+}
+
 NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
   NetworkPlan plan;
   plan.aggregators = tree.size();
@@ -154,18 +194,20 @@ NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
         {server_config(s, i), tree[at].name, add_port(topology.switches[at].config, s)});
     plan.servers.push_back({{}, at});
   }
-  std::uint32_t number = 0;
-  for (const JobScenario& job : s.jobs) {
-    config::TopologyJob tj;
-    tj.config = job_config(job);
-    for (std::uint32_t rank = 0; rank < job.workers; ++rank)
-      tj.members.push_back({rank, worker_name(number++)});
-    topology.jobs.push_back(std::move(tj));
+  std::vector<config::Topology> versions = {topology};
+  plug_in_moves(s, plan, versions);
+  for (std::size_t v = 0; v < versions.size(); ++v) {
+    config::Topology& version = versions[v];
+    for (std::size_t i = 0; i < tree.size(); ++i)
+      version.switches[i].config.ports = versions.back().switches[i].config.ports;
+    add_jobs(s, version);
+    for (const TreeSwitch& sw : tree)
+      plan.versions[v].configs.push_back(config::node_config(version, sw.name));
   }
   for (std::size_t i = 0; i < tree.size(); ++i)
-    plan.switches[i].config = config::node_config(topology, tree[i].name);
+    plan.switches[i].config = plan.versions.front().configs[i];
   for (std::uint32_t i = 0; i < s.servers.count; ++i)
-    plan.servers[i].config = config::server_config(topology, server_name(i));
+    plan.servers[i].config = config::server_config(versions.front(), server_name(i));
   return plan;
 }
 
@@ -216,6 +258,7 @@ config::SwitchConfig tree_switch_config(const Scenario& s, std::size_t place) {
   c.cache.megabytes = s.cache_megabytes;
   c.completion.megabytes = kCompletionMegabytes;
   c.completion.lease = s.servers.lease;
+  c.memory.reserve_megabytes = s.changes.empty() ? 0 : kReserveMegabytes;
   c.forwarding.fdb_entries = fdb_entries(s);
   c.forwarding.fdb_ageing = kFdbAgeing;
   return c;
@@ -237,6 +280,13 @@ config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id) {
       return by_rank;
     }
   return {};
+}
+
+NetworkPlan plan_of_version(const NetworkPlan& plan, std::size_t version) {
+  NetworkPlan other = plan;
+  for (std::size_t i = 0; i < plan.versions[version].configs.size(); ++i)
+    other.switches[i].config = plan.versions[version].configs[i];
+  return other;
 }
 
 NetworkPlan plan_network(const Scenario& scenario) {

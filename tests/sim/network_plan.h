@@ -24,6 +24,17 @@ struct NetworkPlan {
     std::size_t cabled_to = 0;
     std::size_t serving = 0;  // which switch aggregates for the worker
   };
+  // After so many of the scenario's changes: what the switches that aggregate read, and where each
+  // worker is.
+  struct Version {
+    std::vector<config::SwitchConfig> configs;
+    std::vector<std::size_t> homes;
+  };
+  // A worker's further cable, to a switch where it will be some time.
+  struct Cable {
+    std::size_t worker = 0;
+    std::size_t to = 0;
+  };
 
   struct Server {
     config::ServerConfig config;  // with the jobs that name it
@@ -32,7 +43,9 @@ struct NetworkPlan {
 
   std::vector<Switch> switches;  // those that aggregate come first
   std::size_t aggregators = 1;
-  std::vector<Place> workers;  // over all jobs
+  std::vector<Place> workers;     // over all jobs
+  std::vector<Version> versions;  // of a tree that changes: the first is where it begins
+  std::vector<Cable> cables;      // plugged in last
   std::vector<Server> servers;
   std::size_t attacked = 0;  // the switch on which the hostile host hangs
 };
@@ -51,6 +64,8 @@ std::vector<std::size_t> homes_of(const std::vector<TreeSwitch>& tree, std::uint
 // of a tree where nothing is declared: by rank, each switch one bracket. Of a single switch: as
 // declared.
 config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id);
+// The same plan, as the tree is after so many changes.
+NetworkPlan plan_of_version(const NetworkPlan& plan, std::size_t version);
 
 inline std::uint32_t worker_count(const Scenario& scenario) {
   std::uint32_t n = 0;

@@ -82,6 +82,14 @@ struct ScriptEntry {
   Duration length;  // crash, exclude: until it is there again; 0: never
 };
 
+// The tree becomes another one: a worker hangs on another switch from then on.
+struct TreeChange {
+  Duration at;
+  std::uint32_t worker = 0;  // over all jobs
+  std::uint32_t to = 0;      // which of the switches
+  Duration spread;           // each switch reads it, and the worker moves, up to so much later
+};
+
 struct ServerScenario {
   std::uint32_t count = 0;
   Duration lease = Duration::ms(60);      // of a server at the root
@@ -117,6 +125,7 @@ struct Scenario {
   std::uint32_t cache_megabytes = 0;
   std::uint32_t drift_ppm = 0;  // clocks run apart by up to this much
   std::vector<ScriptEntry> script;
+  std::vector<TreeChange> changes;  // of `switches`, in order of time
   ServerScenario servers;
   HostileScenario hostile;
   Duration heal_at = Duration::seconds(2);  // the network is perfect from then on

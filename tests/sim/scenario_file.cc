@@ -180,6 +180,19 @@ const Fields<ScriptEntry>& script_fields() {
   return fields;
 }
 
+const Fields<TreeChange>& change_fields() {
+  using C = TreeChange;
+  static const Fields<C> fields = {
+      scalar("at", &C::at, time(), "When.", required),
+      scalar("worker", &C::worker, integer<std::uint32_t>(0, 1'000'000),
+             "Which worker moves, counted over all jobs."),
+      scalar("to", &C::to, integer<std::uint32_t>(0, 70'000), "The switch that it moves to."),
+      scalar("spread", &C::spread, time(),
+             "Each switch reads the new tree, and the worker moves, up to so much later."),
+  };
+  return fields;
+}
+
 const Fields<TreeSwitch>& switch_fields() {
   using T = TreeSwitch;
   static const Fields<T> fields = {
@@ -264,6 +277,8 @@ const Fields<Scenario>& scenario_fields() {
       scalar("drift", &S::drift_ppm, integer<std::uint32_t>(0, 1000, ", parts per million"),
              "Of clocks, at most."),
       config::list("script", &S::script, script_fields(), 0, 10'000, "Faults of nodes and cables."),
+      config::list("changes", &S::changes, change_fields(), 0, 100,
+                   "Workers that move to other switches, in order of time."),
       mapping<S, ServerScenario>(
           "servers", [](auto& s) -> auto& { return s.servers; }, server_fields(),
           "Parameter servers."),
@@ -321,6 +336,11 @@ void check_sums_of_tree(const Scenario& s, std::size_t index, std::uint32_t firs
   if (job.servers > 0 && s.switches.empty())
     context.report(config::item_path("jobs", index) + ".servers",
                    "are not possible in a generated tree; allowed: 0, or switches");
+  if (job.servers > 0 && !s.changes.empty())
+    context.report(config::item_path("jobs", index) + ".servers",
+                   "would not know of changes; allowed: 0");
+  if (job.sums.bracketing && !s.changes.empty())
+    context.report(path + "bracketing", "fits one tree only, but there are changes");
   if (!job.sums.bracketing || config::bracketing_problem(*job.sums.bracketing, job.workers)) return;
   if (s.switches.empty())
     return context.report(path + "bracketing", "fits no generated tree; allowed: by rank");
@@ -356,6 +376,13 @@ void check_tree(const Scenario& s, config::ReadContext& context) {
                                          std::to_string(s.fat_tree.levels) +
                                          " levels have no room for " + std::to_string(workers) +
                                          " workers");
+  for (std::size_t i = 0; i < s.changes.size(); ++i) {
+    const std::string path = config::item_path("changes", i);
+    if (s.changes[i].worker >= workers || s.changes[i].to >= s.switches.size())
+      context.report(path, "moves a worker, or to a switch, that does not exist");
+    if (i > 0 && s.changes[i].at < s.changes[i - 1].at)
+      context.report(path + ".at", "is before the change in front of it");
+  }
   if (s.switches.size() < 2 && s.fat_tree.levels < 2) return;
   std::uint32_t first = 0;
   for (std::size_t i = 0; i < s.jobs.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "tests/sim/network_plan.h"
 #include "tests/sim/scenario_file.h"
 #include "tests/sim/simulation.h"
 
@@ -70,6 +71,7 @@ void remove_switch(Scenario& s, std::size_t index) {
 std::vector<Step> steps_for(const Scenario& s) {
   std::vector<Step> steps = {
       [](Scenario& t) { t.script.clear(); },
+      [](Scenario& t) { t.changes.clear(); },
       [](Scenario& t) { t.hostile = {}; },
       [](Scenario& t) {
         for (JobScenario& job : t.jobs) job.servers = 0;
@@ -84,7 +86,10 @@ std::vector<Step> steps_for(const Scenario& s) {
       [](Scenario& t) { t.links.stray_ppm = 0; },
       [](Scenario& t) { t.links.bits_per_second = 0; },
       [](Scenario& t) { t.access_switches = 0; },
-      [](Scenario& t) { t.switches.clear(); },
+      [](Scenario& t) {
+        t.switches.clear();
+        t.changes.clear();
+      },
       [](Scenario& t) { t.lose_first_between_switches = false; },
       [](Scenario& t) { t.drift_ppm = 0; },
       [](Scenario& t) { t.preempt_idle = Duration(); },
@@ -98,6 +103,9 @@ std::vector<Step> steps_for(const Scenario& s) {
   };
   for (std::size_t i = 0; i < s.script.size(); ++i)
     steps.push_back([i](Scenario& t) { t.script.erase(t.script.begin() + static_cast<long>(i)); });
+  for (std::size_t i = 0; i < s.changes.size(); ++i)
+    steps.push_back(
+        [i](Scenario& t) { t.changes.erase(t.changes.begin() + static_cast<long>(i)); });
   for (std::size_t j = 0; j < s.jobs.size(); ++j) add_job_steps(s, j, steps);
   for (std::size_t i = 1; i < s.switches.size(); ++i)
     steps.push_back([i](Scenario& t) { remove_switch(t, i); });
@@ -113,6 +121,11 @@ void fit_workers(Scenario& s) {
     left -= sw.workers;
   }
   if (!s.switches.empty()) s.switches.back().workers += left;
+  const std::uint32_t workers = worker_count(s);
+  for (TreeChange& c : s.changes) {
+    c.worker %= workers;
+    c.to %= static_cast<std::uint32_t>(s.switches.size());
+  }
 }
 
 bool same(const Scenario& a, const Scenario& b) {

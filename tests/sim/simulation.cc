@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint32_t kWorkerIpv4 = 0x0A010000;  // 10.1.0.1 and on, over all jobs
 constexpr std::uint32_t kHostileIpv4 = 0x0A0000FD;
+constexpr std::uint32_t kEpochsPerSwitch = 641;
 constexpr Duration kCheckInterval = Duration::ms(25);
 
 // Independent streams from one seed.
@@ -34,6 +35,7 @@ enum Purpose : std::uint64_t {
   kHostile,
   kWorkload,
   kServer,
+  kChange,
 };
 
 class Simulation : public WorldObserver {
@@ -65,6 +67,11 @@ class Simulation : public WorldObserver {
   void build();
   void build_workers();
   void build_hostile();
+  void build_changes();
+  void on_tree_change(std::size_t step);
+  void read_tree(std::size_t version, std::size_t index);
+  void move_worker(std::size_t version, std::size_t number);
+  [[nodiscard]] std::size_t home_of(const WorkerNode& worker) const;
   void build_servers();
   // nullptr: the job has no model.
   [[nodiscard]] const JobScenario* model_job(std::uint32_t id) const;
@@ -87,6 +94,13 @@ class Simulation : public WorldObserver {
   std::vector<ServerNode*> servers_;
   std::uint64_t cables_ = 0;
   // To whom a packet of that type, about that chunk, was sent before.
+  // A switch reads the tree as it is after `version` changes, or a worker moves.
+  struct ChangeStep {
+    std::size_t version = 0;
+    bool worker = false;
+    std::size_t index = 0;
+  };
+  std::vector<ChangeStep> steps_;
   using Passage = std::tuple<NodeId, wire::PacketType, std::uint32_t, std::uint16_t, std::uint8_t,
                              std::uint32_t>;
   std::set<Passage> passages_;
@@ -109,6 +123,9 @@ void Simulation::add_switch(std::size_t index) {
   for (const JobScenario& job : scenario_.jobs)
     o.payload_scale.emplace(job.id, job.payload_scale());
   o.first_epoch = static_cast<std::uint16_t>(scenario_.first_epoch);
+  // Where a job's root moves to another switch, its epochs must differ.
+  if (!scenario_.changes.empty())
+    o.first_epoch = static_cast<std::uint16_t>(o.first_epoch + index * kEpochsPerSwitch);
   o.first_seq = scenario_.first_seq;
   o.seed = stream(scenario_.seed, kSwitch, index);
   auto node = std::make_unique<SwitchNode>(plan_.switches[index].name, std::move(o), observer());
@@ -132,6 +149,7 @@ void Simulation::build() {
   build_workers();
   if (scenario_.hostile.packets > 0) build_hostile();
   build_servers();
+  build_changes();
   for (std::uint32_t i = 0; i < scenario_.script.size(); ++i)
     world_.schedule(Instant() + scenario_.script[i].at, Event::Kind::script, i);
   world_.schedule(Instant() + kCheckInterval, Event::Kind::check, 0);
@@ -222,6 +240,9 @@ void Simulation::build_workers() {
       o.stray_ppm = scenario_.links.stray_ppm;
       o.heal_at = Instant() + scenario_.heal_at;
       o.first_seq = scenario_.first_seq;
+      for (const TreeChange& c : scenario_.changes)
+        o.tree_settled = std::max(o.tree_settled, Instant() + c.at + c.spread);
+      if (!scenario_.changes.empty()) o.tree_settled = std::max(o.tree_settled, o.heal_at);
       const std::string name =
           "job " + std::to_string(scenario_.jobs[j].id) + " rank " + std::to_string(rank);
       auto node = std::make_unique<WorkerNode>(name, o, observer(), batch_);
@@ -259,14 +280,22 @@ bool Simulation::loses(NodeId from, NodeId to, const FrameRef& frame) {
   return passages_.emplace(to, h.type, h.job, h.epoch, h.shard, h.seq).second;
 }
 
+// The switch that it sends to.
+std::size_t Simulation::home_of(const WorkerNode& worker) const {
+  std::size_t home = 0;
+  while (plan_.switches[home].config.ipv4 != worker.options().switch_ipv4) ++home;
+  return home;
+}
+
 // By the switch above, in all jobs that the target has a part in.
 void Simulation::exclude(const ScriptEntry& e, bool exclude) {
   if (e.target == ScriptTarget::worker) {
     const std::size_t number = e.index % workers_.size();
     const WorkerOptions& worker = workers_[number]->options();
-    SwitchNode& above = *switches_[plan_.workers[number].serving];
+    SwitchNode& above = *switches_[home_of(*workers_[number])];
     if (above.engine() == nullptr) return;
     const auto child = above.engine()->worker_child(worker.job->id, worker.rank);
+    if (!child) return;  // it has moved, and the switch has not read that yet
     return above.exclude(worker.job->id, *child, exclude, world_.local_now(above.id()));
   }
   if (e.target != ScriptTarget::aggregator) return;
@@ -279,9 +308,69 @@ void Simulation::exclude(const ScriptEntry& e, bool exclude) {
         above.exclude(job.id, child, exclude, world_.local_now(above.id()));
 }
 
-// Entries beyond the script's end undo what others did: start what crashed again.
+void Simulation::build_changes() {
+  if (plan_.versions.empty()) return;
+  for (const NetworkPlan::Cable& c : plan_.cables)
+    cable(switches_[c.to]->id(), workers_[c.worker]->id(), false);
+  const auto first = static_cast<std::uint32_t>(2 * scenario_.script.size());
+  Prng random(stream(scenario_.seed, kChange, 0));
+  for (std::size_t c = 0; c < scenario_.changes.size(); ++c) {
+    const TreeChange& change = scenario_.changes[c];
+    const auto schedule = [&](bool worker, std::size_t index) {
+      const auto late = random.below(static_cast<std::uint32_t>(change.spread.to_ns()) + 1);
+      world_.schedule(Instant() + change.at + Duration::ns(late), Event::Kind::script,
+                      first + static_cast<std::uint32_t>(steps_.size()));
+      steps_.push_back({c + 1, worker, index});
+    };
+    for (std::size_t i = 0; i < plan_.aggregators; ++i) schedule(false, i);
+    schedule(true, change.worker % workers_.size());
+  }
+}
+
+void Simulation::on_tree_change(std::size_t number) {
+  const ChangeStep& step = steps_[number];
+  step.worker ? move_worker(step.version, step.index) : read_tree(step.version, step.index);
+}
+
+// One that stands still reads it when it goes on.
+void Simulation::read_tree(std::size_t version, std::size_t index) {
+  SwitchNode& node = *switches_[index];
+  if (node.version() >= version) return;
+  if (world_.paused(node.id())) {
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].version == version && !steps_[i].worker && steps_[i].index == index)
+        world_.schedule(world_.now() + Duration::ms(5), Event::Kind::script,
+                        static_cast<std::uint32_t>(2 * scenario_.script.size() + i));
+    return;
+  }
+  checker_.count_node_fault(FaultKind::tree_change);
+  node.reload(plan_.versions[version].configs[index], version, world_.local_now(node.id()));
+}
+
+void Simulation::move_worker(std::size_t version, std::size_t number) {
+  WorkerNode& node = *workers_[number];
+  const std::size_t home = plan_.versions[version].homes[number];
+  std::uint16_t port = 0;  // its cables come in the order of plan_.cables, after the first one
+  if (home != plan_.workers[number].cabled_to) {
+    for (const NetworkPlan::Cable& c : plan_.cables) {
+      if (c.worker == number) ++port;
+      if (c.worker == number && c.to == home) break;
+    }
+  }
+  const bool alive = world_.alive(node.id());
+  if (alive) {
+    checker_.count_node_fault(FaultKind::worker_move);
+    world_.crash(node.id());
+  }
+  node.move(plan_.switches[home].config.ipv4, port);
+  if (alive) world_.restart(node.id());
+}
+
+// Entries beyond the script's end undo what others did: start what crashed again; beyond those, the
+// tree changes.
 void Simulation::on_script(std::uint32_t number) {
   const auto size = static_cast<std::uint32_t>(scenario_.script.size());
+  if (number >= 2 * size) return on_tree_change(number - 2 * size);
   const ScriptEntry& e = scenario_.script[number % size];
   const auto node = target_of(e);
   if (!node) return;

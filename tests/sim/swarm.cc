@@ -263,6 +263,29 @@ void draw_tree(Draw& draw, Scenario& s) {
       e.target = ScriptTarget::aggregator;
 }
 
+// Workers that move from switch to switch while ops run.
+void draw_changes(Draw& draw, Scenario& s) {
+  std::uint32_t workers = 0;
+  for (JobScenario& job : s.jobs) {
+    workers += job.workers;
+    job.sums.bracketing.reset();  // it fits one tree only
+    job.servers = 0;              // nobody would tell them
+    job.model = false;
+  }
+  s.servers = {};
+  for (ScriptEntry& e : s.script)
+    if (e.target == ScriptTarget::server) e.target = ScriptTarget::aggregator;
+  const auto switches = static_cast<std::uint32_t>(s.switches.size());
+  for (std::uint32_t i = draw.between(1, 5); i > 0; --i)
+    s.changes.push_back({draw.one_in(2) ? draw.between(Duration::us(100), Duration::ms(60))
+                                        : draw.between(Duration::ms(1), s.heal_at),
+                         draw.between(0, workers - 1), draw.between(0, switches - 1),
+                         draw.between(Duration(), Duration::ms(draw.one_in(2) ? 1 : 100))});
+  std::stable_sort(s.changes.begin(), s.changes.end(),
+                   [](const TreeChange& a, const TreeChange& b) { return a.at < b.at; });
+  for (const TreeChange& c : s.changes) s.heal_at = std::max(s.heal_at, c.at + c.spread);
+}
+
 // Where nothing is lost any more once the network has healed, chunks that miss a slot may have
 // little time, so that some are late at the completion engine.
 void make_hasty(Draw& draw, Scenario& s) {
@@ -320,6 +343,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   make_hasty(draw, s);
   if (draw.one_in(5)) make_gentle(draw, s);
   if (tree) draw_tree(draw, s);
+  if (tree && draw.one_in(3)) draw_changes(draw, s);
   return s;
 }
 

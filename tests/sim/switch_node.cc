@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "completion/root_host.h"
+#include "config/change.h"
 #include "core/wire/integrity.h"
 #include "tests/sim/world.h"
 
@@ -39,6 +40,21 @@ struct SwitchNode::Running {
     engine.expire(now, outbox);
     host.expire(outbox, now, root(now));
     return !outbox.items().empty();
+  }
+  // As Aggregation::apply() does it; in between `send` sends what is in the outbox.
+  template <typename Send>
+  void apply(const config::SwitchConfig& next, Instant now, Send send) {
+    const auto engine_change = engine.prepare(next);
+    const auto host_change = host.prepare(next);
+    const std::size_t room =
+        aggregator::Engine::outbox_capacity(next) + host.outbox_capacity(*host_change);
+    engine.quiesce(*engine_change, outbox);
+    exchange(now);
+    send();
+    engine.apply(*engine_change);
+    host.apply(*host_change);
+    writer = dataplane::FrameWriter(next);
+    outbox = aggregator::Outbox(room);
   }
   aggregator::Engine engine;
   completion::RootHost host;
@@ -114,6 +130,15 @@ void SwitchNode::exclude(std::uint32_t job, std::uint32_t child, bool exclude, I
   if (!running_) return;
   running_->engine.exclude(job, child, exclude, std::nullopt, running_->outbox);
   send_outbox(now);
+}
+
+void SwitchNode::reload(const config::SwitchConfig& next, std::size_t version, Instant now) {
+  spent_ = Duration();
+  if (running_ && !config::difference(options_.config, next).empty())
+    running_->apply(next, now, [&] { send_outbox(now); });
+  options_.config = next;
+  identity_ = dataplane::identity_of(next);
+  version_ = version;
 }
 
 void SwitchNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {

@@ -77,6 +77,8 @@ class SwitchNode : public Node {
 
   void start(Instant now) override;
   void crash() override;
+  // It reads its configuration anew: the tree as it is after `version` changes.
+  void reload(const config::SwitchConfig& next, std::size_t version, Instant now);
   void on_frame(std::uint16_t port, const FrameRef& frame, Instant now) override;
   void on_wake(Instant now) override;
   [[nodiscard]] Instant next_wakeup() const override;
@@ -98,6 +100,8 @@ class SwitchNode : public Node {
   [[nodiscard]] std::size_t most_waiting() const { return most_waiting_; }
   // Frames that came by lately, for those who would replay them.
   [[nodiscard]] const std::deque<FrameRef>& captured() const { return captured_; }
+  // How many changes of the tree it has read.
+  [[nodiscard]] std::size_t version() const { return version_; }
   [[nodiscard]] bool aggregates() const { return !options_.config.jobs.empty(); }
   [[nodiscard]] const config::SwitchConfig& config() const { return options_.config; }
   // Of one job; nullptr: the switch does not have it.
@@ -135,6 +139,7 @@ class SwitchNode : public Node {
   dataplane::Identity identity_;
   Prng random_;
   std::uint32_t incarnation_ = 0;
+  std::size_t version_ = 0;
   std::unique_ptr<Running> running_;
   // First in, first out: those before next_waiting_ are done with.
   std::vector<Waiting> waiting_;

@@ -62,8 +62,14 @@ void WorkerNode::begin_session(Instant now) {
   retry_send_at_ = next_session_at_ = Instant::max();
 }
 
-void WorkerNode::on_frame(std::uint16_t, const FrameRef& frame, Instant now) {
-  if (session_ == nullptr) return;
+void WorkerNode::move(std::uint32_t switch_ipv4, std::uint16_t port) {
+  options_.switch_ipv4 = switch_ipv4;
+  options_.switch_mac = config::derived_mac(switch_ipv4);
+  options_.port = port;
+}
+
+void WorkerNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {
+  if (session_ == nullptr || port != options_.port) return;
   receive(frame, now);
   advance(now);
 }
@@ -105,7 +111,7 @@ void WorkerNode::advance(Instant now) {
     open_.clear();
     if (completed_) {
       end_ = WorkerEnd::done;
-    } else if (was_joining_) {
+    } else if (was_joining_ && world().now() >= options_.tree_settled) {
       end_ = WorkerEnd::gave_up;
     } else {
       next_session_at_ =
@@ -211,7 +217,7 @@ bool WorkerNode::pump(Instant now) {
   for (std::size_t i = 0; i < datagrams.size(); ++i) {
     const FrameRef frame = frame_of(datagrams[i]);
     // A full queue is the transport's "no room"; a link that is down takes frames to nowhere.
-    if (world().send(id(), 0, frame) == SendResult::queue_full) {
+    if (world().send(id(), options_.port, frame) == SendResult::queue_full) {
       session_->rejected(batch_, i);
       retry_send_at_ = now + kSendRetry;
       return false;
@@ -223,7 +229,7 @@ bool WorkerNode::pump(Instant now) {
 }
 
 void WorkerNode::send_extra(const FrameRef& frame) {
-  world().send(id(), 0, frame);
+  world().send(id(), options_.port, frame);
 }
 
 FrameRef WorkerNode::frame_of(const worker::Datagram& d) {

@@ -51,6 +51,8 @@ struct WorkerOptions {
   std::uint32_t first_seq = 0;
   std::uint32_t stray_ppm = 0;  // see LinkQuality
   Instant heal_at;
+  std::uint16_t port = 0;  // through which it is on its switch
+  Instant tree_settled;    // no switch or worker changes its place any more
 };
 
 enum class WorkerEnd : std::uint8_t { not_yet, done, gave_up, dead };
@@ -73,6 +75,8 @@ class WorkerNode : public Node {
   void declare_dead() {
     if (end_ == WorkerEnd::not_yet) end_ = WorkerEnd::dead;
   }
+  // To another switch, while it is down.
+  void move(std::uint32_t switch_ipv4, std::uint16_t port);
   [[nodiscard]] const WorkerOptions& options() const { return options_; }
   [[nodiscard]] const worker::Session* session() const { return session_.get(); }
   // What tells this incarnation's data from those before.

@@ -76,6 +76,23 @@ TEST_F(SessionTest, RefusedJoinFailsAtOnceButABoundRankIsRetried) {
             "job 1: the switch refused rank 1 of 3 (unknown-job): the switch has no such job");
 }
 
+// Two switches read a new tree one after the other.
+TEST_F(SessionTest, Rule16_JoinGoesOnUntilAllSwitchesHaveReadTheSameTree) {
+  drain();
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  wire::Header h = from_switch(PacketType::nack);
+  h.epoch = 0;
+  h.reason = wire::Reason::configuration_changed;
+  receive(h, &w);
+  EXPECT_EQ(session->state(), SessionState::joining);
+  EXPECT_EQ(run_for(Duration::ms(100)).size(), 1u);
+  run_for(options.join_timeout);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->reason, wire::Reason::configuration_changed);
+  EXPECT_THAT(session->failure()->text, HasSubstr("have read different trees of this job"));
+}
+
 TEST_F(SessionTest, JoinTimeoutOfABoundRankSaysSo) {
   drain();
   wire::ExtensionWriter w(room);

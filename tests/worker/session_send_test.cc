@@ -36,6 +36,19 @@ TEST_F(SessionTest, ContributionCarriesWhatTheSwitchNeeds) {
   EXPECT_EQ(std::memcmp(sent[1].payload.data(), call.data.data() + 4, 8), 0);
 }
 
+// Fan-in, membership and how to sum are agreed once, by file and START; but for its first chunk an
+// op is headers and data.
+TEST_F(SessionTest, A4_RequestsCarryDataAlone) {
+  start(start_info(8));
+  submit(4 * 8);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 8u);
+  std::size_t beyond = 0;
+  for (const Sent& s : sent) beyond += s.bytes.size() - wire::kHeaderBytes - s.payload.size();
+  EXPECT_EQ(beyond, sent[0].extensions.size()) << "what says how large the op is, once";
+  EXPECT_GT(beyond, 0u);
+}
+
 // Rule 2: seq s only when all results up to s − W are held, whatever came out of order.
 TEST_F(SessionTest, WindowIsNeverExceeded) {
   start(start_info(4));

@@ -3,13 +3,15 @@
 //   load config ─▶ DPDK ─▶ ports ─▶ packet loop on its lcore ─▶ "ready" ─▶ wait for a signal
 //
 // The first SIGINT or SIGTERM stops it gracefully: every job is told, ports are closed, exit 0.
-// A second one ends the process at once.
+// A second one ends the process at once. SIGHUP, or `reload` on the control socket, reads the
+// configuration anew.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -47,9 +49,10 @@ std::vector<std::string> device_mistakes(const config::SwitchConfig& config) {
   return out;
 }
 
-sigset_t stop_signals() {
+sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
+  sigaddset(&set, SIGHUP);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   return set;
@@ -106,10 +109,56 @@ void announce(const dataplane::Switch& sw, int ready_fd) {
   close(ready_fd);
 }
 
+// Reads the file again and puts its jobs in the place of those that run. The straggler watch is of
+// one configuration: each has its own.
+class Reloader {
+ public:
+  Reloader(const Options& options, dataplane::Switch& sw)
+      : options_(options), switch_(sw), watch_(std::in_place, sw, report) {}
+
+  // Returns what came of it. Throws, and has changed nothing, when the file is bad or the running
+  // switch cannot take it. Any thread.
+  std::string reload() {
+    const std::lock_guard lock(one_at_a_time_);
+    const config::SwitchConfig next = load(options_);
+    watch_.reset();
+    config::Change change;
+    try {
+      change = switch_.apply(next);
+    } catch (...) {
+      watch_.emplace(switch_, report);
+      throw;
+    }
+    watch_.emplace(switch_, report);
+    const std::string text = config::describe(change);
+    report("reloaded " + options_.config_path + ": " + text);
+    return text;
+  }
+
+  // Reloads until a signal comes that ends the switch; returns that.
+  int wait_for_stop(const sigset_t& signals) {
+    for (int signal = 0;;) {
+      sigwait(&signals, &signal);
+      if (signal != SIGHUP) return signal;
+      try {
+        reload();
+      } catch (const std::exception& error) {
+        report(std::string("not reloaded: ") + error.what());
+      }
+    }
+  }
+
+ private:
+  const Options& options_;
+  dataplane::Switch& switch_;
+  std::mutex one_at_a_time_;
+  std::optional<control::StragglerWatch> watch_;
+};
+
 int serve(const config::SwitchConfig& config, const Options& options) {
   // Blocked here so that every thread inherits it and only sigwait() below sees them.
-  const sigset_t stops = stop_signals();
-  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
+  const sigset_t signals = awaited_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
   auto environment = dataplane::current_environment();
@@ -119,23 +168,23 @@ int serve(const config::SwitchConfig& config, const Options& options) {
   control::Show show(sw);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
+  std::optional<Reloader> reloader(std::in_place, options, sw);
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
     socket.emplace(config.control_socket, [&](std::string_view line) {
       return control::answer_request(
           line, [&](const std::string& what) { return show.table(what); },
-          [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); });
+          [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
+          [&] { return reloader->reload(); });
     });
-  std::optional<control::StragglerWatch> stragglers(std::in_place, sw, report);
   std::printf("%s", config::describe_memory(config).c_str());
   announce(sw, options.ready_fd);
 
-  int signal = 0;
-  sigwait(&stops, &signal);
+  const int signal = reloader->wait_for_stop(signals);
   report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");
-  pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   socket.reset();  // nobody may ask a loop that no longer answers
-  stragglers.reset();
+  reloader.reset();
   sw.stop();
   return 0;
 }

@@ -108,6 +108,12 @@ class TreeBed:
         self.servers[name] = process
         process.wait_line(r"\bready\b", _READY_S)
 
+    def reload(self, switch):
+        """The output of `tributary reload` of a switch; an assertion error if it refuses."""
+        command = [binary(self.build, "tributary"), "reload", "--socket", self.socket(switch)]
+        with Process(self.loop, f"reload {switch}", command, self.run / "client.log") as process:
+            return process.check_exit(_READY_S).text()
+
     def socket(self, node):
         return self.run / f"{node}.sock"
 
@@ -273,6 +279,10 @@ class TreeBed:
             server["control"] = {"socket": str(self.socket(name))}
         for job in self.topology.tree["jobs"]:
             job.update(copy.deepcopy(self._job_options))  # YAML would say "the same" of one object
+        self.write_file()
+
+    def write_file(self):
+        """The topology as it is now; switches that run read it when they are told to."""
         file = self.run / "topology.yaml"
         file.write_text(yaml.safe_dump(self.topology.tree, sort_keys=False))
         self.check(file)

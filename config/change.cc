@@ -1,0 +1,128 @@
+#include "config/change.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "config/load.h"
+#include "config/memory_plan.h"
+#include "config/read_context.h"
+#include "config/yaml_tree.h"
+
+namespace tributary::config {
+namespace {
+
+const Node* find_key(const Node& mapping, const std::string& key) {
+  for (const Entry& entry : mapping.entries)
+    if (entry.key.text == key) return &entry.value;
+  return nullptr;
+}
+
+void list_differences(const Node& a, const Node& b, const std::string& path,
+                      std::vector<std::string>& paths) {
+  if (a.kind != b.kind || a.text != b.text || a.items.size() != b.items.size())
+    return paths.push_back(path);
+  for (std::size_t i = 0; i < a.items.size(); ++i)
+    list_differences(a.items[i], b.items[i], item_path(path, i), paths);
+  for (const Entry& entry : a.entries) {
+    const std::string inner = child_path(path, entry.key.text);
+    if (const Node* const other = find_key(b, entry.key.text))
+      list_differences(entry.value, *other, inner, paths);
+    else
+      paths.push_back(inner);
+  }
+  for (const Entry& entry : b.entries)
+    if (find_key(a, entry.key.text) == nullptr) paths.push_back(child_path(path, entry.key.text));
+}
+
+// Of everything but the jobs.
+std::vector<std::string> fixed_keys_that_differ(SwitchConfig a, SwitchConfig b) {
+  std::vector<std::string> paths;
+  if (a.id != b.id) paths.emplace_back("switch.id");
+  a.jobs.clear();
+  b.jobs.clear();
+  list_differences(parse_yaml(dump(a)), parse_yaml(dump(b)), "", paths);
+  return paths;
+}
+
+bool is_served_elsewhere(const JobConfig& job) {
+  const auto elsewhere = [](const std::string& name) { return name != kRootHost; };
+  return !job.parent &&
+         std::any_of(job.completion_hosts.begin(), job.completion_hosts.end(), elsewhere);
+}
+
+// Who serves a job elsewhere is known by what it was told at its start.
+bool same_service(const JobConfig* a, const JobConfig* b) {
+  const bool had = a != nullptr && is_served_elsewhere(*a);
+  const bool has = b != nullptr && is_served_elsewhere(*b);
+  if (!had && !has) return true;
+  return had && has && a->completion_hosts == b->completion_hosts && a->shards == b->shards &&
+         a->chunk_bytes == b->chunk_bytes && retries_floats(*a) == retries_floats(*b) &&
+         a->order == b->order && a->bracketing == b->bracketing;
+}
+
+std::string listed(const std::vector<std::uint32_t>& ids) {
+  std::string text;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) text += i + 1 == ids.size() ? " and " : ", ";
+    text += std::to_string(ids[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+const JobConfig* find_job(const SwitchConfig& config, std::uint32_t id) {
+  const auto found = std::find_if(config.jobs.begin(), config.jobs.end(),
+                                  [id](const JobConfig& job) { return job.id == id; });
+  return found == config.jobs.end() ? nullptr : &*found;
+}
+
+Change difference(const SwitchConfig& running, const SwitchConfig& next) {
+  std::string refused;
+  for (const std::string& path : fixed_keys_that_differ(running, next))
+    refused += "\n" + path + ": only a restart changes it";
+  Change change;
+  const auto check_service = [&](const JobConfig* a, const JobConfig* b) {
+    if (same_service(a, b)) return;
+    refused += "\njob " + std::to_string((a != nullptr ? a : b)->id);
+    refused +=
+        ": has completion_hosts elsewhere; only a restart adds or removes it, or changes "
+        "completion_hosts, shards, chunk_bytes, the order of its sums, or whether floats are "
+        "retried";
+  };
+  for (const JobConfig& job : next.jobs) {
+    const JobConfig* const before = find_job(running, job.id);
+    check_service(before, &job);
+    auto& list = before == nullptr ? change.added : *before == job ? change.kept : change.changed;
+    list.push_back(job.id);
+  }
+  for (const JobConfig& job : running.jobs) {
+    if (find_job(next, job.id) != nullptr) continue;
+    check_service(&job, nullptr);
+    change.removed.push_back(job.id);
+  }
+  if (buffer_data_bytes(next) > buffer_data_bytes(running)) {
+    refused += "\njobs[].chunk_bytes: needs frames of " + std::to_string(buffer_data_bytes(next));
+    refused += " bytes; packet buffers have " + std::to_string(buffer_data_bytes(running));
+  }
+  if (!refused.empty())
+    throw std::invalid_argument("the running switch cannot take this configuration:" + refused);
+  return change;
+}
+
+std::string describe(const Change& change) {
+  std::string text;
+  const auto add = [&](const std::vector<std::uint32_t>& ids, const char* what) {
+    if (ids.empty()) return;
+    text += text.empty() ? "jobs: " : ", ";
+    text.append(listed(ids)).append(" ").append(what);
+  };
+  add(change.changed, "changed");
+  add(change.added, "added");
+  add(change.removed, "removed");
+  if (text.empty()) return "nothing changed";
+  text.append("; ").append(std::to_string(change.kept.size())).append(" as before");
+  return text;
+}
+
+}  // namespace tributary::config

@@ -1,0 +1,33 @@
+// What differs between the configuration that runs and one that was read anew.
+//
+// Jobs may come, go and change; a job that is the same in both is not touched. Everything else of
+// a switch is fixed when it starts, and a file that changes it is refused by name, whole.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/switch_config.h"
+
+namespace tributary::config {
+
+// Ids of jobs, in the order of the file.
+struct Change {
+  std::vector<std::uint32_t> added;
+  std::vector<std::uint32_t> removed;
+  std::vector<std::uint32_t> changed;
+  std::vector<std::uint32_t> kept;
+
+  [[nodiscard]] bool empty() const { return added.empty() && removed.empty() && changed.empty(); }
+};
+
+// Both are valid by config/check.h. Throws std::invalid_argument that names, a line each, what only
+// a restart can change.
+Change difference(const SwitchConfig& running, const SwitchConfig& next);
+// "jobs: 1 changed, 2 added, 3 and 4 removed; 1 as before", for people.
+std::string describe(const Change& change);
+
+const JobConfig* find_job(const SwitchConfig& config, std::uint32_t id);
+
+}  // namespace tributary::config

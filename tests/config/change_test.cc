@@ -1,0 +1,148 @@
+// What a reload may change, and what it refuses by name.
+#include "config/change.h"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "config/load.h"
+#include "config/topology.h"
+
+namespace tributary::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+SwitchConfig parse(const std::string& jobs, const std::string& rest = "",
+                   const std::string& in_switch = "") {
+  return parse_switch_config("switch:\n  address: 10.77.0.254\n" + in_switch +
+                                 "ports:\n"
+                                 "  - {name: a, devargs: net_null0}\n"
+                                 "  - {name: b, devargs: net_null1}\n"
+                                 "jobs:\n" +
+                                 jobs + rest,
+                             "f.yaml");
+}
+
+std::string refusal(const SwitchConfig& a, const SwitchConfig& b) {
+  try {
+    difference(a, b);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Change, JobsAreToldApartByWhatTheyAreNotByTheirPlace) {
+  const auto running = parse(
+      "  - {id: 1, workers: 2}\n  - {id: 2, workers: 2}\n"
+      "  - {id: 3, workers: 2}\n");
+  const auto next = parse(
+      "  - {id: 4, workers: 2}\n  - {id: 3, workers: 3}\n"
+      "  - {id: 1, workers: 2}\n");
+  const Change change = difference(running, next);
+  EXPECT_THAT(change.added, ElementsAre(4));
+  EXPECT_THAT(change.changed, ElementsAre(3));
+  EXPECT_THAT(change.kept, ElementsAre(1));
+  EXPECT_THAT(change.removed, ElementsAre(2));
+  EXPECT_EQ(describe(change), "jobs: 3 changed, 4 added, 2 removed; 1 as before");
+  EXPECT_TRUE(difference(running, running).empty());
+  EXPECT_EQ(describe(difference(running, running)), "nothing changed");
+}
+
+TEST(Change, WhatOnlyARestartChangesIsNamed) {
+  const auto running = parse("  - {id: 1, workers: 2}\n");
+  EXPECT_THAT(refusal(running, parse("  - {id: 1, workers: 2}\n", "", "  slots: 128\n")),
+              HasSubstr("\nswitch.slots: only a restart changes it"));
+  EXPECT_THAT(refusal(running, parse("  - {id: 1, workers: 2}\n", "cache: {megabytes: 3}\n")),
+              HasSubstr("\ncache.megabytes: "));
+  EXPECT_THAT(
+      refusal(running, parse("  - {id: 1, workers: 2}\n", "metrics: {listen: '127.0.0.1:9'}\n")),
+      HasSubstr("\nmetrics"));
+  SwitchConfig other = running;
+  other.ports[1].mtu = 9000;
+  EXPECT_THAT(refusal(running, other), HasSubstr("\nports[1].mtu: "));
+  other.ports.pop_back();
+  EXPECT_THAT(refusal(running, other), HasSubstr("\nports: "));
+  other = running;
+  other.id = 5;
+  other.memory.reserve_megabytes = 1;
+  EXPECT_THAT(
+      refusal(running, other),
+      testing::AllOf(HasSubstr("\nswitch.id: "), HasSubstr("\nswitch.memory.reserve_megabytes: ")));
+}
+
+TEST(Change, AJobWithServersElsewhereKeepsThem) {
+  const std::string hosts =
+      "  completion: {hosts: [{name: ps, address: 10.77.0.9}, {name: qs, address: 10.77.0.8}]}\n";
+  const auto job = [&](const std::string& keys) {
+    return parse("  - {id: 1, workers: 2" + keys + "}\n", "", hosts);
+  };
+  const auto served = job(", completion_hosts: [ps, root]");
+  EXPECT_THAT(refusal(served, job("")), HasSubstr("\njob 1: has completion_hosts elsewhere"));
+  EXPECT_THAT(refusal(job(", completion_hosts: [root]"), served), HasSubstr("\njob 1: "));
+  EXPECT_THAT(refusal(served, job(", completion_hosts: [qs]")), HasSubstr("\njob 1: "));
+  EXPECT_THAT(refusal(served, job(", completion_hosts: [ps, root], shards: 2")),
+              HasSubstr("\njob 1: "));
+  EXPECT_THAT(difference(served, job(", completion_hosts: [ps, root], window: 8")).changed,
+              ElementsAre(1));
+}
+
+const char* const kTree = R"(
+switches:
+  - {name: r, id: 1, address: 10.0.0.1, ports: [{name: a, devargs: net_null0}, {name: b, devargs: net_null1}]}
+  - {name: A, id: 2, address: 10.0.0.2, parent: r, parent_port: a, uplink: u, ports: [{name: u, devargs: net_null0}, {name: p, devargs: net_null1}, {name: q, devargs: net_null2}]}
+  - {name: B, id: 3, address: 10.0.0.3, parent: r, parent_port: b, uplink: u, ports: [{name: u, devargs: net_null0}, {name: p, devargs: net_null1}, {name: q, devargs: net_null2}]}
+workers:
+  - {name: w0, switch: A, port: p}
+  - {name: w1, switch: A, port: q}
+  - {name: w2, switch: B, port: p}
+  - {name: w3, switch: B, port: q}
+jobs:
+  - {id: 1, workers: 4}
+  - {id: 2, workers: 1}
+)";
+
+Topology exchanged() {
+  Topology t = parse_topology(kTree, "t.yaml");
+  std::swap(t.workers[1].attached_to, t.workers[2].attached_to);
+  std::swap(t.workers[1].port, t.workers[2].port);
+  return t;
+}
+
+// Each switch has as many children and workers below as before, and the root's look the same.
+TEST(Change, Rule16_EverySwitchOfAJobNoticesAnotherTree) {
+  const Topology before = parse_topology(kTree, "t.yaml");
+  for (const char* const name : {"r", "A", "B"}) {
+    const auto a = node_config(before, name);
+    const auto b = node_config(exchanged(), name);
+    EXPECT_NE(a.jobs[0].tree_digest, 0u);
+    EXPECT_NE(a.jobs[0].tree_digest, b.jobs[0].tree_digest);
+    EXPECT_EQ(a.jobs[0].tree_digest, node_config(before, "r").jobs[0].tree_digest);
+    EXPECT_THAT(difference(a, b).changed, ElementsAre(1)) << name;
+  }
+  EXPECT_THAT(difference(node_config(before, "A"), node_config(exchanged(), "A")).kept,
+              ElementsAre(2))
+      << "job 2 is rank 0 alone, who stays";
+}
+
+TEST(Change, Rule16_TheOrderOfTheFileIsNoOtherTree) {
+  Topology t = parse_topology(kTree, "t.yaml");
+  std::swap(t.switches[1], t.switches[2]);
+  const auto before = node_config(parse_topology(kTree, "t.yaml"), "r");
+  EXPECT_THAT(difference(before, node_config(t, "r")).changed, IsEmpty());
+}
+
+// A declared order is part of it: whoever combines in another one makes other bits (T15).
+TEST(Change, T15_ADeclaredOrderIsPartOfTheTree) {
+  Topology t = parse_topology(kTree, "t.yaml");
+  t.jobs[0].config.order = wire::Order::reproducible;
+  const auto by_rank = node_config(t, "A").jobs[0].tree_digest;
+  t.jobs[0].config.bracketing = Bracket{{{{{{}, 3}, {{}, 2}}, 0}, {{{{}, 0}, {{}, 1}}, 0}}, 0};
+  EXPECT_NE(node_config(t, "A").jobs[0].tree_digest, by_rank);
+}
+
+}  // namespace
+}  // namespace tributary::config
