@@ -193,6 +193,7 @@ void Engine::Impl::write_cause(const AbortCause& cause, Outgoing& message) {
 void Engine::Impl::set_cause(Job& job, std::uint32_t lost_switch) {
   job.last_abort.has_error = false;
   job.last_abort.chunk = {};
+  job.last_abort.missing.clear();
   job.last_abort.lost_switch = lost_switch;
 }
 
@@ -286,7 +287,6 @@ void Engine::shut_down(Outbox& out) {
   for (const auto& job : impl_->jobs) {
     if (job->membership.state() != JobState::running) continue;
     impl_->set_cause(*job, impl_->switch_id);
-    job->last_abort.missing.clear();
     job->counters.aborts_shutdown.add();
     impl_->abort_epoch(*job, wire::Reason::shutdown, out);
   }

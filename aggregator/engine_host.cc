@@ -63,7 +63,6 @@ void Engine::abort_host_lost(std::uint32_t id, Outbox& out) {
   Job* const job = impl_->job_index.find(id);
   if (job == nullptr || job->membership.state() != JobState::running) return;
   impl_->set_cause(*job, 0);
-  job->last_abort.missing.clear();
   job->counters.aborts_host.add();
   impl_->abort_epoch(*job, wire::Reason::host_lost, out);
 }

@@ -87,7 +87,6 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
   if (*info != own) {
     up.refused(wire::Reason::settings_mismatch, now);
     set_cause(job, switch_id);
-    job.last_abort.missing.clear();
     give_back(job, wire::Reason::settings_mismatch, out);
     return {Verdict::answered};
   }
@@ -195,9 +194,7 @@ bool Engine::Impl::is_from_parent(std::uint32_t id, const Peer& from) {
 }
 
 void Engine::Impl::abort_parent_lost(Job& job, Outbox& out) {
-  set_cause(job, 0);
-  job.last_abort.missing.clear();
-  job.last_abort.lost_switch = job.upstream->parent_id();
+  set_cause(job, job.upstream->parent_id());
   job.counters.aborts_parent.add();
   abort_epoch(job, wire::Reason::parent_lost, out);
 }

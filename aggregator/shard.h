@@ -218,8 +218,10 @@ class Shard {
   void send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
   void leave_sent(ShardJob& job, Tombstone& e, Instant now);
   static void address_host(const ShardJob& job, Outgoing& o);
+  static void address_parent(const ShardJob& job, Outgoing& o);
   static void make_announcement(Outgoing& o);
   void set_coverage(ShardJob& job, Outgoing& o);
+  void cover_child(ShardJob& job, std::uint16_t child, Outgoing& o);
   Outgoing* begin_escalation(ShardJob& job, const Tombstone& e, wire::Reason reason, Outbox& out);
   void chase(ShardJob& job, Tombstone& e, Outbox& out);
   Outgoing* begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out);

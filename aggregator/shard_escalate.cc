@@ -52,10 +52,7 @@ void Shard::flush(ShardJob& job, Tombstone& e, wire::Reason reason, Instant now,
 // To the completion engine: itself where the job's root is, otherwise by way of the switch above.
 void Shard::address_host(const ShardJob& job, Outgoing& o) {
   o.to = Outgoing::To::completion_host;
-  if (!job.config.parent) return;
-  o.to = Outgoing::To::parent;
-  o.header.child = job.config.parent->child;
-  o.header.fan_in = job.config.parent->fan_in;
+  if (job.config.parent) address_parent(job, o);
 }
 
 Outgoing* Shard::begin_escalation(ShardJob& job, const Tombstone& e, wire::Reason reason,
@@ -93,6 +90,12 @@ void Shard::set_coverage(ShardJob& job, Outgoing& o) {
   o.header.covered = covered;
 }
 
+void Shard::cover_child(ShardJob& job, std::uint16_t child, Outgoing& o) {
+  std::fill(coverage_.begin(), coverage_.end(), 0);
+  job.child_map.add_ranks(child, coverage_);
+  set_coverage(job, o);
+}
+
 // What somebody sent goes on as it came; a sum says whose data it is.
 void Shard::forward(ShardJob& job, const wire::Packet& packet, std::uint32_t flags, Outbox& out) {
   Outgoing* const o = out.add();
@@ -108,9 +111,7 @@ void Shard::forward(ShardJob& job, const wire::Packet& packet, std::uint32_t fla
   address_host(job, *o);
   if (type == wire::PacketType::aggregate) {
     o->header.type = wire::PacketType::escalation;
-    std::fill(coverage_.begin(), coverage_.end(), 0);
-    job.child_map.add_ranks(child, coverage_);
-    set_coverage(job, *o);
+    cover_child(job, child, *o);
   }
   if (o->header.type == wire::PacketType::escalation)
     o->header.origin = switch_id_;
@@ -213,9 +214,7 @@ void Shard::send_held(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& 
     const std::byte* const held = job.hold_buffers->at(buffer);
     if (job.child_map[child].is_switch) {
       o->payload = {held, partial_bytes(job, e.description)};
-      std::fill(coverage_.begin(), coverage_.end(), 0);
-      job.child_map.add_ranks(child, coverage_);
-      set_coverage(job, *o);
+      cover_child(job, child, *o);
     } else {
       o->header.type = wire::PacketType::contribution;
       o->header.reason = wire::Reason::none;

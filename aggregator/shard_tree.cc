@@ -41,25 +41,27 @@ void Shard::send_aggregate(ShardJob& job, Tombstone& e, std::uint32_t flags, Out
   const std::span<const std::byte> sum = partial_sum(job, e);
   Outgoing* const o = begin_aggregate(job, e, out);
   if (o == nullptr) return;  // a child's probe brings it
-  o->to = Outgoing::To::parent;
+  address_parent(job, *o);
   o->header.flags |= flags | wire::kFlagCompleteSubtree;
-  o->header.child = job.config.parent->child;
-  o->header.fan_in = job.config.parent->fan_in;
   o->header.covered = is_passed_on(e.description.collective) ? 1 : job.child_map.covered();
   o->payload = sum;
   job.counters.bytes_out.add(o->payload.size());
 }
 
+void Shard::address_parent(const ShardJob& job, Outgoing& o) {
+  o.to = Outgoing::To::parent;
+  o.header.child = job.config.parent->child;
+  o.header.fan_in = job.config.parent->fan_in;
+}
+
 Outgoing* Shard::begin_upward(ShardJob& job, wire::PacketType type, Outbox& out) {
   Outgoing* const o = out.add();
   if (o == nullptr) return nullptr;
-  o->to = Outgoing::To::parent;
+  address_parent(job, *o);
   o->header.type = type;
   o->header.job = job.config.id;
   o->header.epoch = job.epoch;
   o->header.origin = switch_id_;
-  o->header.child = job.config.parent->child;
-  o->header.fan_in = job.config.parent->fan_in;
   o->header.shard = index_;
   return o;
 }

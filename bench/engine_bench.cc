@@ -148,7 +148,7 @@ std::string describe(const EngineLoad& load) {
   const std::string payload = load.payload < 1024 ? std::to_string(load.payload) + " B"
                                                   : std::to_string(load.payload >> 10) + " KiB";
   return payload + ", " + std::to_string(load.slots()) + " slots, " + std::to_string(load.jobs) +
-         " jobs, fan-in " + std::to_string(load.fan_in) +
+         " jobs, fan-in " + std::to_string(load.fan_in) + (load.one_op ? "" : ", one chunk an op") +
          (load.input_from_memory ? ", from memory" : ", from LLC");
 }
 
@@ -245,7 +245,10 @@ int run(int argc, char** argv) {
     run_case(options, live_load(kFewLiveBytes, payload, 8, 8), true, report);
   run_case(options, live_load(kManySlots * 1024, 1024, 8, 8), false, report);
   if (!options.quick) run_case(options, live_load(kManySlots * 8192, 8192, 8, 8), false, report);
-  // No cliff: fan-ins and a thousand jobs, the same live bytes.
+  // No cliff: the shortest ops, fan-ins and a thousand jobs, the same live bytes.
+  EngineLoad short_ops = live_load(kFewLiveBytes, 1024, 8, 8);
+  short_ops.one_op = false;
+  run_case(options, short_ops, false, report);
   for (const std::uint32_t fan_in : {2u, 32u, 64u})
     run_case(options, live_load(kFewLiveBytes, 1024, 8, fan_in), false, report);
   run_case(options, live_load(kFewLiveBytes, 1024, 1000, 8), false, report);

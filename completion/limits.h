@@ -37,9 +37,9 @@ struct JobLimits {
   bool operator==(const JobLimits&) const = default;
 };
 
-// Payload buffers begin on cache lines.
 // Elements of one byte are summed in four.
 inline constexpr std::size_t kWidestAccumulator = 4;
+// Payload buffers begin on cache lines.
 constexpr std::uint64_t buffer_bytes(const JobLimits& job) {
   return (std::uint64_t{job.piece_bytes} + 63) / 64 * 64;
 }

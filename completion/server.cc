@@ -19,8 +19,7 @@ constexpr std::size_t kCopiedAtOnce = std::size_t{4} << 20;
 // As far as an engine is concerned, each shard is a job of its own.
 JobLimits of_one_shard(const ServedJob& job) {
   JobLimits limits = job.limits;
-  limits.bytes =
-      std::max(limits.bytes / limits.shards, least_bytes(limits) / limits.shards + limits.workers);
+  limits.bytes /= limits.shards;
   limits.shards = 1;
   limits.bytes = std::max(limits.bytes, least_bytes(limits));
   return limits;

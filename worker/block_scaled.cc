@@ -9,14 +9,14 @@
 namespace tributary::worker {
 
 BlockScaled::BlockScaled(std::span<float> values, std::uint32_t ranks,
-                         std::uint32_t elements_per_chunk, std::optional<std::int16_t> exponent)
+                         std::uint32_t elements_per_chunk, std::optional<std::int32_t> exponent)
     : values_(values),
       elements_per_chunk_(elements_per_chunk),
       bits_(30 - static_cast<int>(std::bit_width(ranks - 1))),
       chosen_(exponent.has_value()),
       exponents_(
           std::max<std::size_t>((values.size() + elements_per_chunk - 1) / elements_per_chunk, 1),
-          exponent.value_or(0)),
+          static_cast<std::int16_t>(exponent.value_or(0))),
       mantissas_(values.size()) {
   if (chosen_) return;
   for (std::size_t i = 0; i < exponents_.size(); ++i)

@@ -34,7 +34,7 @@ class BlockScaled {
   // `values` stay the caller's and get the result. Reads all of them where it has to find
   // exponents.
   BlockScaled(std::span<float> values, std::uint32_t ranks, std::uint32_t elements_per_chunk,
-              std::optional<std::int16_t> exponent = {});
+              std::optional<std::int32_t> exponent = {});
 
   // One per chunk. In: what this rank needs. To be replaced by the largest of all ranks.
   [[nodiscard]] std::span<std::int16_t> exponents() { return exponents_; }

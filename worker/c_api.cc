@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <optional>
 #include <string>
@@ -112,12 +111,23 @@ tributary::Request start_allreduce(tributary_communicator* c, void* data, std::s
       .impl->allreduce(data, count, static_cast<DType>(dtype), static_cast<ReduceOp>(op));
 }
 
-// One that is out of range stays so, for the check of the call.
-std::optional<std::int16_t> exponent_of(const tributary_call& call) {
+std::optional<std::int32_t> exponent_of(const tributary_call& call) {
   if (call.scale_exponent == TRIBUTARY_SCALE_AGREED) return {};
-  return static_cast<std::int16_t>(
-      std::clamp<std::int32_t>(call.scale_exponent, std::numeric_limits<std::int16_t>::min(),
-                               std::numeric_limits<std::int16_t>::max()));
+  return call.scale_exponent;
+}
+
+// A caller built against an older header knows fewer members, but at least the first `least` bytes:
+// what it does not know stays as `init` sets it.
+template <typename Struct>
+Struct known_part(const Struct* from, const char* name, std::size_t least, void (*init)(Struct*)) {
+  const std::size_t known = checked(from, name).struct_size;
+  if (known < least || known > sizeof(Struct))
+    throw std::invalid_argument(std::string(name) + ".struct_size: call tributary_" + name +
+                                "_init first");
+  Struct whole;
+  init(&whole);
+  std::memcpy(&whole, from, known);
+  return whole;
 }
 
 }  // namespace
@@ -147,15 +157,10 @@ void tributary_options_init(tributary_options* options) {
 tributary_status tributary_create(const tributary_options* options,
                                   tributary_communicator** communicator) {
   return guarded([&] {
-    const std::size_t known = checked(options, "options").struct_size;
     tributary_communicator*& out = checked(communicator, "communicator");
     out = nullptr;
-    if (known < offsetof(tributary_options, loss_group) || known > sizeof(tributary_options))
-      throw std::invalid_argument("options.struct_size: call tributary_options_init first");
-    // A caller built against an older header knows fewer options.
-    tributary_options o;
-    tributary_options_init(&o);
-    std::memcpy(&o, options, known);
+    const tributary_options o = known_part(
+        options, "options", offsetof(tributary_options, loss_group), tributary_options_init);
     tributary::CommunicatorOptions c;
     c.job = o.job;
     c.rank = o.rank;
@@ -214,13 +219,8 @@ void tributary_call_init(tributary_call* call) {
 tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,
                                  tributary_request** request) {
   return guarded([&] {
-    const std::size_t known = checked(call, "call").struct_size;
-    if (known < offsetof(tributary_call, scale_exponent) || known > sizeof(tributary_call))
-      throw std::invalid_argument("call.struct_size: call tributary_call_init first");
-    // A caller built against an older header knows fewer fields.
-    tributary_call c;
-    tributary_call_init(&c);
-    std::memcpy(&c, call, known);
+    const tributary_call c =
+        known_part(call, "call", offsetof(tributary_call, scale_exponent), tributary_call_init);
     auto handle = std::make_unique<tributary_request>();
     if (request != nullptr) *request = nullptr;
     handle->impl =

@@ -90,7 +90,7 @@ class CommunicatorImpl final : public Communicator {
   // Two ops in a row on every rank: the exponents, unless the caller has chosen one, then the
   // mantissas.
   Request start_block_scaled(std::shared_ptr<Request::State> sum,
-                             std::optional<std::int16_t> exponent) {
+                             std::optional<std::int32_t> exponent) {
     const std::span values(reinterpret_cast<float*>(sum->data), sum->count);
     sum->dtype = wire::DType::int32;
     sum->cut(options_.rank, options_.size, progress_->start_info());

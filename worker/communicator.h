@@ -117,7 +117,7 @@ struct CollectiveCall {
   // int32. None: found chunk by chunk, so that no sum can overflow, at the cost of an exchange
   // before. What overflows under a chosen one is summed again as float32, which takes a round trip
   // more (docs/protocol.md, rule 12).
-  std::optional<std::int16_t> scale_exponent = {};
+  std::optional<std::int32_t> scale_exponent = {};
   std::uint16_t array = 0;  // of the model that open and update concern
 };
 
@@ -139,7 +139,7 @@ class Communicator {
   // (worker/block_scaled.h).
   Request allreduce(void* data, std::size_t count, wire::DType dtype, wire::ReduceOp op,
                     wire::Encoding encoding = wire::Encoding::plain,
-                    std::optional<std::int16_t> scale_exponent = {}) {
+                    std::optional<std::int32_t> scale_exponent = {}) {
     return start({wire::Collective::allreduce, data, nullptr, count, dtype, op, 0, encoding,
                   scale_exponent});
   }

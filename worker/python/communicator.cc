@@ -110,10 +110,7 @@ PyRequest PyCommunicator::allreduce(const py::object& array, const std::string& 
                                     const py::object& dtype, const std::string& encoding,
                                     std::optional<int> scale_exponent) {
   CollectiveCall call;
-  if (scale_exponent)
-    call.scale_exponent = static_cast<std::int16_t>(
-        std::clamp(*scale_exponent, int{std::numeric_limits<std::int16_t>::min()},
-                   int{std::numeric_limits<std::int16_t>::max()}));
+  call.scale_exponent = scale_exponent;
   call.op = reduce_op_of(op);
   if (encoding == "block-scaled")
     call.encoding = wire::Encoding::block_scaled;
