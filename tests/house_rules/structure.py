@@ -13,8 +13,8 @@ NOT_MIRRORED = {
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",
 }
 # Where a test folder's sources live, if not in a folder of the same name at the top.
-SOURCE_FOLDERS = {"client": "tools/client", "impair": "tools/impair", "sim": "tests/sim",
-                  "psd": "tools/psd", "simtool": "tools/sim",
+SOURCE_FOLDERS = {"client": "tools/client", "daemon": "tools/daemon", "impair": "tools/impair",
+                  "sim": "tests/sim", "psd": "tools/psd", "simtool": "tools/sim",
                   "switchd": "tools/switchd", "worker_memif": "worker"}
 
 

@@ -5,12 +5,9 @@
 // The first SIGINT or SIGTERM stops it gracefully: every root is told to look for another host. A
 // second one ends the process at once.
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -23,6 +20,7 @@
 #include "control/metrics.h"
 #include "control/request.h"
 #include "control/socket_server.h"
+#include "tools/daemon/daemon.h"
 #include "tools/psd/show.h"
 
 namespace tributary::psd {
@@ -36,9 +34,7 @@ struct Options {
   int ready_fd = -1;
 };
 
-void report(const std::string& line) {
-  std::fprintf(stderr, "%s\n", line.c_str());
-}
+using tools::report;
 
 std::uint64_t draw_nonce() {
   std::uint64_t nonce = 0;
@@ -77,14 +73,7 @@ config::ServerConfig load(const Options& options) {
 }
 
 int serve(const config::ServerConfig& config, const Options& options) {
-  sigset_t stops;
-  sigemptyset(&stops);
-  sigaddset(&stops, SIGINT);
-  sigaddset(&stops, SIGTERM);
-  // Blocked here so that every thread inherits it and only sigwait() below sees them.
-  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-
+  tools::Daemon daemon;
   ServerLoop loop(config, draw_nonce(), report);
   Show show(loop, config);
   std::optional<control::MetricsServer> metrics;
@@ -107,18 +96,10 @@ int serve(const config::ServerConfig& config, const Options& options) {
     stop();
     throw;
   }
-  std::printf("%s%s listens at %s:%u\nready\n", memory_text(config).c_str(), config.name.c_str(),
+  std::printf("%s%s listens at %s:%u\n", memory_text(config).c_str(), config.name.c_str(),
               config::format_ipv4(config.ipv4).c_str(), config.udp_port);
-  std::fflush(stdout);
-  if (options.ready_fd >= 0) {
-    if (write(options.ready_fd, "ready\n", 6) != 6) report("--ready-fd: cannot write");
-    close(options.ready_fd);
-  }
-
-  int signal = 0;
-  sigwait(&stops, &signal);
-  report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");
-  pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+  daemon.announce_ready(options.ready_fd);
+  daemon.wait({{}, [&loop] { return loop.counters().turns.get(); }});
   stop();
   return 0;
 }

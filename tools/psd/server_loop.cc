@@ -69,6 +69,7 @@ void ServerLoop::run() {
       checkpoints_.look();
     }
     socket_.flush();
+    counters_.turns.add();
     if (got == 0) socket_.wait(next_tick - now);
   }
   server_.shut_down(outbox_);

@@ -35,6 +35,7 @@ class ServerLoop {
   void wake() { socket_.wake(); }
 
   struct Counters {
+    Counter turns;
     Counter received;
     Counter received_bytes;
     Counter sent;

@@ -5,12 +5,8 @@
 // The first SIGINT or SIGTERM stops it gracefully: every job is told, ports are closed, exit 0.
 // A second one ends the process at once. SIGHUP, or `reload` on the control socket, reads the
 // configuration anew.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,6 +23,7 @@
 #include "control/straggler_watch.h"
 #include "dataplane/eal.h"
 #include "dataplane/switch.h"
+#include "tools/daemon/daemon.h"
 
 namespace tributary {
 namespace {
@@ -49,18 +46,7 @@ std::vector<std::string> device_mistakes(const config::SwitchConfig& config) {
   return out;
 }
 
-sigset_t awaited_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGHUP);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  return set;
-}
-
-void report(const std::string& line) {
-  std::fprintf(stderr, "%s\n", line.c_str());
-}
+using tools::report;
 
 // The switch's own file, or its part of a topology. Throws ConfigErrors and std::invalid_argument.
 config::SwitchConfig load(const Options& options) {
@@ -95,18 +81,12 @@ int check_whole_topology(const Options& options) {
   return 1;
 }
 
-// Tells whoever started the daemon that it serves.
-void announce(const dataplane::Switch& sw, int ready_fd) {
+void print_ports(const dataplane::Switch& sw) {
   const auto& ports = sw.ports();
   for (std::size_t i = 0; i < ports.size(); ++i)
     std::printf("port %zu %s: %s, mtu %u, link %s\n", i, ports[i]->name().c_str(),
                 ports[i]->config().devargs.c_str(), ports[i]->config().mtu,
                 ports[i]->link_up() ? "up" : "down");
-  std::printf("ready\n");
-  std::fflush(stdout);
-  if (ready_fd < 0) return;
-  if (write(ready_fd, "ready\n", 6) != 6) report("--ready-fd: cannot write");
-  close(ready_fd);
 }
 
 // Reads the file again and puts its jobs in the place of those that run. The straggler watch is of
@@ -135,16 +115,12 @@ class Reloader {
     return text;
   }
 
-  // Reloads until a signal comes that ends the switch; returns that.
-  int wait_for_stop(const sigset_t& signals) {
-    for (int signal = 0;;) {
-      sigwait(&signals, &signal);
-      if (signal != SIGHUP) return signal;
-      try {
-        reload();
-      } catch (const std::exception& error) {
-        report(std::string("not reloaded: ") + error.what());
-      }
+  // The same for nobody who waits for an answer.
+  void reload_on_signal() {
+    try {
+      reload();
+    } catch (const std::exception& error) {
+      report(std::string("not reloaded: ") + error.what());
     }
   }
 
@@ -156,11 +132,7 @@ class Reloader {
 };
 
 int serve(const config::SwitchConfig& config, const Options& options) {
-  // Blocked here so that every thread inherits it and only sigwait() below sees them.
-  const sigset_t signals = awaited_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-
+  tools::Daemon daemon;
   auto environment = dataplane::current_environment();
   environment.log_level = options.dpdk_log_level;
   const dataplane::Eal eal(dataplane::eal_arguments(config, environment));
@@ -178,11 +150,10 @@ int serve(const config::SwitchConfig& config, const Options& options) {
           [&] { return reloader->reload(); });
     });
   std::printf("%s", config::describe_memory(config).c_str());
-  announce(sw, options.ready_fd);
-
-  const int signal = reloader->wait_for_stop(signals);
-  report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  print_ports(sw);
+  daemon.announce_ready(options.ready_fd);
+  daemon.wait({[&reloader] { reloader->reload_on_signal(); },
+               [&sw] { return sw.worker().counters().turns.get(); }});
   socket.reset();  // nobody may ask a loop that no longer answers
   reloader.reset();
   sw.stop();

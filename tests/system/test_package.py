@@ -1,0 +1,198 @@
+"""The Debian package: made, installed and started as a newcomer's machine would.
+
+The installation is real, dpkg and maintainer scripts and all, on a copy-on-write view of this machine's
+files in namespaces of its own; nothing of it is left. The units are started by hand the way
+systemd would: as their user, with their capabilities, notify socket and watchdog.
+"""
+
+import configparser
+import os
+import re
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from testbed.loop import Loop
+from testbed.process import Process
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ["TRIBUTARY_BUILD"])
+UNITS = ("tributary-switchd", "tributary-psd")
+
+# Becomes the init of an installation: a view of / that forgets, with the package in it.
+INSTALL = """
+set -e
+mount --make-rprivate /
+mkdir "$1/view"
+mount -t tmpfs none "$1/view"
+mkdir "$1/view/upper" "$1/view/work" "$1/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/view/upper,workdir=$1/view/work" "$1/root"
+for name in proc sys dev run; do mount --rbind "/$name" "$1/root/$name"; done
+mount -t tmpfs none "$1/root/run"
+mkdir "$1/root/run/manager"
+mount --bind "$1/manager" "$1/root/run/manager"
+ip link set lo up
+ip address add 10.77.0.21/24 dev lo
+cp "$2" "$1/root/package.deb"
+exec chroot "$1/root" sh -c "$3"
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """The .deb of this build."""
+    folder = tmp_path_factory.mktemp("package")
+    subprocess.run(
+        ["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    (made,) = folder.glob("*.deb")
+    return made
+
+
+def installed(package, folder, script):
+    """The command that runs a shell script where the package has been installed."""
+    (folder / "manager").mkdir()
+    install = "dpkg -i --no-triggers /package.deb >/dev/null && " + script
+    namespaces = ["unshare", "--mount", "--net"]
+    return [*namespaces, "sh", "-c", INSTALL, "sh", str(folder), str(package), install]
+
+
+def unit(name):
+    """A unit file of the source tree, section by section."""
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str
+    parser.read(TOP / "packaging" / f"{name}.service")
+    return parser
+
+
+def as_systemd(name):
+    """A shell script that starts the unit's command as its user, with what its unit allows."""
+    service = unit(name)["Service"]
+    caps = [c.removeprefix("CAP_").lower() for c in service.get("AmbientCapabilities", "").split()]
+    granted = ",".join("+" + c for c in caps)
+    wanted = f"--inh-caps={granted} --ambient-caps={granted} " if caps else ""
+    runtime = "/run/" + service["RuntimeDirectory"]
+    return (
+        f"mkdir {runtime} && chown {service['User']}:{service['Group']} {runtime} && "
+        f"export RUNTIME_DIRECTORY={runtime} && "
+        f"exec setpriv --reuid={service['User']} --regid={service['Group']} --clear-groups "
+        f"--no-new-privs {wanted}{service['ExecStart']}"
+    )
+
+
+class Manager:
+    """Stands for systemd: hears what a service says of itself."""
+
+    environment = {"NOTIFY_SOCKET": "/run/manager/notify", "WATCHDOG_USEC": "200000"}
+
+    def __init__(self, folder):
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(folder / "notify"))
+        (folder / "notify").chmod(0o777)
+        self._socket.settimeout(60)
+
+    def wait(self, text):
+        while self._socket.recv(256).decode() != text:
+            pass
+
+    def close(self):
+        self._socket.close()
+
+
+def test_the_package_holds_what_it_should(package):
+    listing = subprocess.run(
+        ["dpkg-deb", "--contents", package], check=True, capture_output=True, text=True
+    ).stdout
+    files = {line.split()[5].removeprefix(".") for line in listing.splitlines()}
+    for path in (
+        "/usr/bin/tributary",
+        "/usr/bin/tributary-switchd",
+        "/usr/bin/tributary-psd",
+        "/usr/include/tributary/tributary.h",
+        "/usr/lib/systemd/system/tributary-switchd.service",
+        "/usr/lib/systemd/system/tributary-psd.service",
+        "/usr/lib/sysusers.d/tributary.conf",
+        "/etc/tributary/switchd.yaml",
+        "/etc/tributary/psd.yaml",
+        "/usr/share/man/man8/tributary-switchd.8",
+    ):
+        assert path in files, sorted(files)
+    assert any(re.fullmatch(r"/usr/lib/[^/]+/libtributary\.so\.0", f) for f in files)
+    control = subprocess.run(
+        ["dpkg-deb", "--field", package, "Depends", "Version"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    for need in ("libc6", "librte-eal", "librte-meta-net", "libyaml-cpp", "libsystemd0"):
+        assert need in control, control
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_the_unit_is_one_that_systemd_accepts(package, name, tmp_path):
+    script = f"systemd-analyze verify --man=no /usr/lib/systemd/system/{name}.service"
+    done = subprocess.run(
+        installed(package, tmp_path, script), capture_output=True, text=True, timeout=120
+    )
+    # Of other units of the machine it may complain too.
+    assert name not in done.stderr, done.stderr
+    service = unit(name)["Service"]
+    assert service["Type"] == "notify" and service["User"] != "root"
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_the_default_configuration_is_good(package, name, tmp_path):
+    command = unit(name)["Service"]["ExecStart"]
+    done = subprocess.run(
+        installed(package, tmp_path, command + " --check"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0 and done.stdout.endswith(": good\n"), done
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_the_service_starts_feeds_the_watchdog_and_stops(package, name, tmp_path):
+    command = installed(package, tmp_path, as_systemd(name))
+    manager = Manager(tmp_path / "manager")
+    try:
+        log = tmp_path / "service.log"
+        with Process(Loop(), name, command, log, env=Manager.environment) as service:
+            manager.wait("READY=1")
+            for _ in range(3):
+                manager.wait("WATCHDOG=1")
+            status = Path(f"/proc/{service.pid}/status").read_text()
+            assert re.search(r"^Uid:\s+0\b", status, re.M) is None, "runs as root"
+            assert re.search(r"^NoNewPrivs:\s+1$", status, re.M)
+            service.signal(signal.SIGTERM)
+            manager.wait("STOPPING=1")
+            service.wait_exit(30)
+            assert service.returncode == 0, service.describe()
+    finally:
+        manager.close()
+
+
+@pytest.mark.parametrize(
+    "page, program",
+    [
+        ("tributary.1", "tributary"),
+        ("tributary-switchd.8", "tributary-switchd"),
+        ("tributary-psd.8", "tributary-psd"),
+    ],
+)
+def test_the_manual_page_explains_every_option(page, program):
+    told = subprocess.run(
+        [BUILD / "bin" / program, "--help"], check=True, capture_output=True, text=True
+    ).stdout
+    options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", told, re.M))
+    text = (TOP / "packaging/man" / page).read_text()
+    explained = {"--" + o for o in re.findall(r"^\.It Fl -([a-z-]+)", text, re.M)}
+    assert options == explained
+    commands = re.findall(r"^  (\w+)  +[A-Z]", told.partition("Subcommands:")[2], re.M)
+    assert all(f".It Cm {c}" in text for c in commands), commands

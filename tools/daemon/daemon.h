@@ -1,0 +1,44 @@
+// What every daemon of ours does beside its work: signals, saying that it is ready, and the service
+// manager's watchdog (sd_notify(3), sd_watchdog_enabled(3)).
+//
+//   Daemon ─▶ threads of the daemon ─▶ announce_ready() ─▶ wait() ─▶ the daemon stops its threads
+//
+// The first SIGINT or SIGTERM ends wait(); from then on a second one ends the process at once.
+//
+// Made and used on the main thread, before any other thread begins.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace tributary::tools {
+
+// A line to standard error.
+void report(const std::string& line);
+
+class Daemon {
+ public:
+  // Blocks the signals in this thread, and so in all that begin later; ignores SIGPIPE.
+  Daemon();
+
+  // Tells whoever started the daemon that it serves: "ready" on standard output and on
+  // `descriptor`, which is closed (-1: none), and READY=1 to the service manager.
+  void announce_ready(int descriptor);
+
+  struct Care {
+    // On SIGHUP. Empty: it is ignored. Must not throw.
+    std::function<void()> reload;
+    // A number that changes as long as the daemon does its work; while it stands still the watchdog
+    // is not fed. Any thread's to read.
+    std::function<std::uint64_t()> turns;
+  };
+  // Until the daemon is to stop; says so.
+  void wait(const Care& care);
+
+ private:
+  sigset_t signals_;
+};
+
+}  // namespace tributary::tools
