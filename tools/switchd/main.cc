@@ -110,7 +110,7 @@ class Reloader {
       throw;
     }
     watch_.emplace(switch_, report);
-    const std::string text = config::describe(change);
+    std::string text = config::describe(change);
     report("reloaded " + options_.config_path + ": " + text);
     return text;
   }
