@@ -36,6 +36,10 @@ class ChunkDeadlines {
     if (first_ == kNone || now - entries_[first_].opened_at < timeout_) return nullptr;
     return &entries_[first_];
   }
+  // Nothing is due before, neither what is a member now nor what is armed after now.
+  [[nodiscard]] Instant next_due(Instant now) const {
+    return (first_ == kNone ? now : entries_[first_].opened_at) + timeout_;
+  }
   [[nodiscard]] Duration timeout() const { return timeout_; }
 
  private:

@@ -186,6 +186,8 @@ void Shard::note_deadline(ShardJob& job, const Tombstone& e, Instant now) {
 
 // Takes no buffers, so those that it lets go stay as they are until the next packet.
 bool Shard::expire(Instant now, Outbox& out) {
+  if (now < nothing_due_before_) return false;
+  Instant next = Instant::max();
   for (ShardJob* const present : present_) {
     ShardJob& job = *present;
     while (Tombstone* const e = job.deadlines.due(now)) {
@@ -205,7 +207,9 @@ bool Shard::expire(Instant now, Outbox& out) {
       }
       job.refresh_gauges();
     }
+    next = std::min(next, job.deadlines.next_due(now));
   }
+  nothing_due_before_ = next;
   return false;
 }
 

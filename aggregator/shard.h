@@ -283,6 +283,7 @@ class Shard {
   SlotPool pool_;
 
   std::vector<ShardJob*> present_;  // those of jobs_ that are there
+  Instant nothing_due_before_;      // no deadline of theirs
   std::vector<BufferPool*> pools_;  // all
   bool unsettled_ = false;          // some pool has buffers to take back
   std::vector<UnsentBuffer> unsent_;

@@ -144,6 +144,7 @@ void Shard::apply(ShardChange& change) {
   std::swap(present_, change.present);
   std::swap(pools_, change.pools);
   std::swap(unsent_, change.unsent);
+  nothing_due_before_ = Instant();
 }
 
 }  // namespace tributary::aggregator

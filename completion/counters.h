@@ -18,6 +18,7 @@ struct JobCounters {
   std::array<Counter, kEscalationReasons> completed;  // by why the chunk came here
   Counter singles;                                    // contributions held
   Counter aggregates;                                 // aggregates held
+  Counter combined_early;                             // pieces added to a sum on arrival
   Counter marks;                                      // chunks announced as escalated
   Counter piece_bytes;                                // payload of what was held
   Counter duplicates;                                 // all ranks were covered already

@@ -177,6 +177,8 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
   job.join(chunk, piece);
   (arrival.aggregate ? job.counters.aggregates : job.counters.singles).add();
   job.counters.piece_bytes.add(arrival.packet.payload.size());
+  if (job.limits.trigger == config::Trigger::streaming && arrival.kernels != nullptr)
+    combine_newest(job, chunk, *arrival.kernels);
   if (chunk.covered_count < required_ranks(chunk, job.limits.workers)) return {Verdict::held};
   complete(job, chunk, now, out);
   if (job.state == JobState::aborted) return {Verdict::epoch_aborted};

@@ -49,4 +49,24 @@ Evaluation evaluate(Job& job, Chunk& chunk, const Kernels* kernels) {
   return {&result, overflow};
 }
 
+void combine_newest(Job& job, Chunk& chunk, const Kernels& kernels) {
+  const Piece& newest = *chunk.pieces;
+  if (newest.next == nullptr) return;
+  Piece& sum = *newest.next;
+  const std::size_t n = chunk.description.element_count;
+  const std::size_t bytes = n * kernels.acc_bytes;
+  if (bytes > sum.buffer.size()) return;  // narrow partials: accumulators are wider than chunks
+  std::byte* const acc = sum.buffer.data();
+  if (!sum.wide) {
+    kernels.open(job.accumulators.front(), acc, n);
+    std::memcpy(acc, job.accumulators.front(), bytes);
+    sum.payload_bytes = static_cast<std::uint32_t>(bytes);
+    sum.wide = true;
+  }
+  const std::byte* const payload = newest.buffer.data();
+  sum.overflow |= newest.wide ? kernels.merge(acc, payload, n) : kernels.fold(acc, payload, n);
+  sum.overflow |= newest.overflow;
+  job.absorb_newest(chunk);
+}
+
 }  // namespace tributary::completion

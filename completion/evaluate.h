@@ -1,5 +1,6 @@
 // Makes the result of a chunk whose pieces are an exact cover: combined in rank order, a mean
-// divided once, narrowed to the wire type once.
+// divided once, narrowed to the wire type once. Or, where the job wants that, adds each piece to a
+// sum as it comes (T16).
 #pragma once
 
 #include "completion/job.h"
@@ -13,5 +14,9 @@ struct Evaluation {
 
 // `kernels` as Job::kernels_of() says; without, the one piece is the result.
 Evaluation evaluate(Job& job, Chunk& chunk, const aggregator::Kernels* kernels);
+
+// Adds the newest piece of a fast job's chunk to the one before it, where there is one and sums
+// have room.
+void combine_newest(Job& job, Chunk& chunk, const aggregator::Kernels& kernels);
 
 }  // namespace tributary::completion

@@ -135,6 +135,19 @@ void Job::join(Chunk& chunk, Piece& piece) {
   counters.bytes_high_water.raise_to(held);
 }
 
+void Job::absorb_newest(Chunk& chunk) {
+  Piece& newest = *chunk.pieces;
+  Piece& sum = *newest.next;
+  unite(sum.ranks, newest.ranks);
+  sum.count += newest.count;
+  sum.first = std::min(sum.first, newest.first);
+  chunk.pieces = &sum;
+  --chunk.piece_count;
+  pool_.give_back(&newest);
+  counters.combined_early.add();
+  refresh_gauges();
+}
+
 std::uint32_t Job::remove_overlapping(Chunk& chunk, ConstRankSet wanted) {
   std::uint32_t removed = 0;
   for (Piece** link = &chunk.pieces; *link != nullptr;) {

@@ -58,6 +58,8 @@ class Job {
   // A piece to fill for an open chunk, and its joining of the cover.
   Piece& take_piece();
   void join(Chunk& chunk, Piece& piece);
+  // The newest piece of a chunk is in the one before it now, and no piece of its own any more.
+  void absorb_newest(Chunk& chunk);
   // Takes the pieces that overlap `ranks` out of the cover. Returns how many.
   std::uint32_t remove_overlapping(Chunk& chunk, ConstRankSet ranks);
   // Keeps `result`, one of its pieces, and gives the others back.

@@ -20,6 +20,7 @@ JobLimits limits_of(const config::JobConfig& job) {
   limits.bracketing = job.bracketing;
   limits.arithmetic = job.arithmetic;
   limits.float_retry = config::retries_floats(job);
+  limits.trigger = job.completion_trigger;
   // Whoever misses a deadline may come as late as callers are ready to wait.
   if (job.on_deadline == config::OnDeadline::abort) limits.deadline = job.deadline;
   return limits;

@@ -67,6 +67,13 @@ void check_reductions(const JobConfig& job, std::size_t i, ReadContext& context)
   }
 }
 
+void check_completion_trigger(const JobConfig& job, std::size_t i, ReadContext& context) {
+  if (job.completion_trigger == Trigger::streaming && job.order == wire::Order::reproducible)
+    context.report(
+        job_path(i, "completion_trigger"),
+        "sums in order of arrival are not reproducible; allowed: collect, or order: fast");
+}
+
 void check_slot_use(const JobConfig& job, std::size_t i, ReadContext& context) {
   const bool dynamic = job.slots == SlotMode::dynamic;
   if (!dynamic && job.quota != 0)
@@ -105,6 +112,7 @@ void check_sums(const SwitchConfig& config, ReadContext& context) {
     check_order(config.jobs[i], i, context);
     check_reductions(config.jobs[i], i, context);
     check_slot_use(config.jobs[i], i, context);
+    check_completion_trigger(config.jobs[i], i, context);
   }
   check_memory(config, context);
 }

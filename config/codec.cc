@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 
 namespace tributary::config {
@@ -54,6 +56,12 @@ bool valid_listen_address(std::string_view text) {
 bool unicast_host(std::uint32_t ip) {
   const std::uint32_t first = ip >> 24;
   return first != 0 && first != 127 && first < 224;
+}
+
+std::string format_real(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
 }
 
 // Codec of text that only has to pass one test.
@@ -232,6 +240,31 @@ Codec<std::string> socket_path() {
                        return text.size() > 1 && text.front() == '/' && text.back() != '/' &&
                               text.size() <= kMost && printable(text);
                      });
+}
+
+Codec<std::string> absolute_path() {
+  return tested_text("path", "an absolute path", "is not an absolute path",
+                     [](const std::string& text) {
+                       return !text.empty() && text.front() == '/' && printable(text);
+                     });
+}
+
+Codec<double> real(double least, double most, UpperEnd upper) {
+  const bool open = upper == UpperEnd::open;
+  const std::string range =
+      format_real(least) + " to " + (open ? "less than " : "") + format_real(most);
+  return {"number", range,
+          [=](const Node& node, double& out) -> std::optional<std::string> {
+            double value = 0;
+            const char* const end = node.text.data() + node.text.size();
+            const auto [at, error] = std::from_chars(node.text.data(), end, value);
+            if (error != std::errc() || at != end || !std::isfinite(value))
+              return "is not a number";
+            if (value < least || value > most || (open && value == most)) return "is out of range";
+            out = value;
+            return std::nullopt;
+          },
+          [](const double& value) { return std::optional(format_real(value)); }};
 }
 
 Codec<std::uint32_t> host_ipv4() {

@@ -112,6 +112,10 @@ Codec<std::string> identifier();
 Codec<std::string> devargs();
 Codec<std::string> listen_address();  // IPv4:port or [IPv6]:port
 Codec<std::string> socket_path();
+Codec<std::string> absolute_path();
+// A decimal number; both ends are allowed, unless the upper one is open.
+enum class UpperEnd : std::uint8_t { closed, open };
+Codec<double> real(double least, double most, UpperEnd upper = UpperEnd::closed);
 Codec<std::uint32_t> host_ipv4();       // a unicast address
 Codec<wire::MacAddress> unicast_mac();  // neither group nor zero
 Codec<wire::Integrity> integrity();

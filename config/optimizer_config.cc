@@ -1,54 +1,9 @@
 #include "config/optimizer_config.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-
 namespace tributary::config {
 namespace {
 
 using enum Presence;
-
-std::string format_real(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
-}
-
-// A decimal number between the two, which are allowed unless `open` excludes the upper one.
-Codec<double> real(double least, double most, bool open = false) {
-  const std::string range =
-      format_real(least) + " to " + (open ? "less than " : "") + format_real(most);
-  return {"number", range,
-          [=](const Node& node, double& out) -> std::optional<std::string> {
-            double value = 0;
-            const char* const end = node.text.data() + node.text.size();
-            const auto [at, error] = std::from_chars(node.text.data(), end, value);
-            if (error != std::errc() || at != end || !std::isfinite(value))
-              return "is not a number";
-            if (value < least || value > most || (open && value == most)) return "is out of range";
-            out = value;
-            return std::nullopt;
-          },
-          [](const double& value) { return std::optional(format_real(value)); }};
-}
-
-Codec<std::string> folder() {
-  return {"path", "an absolute path",
-          [](const Node& node, std::string& out) -> std::optional<std::string> {
-            const bool printable = std::none_of(node.text.begin(), node.text.end(), [](char c) {
-              return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-            });
-            if (node.text.empty() || node.text.front() != '/' || !printable)
-              return "is not an absolute path";
-            out = node.text;
-            return std::nullopt;
-          },
-          [](const std::string& value) {
-            return value.empty() ? std::nullopt : std::optional(format_text(value));
-          }};
-}
 
 const Fields<ScheduleConfig>& schedule_fields() {
   using S = ScheduleConfig;
@@ -75,7 +30,7 @@ const Fields<ScheduleConfig>& schedule_fields() {
 const Fields<CheckpointConfig>& checkpoint_fields() {
   using C = CheckpointConfig;
   static const Fields<C> fields = {
-      scalar("directory", &C::directory, folder(),
+      scalar("directory", &C::directory, absolute_path(),
              "Folder that exists, for `job-ID.checkpoint` and the one before it, "
              "`job-ID.previous.checkpoint`; a server that starts goes on from there. Left out: the "
              "model ends with the server."),
@@ -110,10 +65,12 @@ const Fields<OptimizerConfig>& optimizer_fields() {
         scalar("rate", &O::rate, real(0, 1e6), "The learning rate before the schedule."),
         scalar("weight_decay", &O::weight_decay, real(0, 1e6),
                "Times the parameter, added to its gradient (L2)."),
-        scalar("momentum", &O::momentum, real(0, 1, true), "Of sgd."),
+        scalar("momentum", &O::momentum, real(0, 1, UpperEnd::open), "Of sgd."),
         scalar("nesterov", &O::nesterov, boolean(), "Nesterov's momentum, of sgd."),
-        scalar("beta1", &O::beta1, real(0, 1, true), "Of adam: decay of the mean gradient."),
-        scalar("beta2", &O::beta2, real(0, 1, true), "Of adam: decay of the mean square."),
+        scalar("beta1", &O::beta1, real(0, 1, UpperEnd::open),
+               "Of adam: decay of the mean gradient."),
+        scalar("beta2", &O::beta2, real(0, 1, UpperEnd::open),
+               "Of adam: decay of the mean square."),
         scalar("epsilon", &O::epsilon, real(0, 1), "Of adam: added to the denominator."),
         mapping<O, ScheduleConfig>("schedule", schedule, schedule_fields(),
                                    "How the learning rate changes with the steps."),

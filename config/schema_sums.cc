@@ -82,6 +82,12 @@ Fields<JobConfig> slot_use() {
              {{"abort", OnDeadline::abort}, {"escalate", OnDeadline::escalate}},
              "A chunk whose deadline passes. abort: ends the job's epoch. escalate: what has "
              "arrived goes to the completion engine, which waits for the rest."),
+      choice(
+          "completion_trigger", &JobConfig::completion_trigger,
+          {{"collect", Trigger::collect}, {"streaming", Trigger::streaming}},
+          "What the completion engine does with what comes late. collect: holds it until nothing "
+          "is missing, then combines once. streaming: adds it to the sum as it arrives, which "
+          "frees its memory at once; not with order: reproducible."),
   };
 }
 

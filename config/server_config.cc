@@ -31,9 +31,13 @@ const Fields<ServedJobConfig>& job_fields() {
   static const Fields<J> fields = [] {
     Fields<J> all;
     // What concerns slots, ports and members is the switches' affair.
-    const std::vector<std::string> kept = {
-        "id",        "name",  "workers",    "window",   "chunk_bytes", "shards",     "deadline",
-        "integrity", "order", "bracketing", "partials", "arithmetic",  "on_deadline"};
+    const std::vector<std::string> kept = {"id",          "name",
+                                           "workers",     "window",
+                                           "chunk_bytes", "shards",
+                                           "deadline",    "integrity",
+                                           "order",       "bracketing",
+                                           "partials",    "arithmetic",
+                                           "on_deadline", "completion_trigger"};
     lift_if<J>(
         job_schema(), [](auto& j) -> auto& { return j.job; },
         [&](const std::string& name) { return is_among(kept, name); }, Described::elsewhere, all);

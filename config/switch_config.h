@@ -111,6 +111,7 @@ struct JobConfig {
   Release release = Release::sent;
   bool verify = false;
   OnDeadline on_deadline = OnDeadline::abort;
+  Trigger completion_trigger = Trigger::collect;  // T16
 
   StragglerPolicy stragglers;
 

@@ -227,8 +227,7 @@ tributary_status tributary_start(tributary_communicator* communicator, const tri
         checked(communicator, "communicator")
             .impl->start({static_cast<Collective>(c.collective), c.data, c.output, c.count,
                           static_cast<DType>(c.dtype), static_cast<ReduceOp>(c.op), c.root,
-                          static_cast<Encoding>(c.encoding), exponent_of(c),
-                          static_cast<std::uint16_t>(std::min<std::uint32_t>(c.array, 0xFFFF))});
+                          static_cast<Encoding>(c.encoding), exponent_of(c), c.array});
     if (request != nullptr)
       *request = handle.release();
     else

@@ -72,7 +72,7 @@ class CommunicatorImpl final : public Communicator {
     state->dtype = call.dtype;
     state->reduce_op = call.op;
     state->root = call.root;
-    state->array = call.array;
+    state->array = static_cast<std::uint16_t>(call.array);  // check_call(): it fits
     // First values are one rank's: a sum with zeros is that rank's numbers.
     if (call.collective == wire::Collective::open && call.root != options_.rank)
       std::memset(call.data, 0, call.count * wire::size_of(call.dtype));

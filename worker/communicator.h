@@ -118,7 +118,7 @@ struct CollectiveCall {
   // before. What overflows under a chosen one is summed again as float32, which takes a round trip
   // more (docs/protocol.md, rule 12).
   std::optional<std::int32_t> scale_exponent = {};
-  std::uint16_t array = 0;  // of the model that open and update concern
+  std::uint32_t array = 0;  // of the model that open and update concern
 };
 
 class Communicator {

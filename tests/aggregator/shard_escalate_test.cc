@@ -69,6 +69,24 @@ TEST_F(EscalateTest, DeadlineHandsOverWhatHasArrived) {
   EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{7});
 }
 
+// T3: a shard that looked while nothing was open, or while an earlier chunk was, misses none.
+TEST_F(EscalateTest, EachDeadlineIsNoticedAtItsTime) {
+  build_with(escalate_late);
+  const auto flushed_after = [this](Duration wait) {
+    now_ = now_ + wait;
+    expire();
+    return sent_.size();
+  };
+  EXPECT_EQ(flushed_after(Duration::ms(100)), 0u);
+  contribute(0, 0, {1});
+  EXPECT_EQ(flushed_after(Duration::ms(200)), 0u);
+  contribute(1, 1, {1});
+  EXPECT_EQ(flushed_after(Duration::ms(299)), 0u);
+  EXPECT_EQ(flushed_after(Duration::ms(1)), 1u);
+  EXPECT_EQ(flushed_after(Duration::ms(199)), 0u);
+  EXPECT_EQ(flushed_after(Duration::ms(1)), 1u);
+}
+
 // O6: a resend that asks for the completion host takes along what the switch holds.
 TEST_F(EscalateTest, ResendForTheHostFlushesWhatIsHeld) {
   build_with([](config::JobConfig&) {});

@@ -90,6 +90,73 @@ TEST_F(CompletionTest, AWholeAggregateIsVerifiedAndSentBack) {
   EXPECT_EQ(counters().completed[static_cast<std::size_t>(Reason::verify)].get(), 1u);
 }
 
+// T16: what comes late is held until nothing is missing, or added to the sum at once.
+TEST_F(CompletionTest, LateDataIsCollectedOrAddedAsItArrives) {
+  for (const auto trigger : {config::Trigger::collect, config::Trigger::streaming}) {
+    const bool streaming = trigger == config::Trigger::streaming;
+    JobLimits limits = test_limits(6);
+    limits.trigger = trigger;
+    build(limits);
+    aggregate({0, 2}, 0, {10}, Reason::deadline);
+    const std::uint64_t one_piece = counters().bytes_held.get();
+    single(1, 0, {100});
+    single(4, 0, {2});
+    EXPECT_EQ(counters().bytes_held.get(), streaming ? one_piece : 3 * one_piece);
+    EXPECT_EQ(single(1, 0, {100}).reason, DropReason::duplicate);
+    // Rule 7 holds for sums that were made here: who was only in a dropped one is asked.
+    EXPECT_EQ(aggregate({4, 5}, 0, {7}).reason,
+              streaming ? DropReason::overlap : DropReason::count_);
+    EXPECT_EQ(asked(), streaming ? Ranks{5} : Ranks{});
+    if (streaming) single(5, 0, {5}, wire::kFlagResend);
+    EXPECT_EQ(single(3, 0, {1000}).verdict, Verdict::completed);
+    EXPECT_EQ(sent_[0].elements<std::int32_t>(), Ints{1117});
+    EXPECT_EQ(sent_[0].header.reason, Reason::deadline);
+    EXPECT_EQ(counters().combined_early.get(), streaming ? 4u : 0u);
+  }
+}
+
+// T16, T14: means of small floats are divided and rounded once, overflow stays with the sum.
+TEST_F(CompletionTest, SumsMadeOnArrivalAreFinishedLikeOthers) {
+  JobLimits limits = test_limits(3);
+  limits.trigger = config::Trigger::streaming;
+  build(limits);
+  const std::uint16_t k2048 = 0x6800;
+  const std::uint16_t one = 0x3C00;
+  const std::uint16_t two = 0x4000;
+  single<std::uint16_t>(0, 0, {k2048}, wire::kFlagCollision, DType::float16);
+  single<std::uint16_t>(1, 0, {one}, wire::kFlagCollision, DType::float16);
+  single<std::uint16_t>(2, 0, {one}, wire::kFlagCollision, DType::float16);
+  EXPECT_EQ(sent_.at(0).elements<std::uint16_t>(), std::vector<std::uint16_t>{0x6801});
+  wire::Header h;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const std::vector<std::uint16_t> value{two};
+    h = data_header(PacketType::contribution, 1, value, DType::float16);
+    h.reduce_op = wire::ReduceOp::mean;
+    h.origin = rank;
+    h.child = static_cast<std::uint16_t>(rank);
+    h.covered = 1;
+    deliver(h, {}, std::as_bytes(std::span(value)));
+  }
+  EXPECT_EQ(sent_.at(0).elements<std::uint16_t>(), std::vector<std::uint16_t>{two});
+  single(0, 2, {std::numeric_limits<std::int32_t>::max()});
+  single(1, 2, {1});
+  single(2, 2, {-5});
+  EXPECT_NE(sent_.at(0).header.flags & wire::kFlagOverflow, 0u);
+}
+
+// Accumulators of narrow jobs have no room in a chunk: such pieces wait.
+TEST_F(CompletionTest, NarrowPartialsAreNotCombinedEarlyWhereSumsAreWider) {
+  JobLimits limits = test_limits(3);
+  limits.trigger = config::Trigger::streaming;
+  limits.partials = wire::Partials::narrow;
+  build(limits);
+  const std::vector<std::int8_t> full(64, 1);
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    single<std::int8_t>(rank, 0, full, wire::kFlagCollision, DType::int8);
+  EXPECT_EQ(sent_.at(0).elements<std::int8_t>(), std::vector<std::int8_t>(64, 3));
+  EXPECT_EQ(counters().combined_early.get(), 0u);
+}
+
 // Rule 12.
 TEST_F(CompletionTest, OverflowIsStickyWhereverItHappened) {
   build(2);

@@ -335,19 +335,23 @@ TEST_F(StormTest, EverySumIsVerified) {
   }
 }
 
-// T3, T9: chunks whose deadline passes go on at the completion engine.
+// T3, T9, T16: chunks whose deadline passes go on at the completion engine.
 TEST_F(StormTest, EveryDeadlinePasses) {
-  config::JobConfig job = job_of(1, 5, 4);
-  job.deadline = Duration::ms(1);
-  job.on_deadline = config::OnDeadline::escalate;
-  build({job});
-  expect_exact_ints();
-  join(0);
-  Storm storm;
-  storm.chunks = 200;
-  storm.step = Duration::us(20);
-  run(storm, 14);
-  EXPECT_GT(completed_by(Reason::deadline), 20u);
+  for (const auto trigger : {config::Trigger::collect, config::Trigger::streaming}) {
+    config::JobConfig job = job_of(1, 5, 4);
+    job.deadline = Duration::ms(1);
+    job.on_deadline = config::OnDeadline::escalate;
+    job.completion_trigger = trigger;
+    build({job});
+    expect_exact_ints();
+    join(0);
+    Storm storm;
+    storm.chunks = 200;
+    storm.step = Duration::us(20);
+    run(storm, 14);
+    EXPECT_GT(completed_by(Reason::deadline), 20u);
+    EXPECT_EQ(completions().combined_early.get() > 0, trigger == config::Trigger::streaming);
+  }
 }
 
 // T15, rule 11: flushed or not, in whatever pieces: the bits of the declared order.

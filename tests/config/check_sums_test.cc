@@ -37,6 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{22, "    partials: narrow\n    reductions: [float32 mean, float16 mean]",
                 "f.yaml:23:32: jobs[0].reductions[1]: a mean of 16-bit floats needs partials: "
                 "wide"},
+        BadLine{22, "    order: reproducible\n    completion_trigger: streaming",
+                "f.yaml:23:25: jobs[0].completion_trigger: sums in order of arrival are not"},
         BadLine{22, "    quota: 3", "f.yaml:22:12: jobs[0].quota: a static job has its window"},
         BadLine{22, "    priority: 3",
                 "f.yaml:22:15: jobs[0].priority: a static job shares its slots with nobody"},

@@ -21,19 +21,20 @@ inline constexpr std::size_t kCollectiveCount = wire::kCollectiveMax + 1;
 inline constexpr std::size_t kChunkStateCount = 6;
 
 // X(enumerator, name in tables, whether a job's `sums` have it)
-#define TRIBUTARY_SIM_KNOBS(X)                                                          \
-  X(reproducible, "order reproducible", sums.order == wire::Order::reproducible)        \
-  X(bracketing, "bracketing", sums.bracketing.has_value())                              \
-  X(collect, "trigger collect", sums.trigger == config::Trigger::collect)               \
-  X(narrow, "partials narrow", sums.partials == wire::Partials::narrow)                 \
-  X(modular, "arithmetic modular", sums.arithmetic == wire::Arithmetic::modular)        \
-  X(dynamic, "slots dynamic", sums.slots == config::SlotMode::dynamic)                  \
-  X(quota, "quota", sums.quota != 0)                                                    \
-  X(priority, "priority", sums.priority != 0)                                           \
-  X(verify, "verify", sums.verify)                                                      \
-  X(returned, "release returned", sums.release == config::Release::returned)            \
-  X(escalate, "on_deadline escalate", sums.on_deadline == config::OnDeadline::escalate) \
-  X(groups, "loss groups", job.loss_group > 1 && job.window > 1)                        \
+#define TRIBUTARY_SIM_KNOBS(X)                                                                    \
+  X(reproducible, "order reproducible", sums.order == wire::Order::reproducible)                  \
+  X(bracketing, "bracketing", sums.bracketing.has_value())                                        \
+  X(collect, "trigger collect", sums.trigger == config::Trigger::collect)                         \
+  X(narrow, "partials narrow", sums.partials == wire::Partials::narrow)                           \
+  X(modular, "arithmetic modular", sums.arithmetic == wire::Arithmetic::modular)                  \
+  X(dynamic, "slots dynamic", sums.slots == config::SlotMode::dynamic)                            \
+  X(quota, "quota", sums.quota != 0)                                                              \
+  X(priority, "priority", sums.priority != 0)                                                     \
+  X(verify, "verify", sums.verify)                                                                \
+  X(returned, "release returned", sums.release == config::Release::returned)                      \
+  X(escalate, "on_deadline escalate", sums.on_deadline == config::OnDeadline::escalate)           \
+  X(early, "completion_trigger streaming", sums.completion_trigger == config::Trigger::streaming) \
+  X(groups, "loss groups", job.loss_group > 1 && job.window > 1)                                  \
   X(scaled, "fixed point", plan.scales())
 
 enum class Knob : std::uint8_t {
@@ -74,6 +75,7 @@ inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(Engine
   X(mark, "host: announcement", marks)                                                             \
   X(single, "host: contribution held", singles)                                                    \
   X(aggregate, "host: aggregate held", aggregates)                                                 \
+  X(early, "host: combined on arrival", combined_early)                                            \
   X(duplicate, "host: duplicate", duplicates)                                                      \
   X(superseded, "host: piece superseded", superseded)                                              \
   X(overlap, "host: overlap dropped", overlaps_dropped)                                            \

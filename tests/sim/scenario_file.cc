@@ -317,6 +317,9 @@ void check_sums(const JobScenario& job, std::size_t index, std::uint32_t pool, b
     context.report(path(".sums"), "quota and priority need slots: dynamic");
   if (sums.release == config::Release::returned && !sums.verify && !tree)
     context.report(path(".sums.release"), "no result returns; allowed: sent, or verify: true");
+  if (sums.completion_trigger == config::Trigger::streaming &&
+      sums.order == wire::Order::reproducible)
+    context.report(path(".sums.completion_trigger"), "streaming needs order: fast");
   if (!sums.bracketing) return;
   if (sums.order != wire::Order::reproducible)
     context.report(path(".sums.bracketing"), "needs order: reproducible");

@@ -41,6 +41,7 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   });
   change([](JobScenario& job) { job.sums.bracketing.reset(); });
   change([](JobScenario& job) { job.sums.trigger = config::Trigger::streaming; });
+  change([](JobScenario& job) { job.sums.completion_trigger = config::Trigger::collect; });
   change([](JobScenario& job) { job.sums.partials = wire::Partials::wide; });
   change([](JobScenario& job) { job.sums.arithmetic = wire::Arithmetic::saturating; });
   change([](JobScenario& job) {

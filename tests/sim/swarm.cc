@@ -69,6 +69,8 @@ void draw_sums(Draw& draw, JobScenario& job) {
     if (draw.one_in(2)) sums.release = config::Release::returned;
   }
   if (draw.one_in(2)) sums.on_deadline = config::OnDeadline::escalate;
+  if (sums.order == wire::Order::fast && draw.one_in(2))
+    sums.completion_trigger = config::Trigger::streaming;
 }
 
 // So small that dynamic jobs meet in it.

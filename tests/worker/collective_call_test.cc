@@ -63,6 +63,8 @@ TEST_F(CollectiveCalls, ModelsAreFloats) {
   call.collective = Collective::update;
   call.dtype = DType::float32;
   EXPECT_THAT(refusal(call), HasSubstr("array 65534: allowed are 0 to 65533"));
+  call.array = 0x1'0000;  // is not array 0
+  EXPECT_THAT(refusal(call), HasSubstr("array 65536: allowed are 0 to 65533"));
   call.array = 0;
   call.count = 0;
   EXPECT_THAT(refusal(call), HasSubstr("at least one parameter"));
