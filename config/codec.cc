@@ -58,12 +58,6 @@ bool unicast_host(std::uint32_t ip) {
   return first != 0 && first != 127 && first < 224;
 }
 
-std::string format_real(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
-}
-
 // Codec of text that only has to pass one test.
 template <typename Test>
 Codec<std::string> tested_text(const char* type, const std::string& allowed, const char* problem,
@@ -159,6 +153,12 @@ std::string format_mac(const wire::MacAddress& mac) {
     out += {kHex[byte >> 4], kHex[byte & 15]};
   }
   return out;
+}
+
+std::string format_real(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
 }
 
 std::string format_text(std::string_view text) {

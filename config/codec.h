@@ -40,6 +40,8 @@ std::optional<wire::MacAddress> parse_mac(std::string_view text);
 std::string format_duration(Duration d);
 std::string format_ipv4(std::uint32_t address);
 std::string format_mac(const wire::MacAddress& mac);
+// The shortest text that reads back as the same number.
+std::string format_real(double value);
 // As a YAML scalar that reads back as the same text.
 std::string format_text(std::string_view text);
 

@@ -65,6 +65,18 @@ inline std::uint64_t model_bytes(const OptimizerConfig& optimizer) {
 }
 
 const Fields<OptimizerConfig>& optimizer_fields();
+// The key of a job; left out of a file, and of what is written, where the job has no model.
+template <typename Job>
+Field<Job> optimizer_field() {
+  Field<Job> field = mapping<Job, OptimizerConfig>(
+      "optimizer", [](auto& j) -> auto& { return j.optimizer; }, optimizer_fields(),
+      "The job has a model, which its workers open and update; left out: it has none. Such a job "
+      "has one server alone among its `completion_hosts`.");
+  field.write = [write = field.write](const Job& job, int indent) {
+    return job.optimizer.kind == OptimizerKind::none ? std::string() : write(job, indent);
+  };
+  return field;
+}
 // What contradicts itself; `path` is the optimizer's.
 void check_optimizer(const OptimizerConfig& optimizer, const std::string& path,
                      ReadContext& context);

@@ -13,19 +13,6 @@ namespace {
 
 using enum Presence;
 
-// Left out of a file, and of what dump() writes, where the job has no model.
-Field<ServedJobConfig> optimizer_field() {
-  using J = ServedJobConfig;
-  Field<J> field = mapping<J, OptimizerConfig>(
-      "optimizer", [](auto& j) -> auto& { return j.optimizer; }, optimizer_fields(),
-      "The job has a model, which its workers open and update; left out: it has none. Such a job "
-      "has this server alone among its `completion_hosts`.");
-  field.write = [write = field.write](const J& job, int indent) {
-    return job.optimizer.kind == OptimizerKind::none ? std::string() : write(job, indent);
-  };
-  return field;
-}
-
 const Fields<ServedJobConfig>& job_fields() {
   using J = ServedJobConfig;
   static const Fields<J> fields = [] {
@@ -46,7 +33,7 @@ const Fields<ServedJobConfig>& job_fields() {
                          required));
     all.push_back(scalar("root_udp_port", &J::root_udp_port, integer<std::uint16_t>(1024, 65535),
                          "The root's `udp_base_port`."));
-    all.push_back(optimizer_field());
+    all.push_back(optimizer_field<J>());
     return all;
   }();
   return fields;

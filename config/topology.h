@@ -56,6 +56,7 @@ struct TopologyMember {
 struct TopologyJob {
   JobConfig config;
   std::vector<TopologyMember> members;  // empty: rank r is the r-th worker
+  OptimizerConfig optimizer;            // of kind none: the job has no model
 };
 
 struct Topology {

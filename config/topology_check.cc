@@ -204,6 +204,19 @@ void check_hosts(const Topology& t, std::size_t j, ReadContext& context) {
   }
 }
 
+// Nobody but one server can have the model (T21).
+void check_model(const Topology& t, std::size_t j, ReadContext& context) {
+  const TopologyJob& job = t.jobs[j];
+  check_optimizer(job.optimizer, job_path(j, "optimizer"), context);
+  if (job.optimizer.kind == OptimizerKind::none) return;
+  const std::string path = job_path(j, "completion_hosts");
+  const auto& hosts = job.config.completion_hosts;
+  if (!context.usable(path) || (hosts.size() == 1 && hosts[0] != kRootHost)) return;
+  context.report(path, "has " + std::to_string(hosts.size()) +
+                           (hosts.size() == 1 ? " entry, the root" : " entries") +
+                           ", and the job's model is at one server; allowed: one of `servers`");
+}
+
 void check_members(const Topology& t, std::size_t j, ReadContext& context) {
   const TopologyJob& job = t.jobs[j];
   if (!context.usable(job_path(j, "workers")) || !context.usable(job_path(j, "members"))) return;
@@ -312,6 +325,7 @@ void check_topology(const Topology& topology, ReadContext& context) {
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
     check_members(topology, j, context);
     check_hosts(topology, j, context);
+    check_model(topology, j, context);
   }
   if (!context.errors().empty()) return;  // what follows relies on a tree
   Once<std::uint32_t> job_ids(context);

@@ -94,6 +94,20 @@ const Fields<TopologyMember>& member_fields() {
   return fields;
 }
 
+// Its keys are described with a server's own file.
+Field<TopologyJob> optimizer_key() {
+  Field<TopologyJob> field = optimizer_field<TopologyJob>();
+  field.describe = [describe = field.describe](const std::string& path,
+                                               std::vector<KeyInfo>& keys) {
+    std::vector<KeyInfo> all;
+    describe(path, all);
+    all.front().fallback = "none";
+    all.front().allowed = "the keys of a server's `jobs[].optimizer`";
+    keys.push_back(all.front());
+  };
+  return field;
+}
+
 const Fields<TopologyJob>& job_fields() {
   using J = TopologyJob;
   static const Fields<J> fields = [] {
@@ -104,6 +118,7 @@ const Fields<TopologyJob>& job_fields() {
     all.push_back(list("members", &J::members, member_fields(), 0, kMaxWorkers,
                        "Which worker has which rank. Left out: rank r is the r-th worker of the "
                        "file."));
+    all.push_back(optimizer_key());
     return all;
   }();
   return fields;
@@ -123,7 +138,7 @@ const Fields<Topology>& topology_schema() {
            "those that a server's own file has below `server`, and `metrics` and `control`."),
       list("jobs", &Topology::jobs, job_fields(), 0, kMaxJobs,
            "The jobs of the whole tree, with the keys that a single switch's jobs have; only "
-           "`members` differs."),
+           "`members` differs, and `optimizer` is told to the job's server."),
   };
   return fields;
 }

@@ -100,7 +100,8 @@ ServerConfig server_config(const Topology& topology, const std::string& name) {
     if (!is_among(job.config.completion_hosts, name)) continue;
     const JobTree tree(topology, job);
     const SwitchConfig& root = topology.switches[tree.top()].config;
-    config.jobs.push_back({tree.config_at(tree.top()), root.ipv4, root.udp_base_port, {}});
+    config.jobs.push_back(
+        {tree.config_at(tree.top()), root.ipv4, root.udp_base_port, job.optimizer});
   }
   return config;
 }

@@ -363,6 +363,39 @@ TEST(Topology, T10_RefusesServersThatCannotServe) {
           "switches[0].completion.hosts: are `servers` in a topology; allowed: none");
 }
 
+// T21: the model is at one server, which is told so; the switches need not know.
+TEST(Topology, T21_AJobsModelIsAtItsOnlyServer) {
+  const std::string model =
+      "completion_hosts: [ps1], optimizer: {kind: sgd, parameters: [10, 20]}}";
+  const std::string text = served("completion_hosts: [ps1]}", model);
+  const Topology t = parse_topology(text, "t.yaml");
+  const ServerConfig server = server_config(t, "ps1");
+  EXPECT_EQ(server.jobs.at(0).optimizer.kind, OptimizerKind::none);
+  EXPECT_EQ(server.jobs.at(1).optimizer.kind, OptimizerKind::sgd);
+  EXPECT_THAT(server.jobs[1].optimizer.parameters, ElementsAre(10u, 20u));
+  EXPECT_EQ(dump(parse_topology(dump(t), "dump")), dump(t));
+  EXPECT_THAT(server_config(parse_topology(dump(t), "dump"), "ps1").jobs[1].optimizer.parameters,
+              ElementsAre(10u, 20u));
+}
+
+TEST(Topology, T21_RefusesAModelWithoutAServerOfItsOwn) {
+  const auto errors = [](const std::string& hosts, const std::string& optimizer) {
+    return errors_of(served("completion_hosts: [ps1]}",
+                            "completion_hosts: " + hosts + ", optimizer: " + optimizer + "}"));
+  };
+  const std::string sgd = "{kind: sgd, parameters: [10]}";
+  EXPECT_THAT(
+      errors("[ps1, root]", sgd),
+      ElementsAre(HasSubstr("jobs[1].completion_hosts: has 2 entries, and the job's model")));
+  EXPECT_THAT(
+      errors("[root]", sgd),
+      Contains(HasSubstr("jobs[1].completion_hosts: has 1 entry, the root, and the job's")));
+  EXPECT_THAT(errors("[ps1]", "{kind: sgd, parameters: [10], schedule: {steps: 3}}"),
+              ElementsAre(HasSubstr("t.yaml:23:109: jobs[1].optimizer.schedule.steps: has no")));
+  EXPECT_THAT(errors("[ps1]", "{kind: sgd, parameters: [2000000000]}"),
+              ElementsAre(HasSubstr("servers[0].megabytes: 256 MiB cannot hold")));
+}
+
 TEST(Topology, NodesAreCheckedLikeSingleSwitches) {
   expect_refused("uplink: up, aggregate: false", "uplink: up, slots: 16, aggregate: true",
                  "switches[2].slots: 16 slots cannot hold the windows of all jobs");
