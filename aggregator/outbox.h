@@ -44,6 +44,7 @@ struct Outgoing {
     job_group,
     completion_host,  // of the job: inside this switch or another node
     parent,           // of this switch, in the job's tree
+    hosted_root,      // `peer`, from the completion engine that this switch hosts for it
   };
 
   To to = To::peer;

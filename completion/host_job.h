@@ -2,12 +2,14 @@
 // serves which shard. Internal to RemoteHosts; others read counters.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "aggregator/outbox.h"
+#include "config/host_choice.h"
 #include "core/counter.h"
 #include "core/time.h"
 
@@ -23,10 +25,21 @@ struct HostCounters {
   Counter stale_terms;    // answers of an earlier term
   Counter wrong_senders;  // from an address or port that is not the host's
   Counter announced;      // chunks announced to who took over
+  Counter elections;      // that a caller asked for
 };
 
 enum class SeatState : std::uint8_t { idle, asking, serving, here, vacant };
 const char* name_of(SeatState state);
+
+// Why the present host serves.
+enum class Chosen : std::uint8_t {
+  policy,     // the first of the job's order that lives
+  elected,    // a caller asked for an election
+  gone,       // the one before it is silent, or has left
+  restarted,  // it came back with nothing
+  refused,    // the one before it would not have the job, or gave it up
+};
+const char* name_of(Chosen why);
 
 // For `show hosts`.
 struct SeatStatus {
@@ -35,6 +48,8 @@ struct SeatStatus {
   std::string host;  // by its name in the configuration
   std::uint32_t term = 0;
   SeatState state = SeatState::idle;
+  config::HostChoice choice = config::HostChoice::fixed;
+  Chosen chosen = Chosen::policy;
   std::optional<Duration> silent_for;  // of the host; none: never heard of
 };
 
@@ -56,6 +71,7 @@ struct Seat {
   SeatState state = SeatState::idle;
   std::size_t host = 0;  // in HostJob::hosts; the last one while here or vacant
   std::uint32_t term = 0;
+  Chosen chosen = Chosen::policy;
   std::uint16_t epoch = 0;  // 0: none runs
   Instant asked;            // when START was sent last
   Instant heard;            // of the host, about this seat; or since when it is asked
@@ -70,6 +86,36 @@ struct HostJob {
   std::vector<Host> hosts;
   std::vector<Seat> seats;  // by shard
   HostCounters counters;
+
+  // Whom the job would rather have (T11); whoever falls silent is followed by the next in the order.
+  config::HostChoice choice = config::HostChoice::fixed;
+  std::vector<config::HostCandidate> candidates;  // by host
+  std::vector<std::size_t> order;                 // hosts, best first
+
+  // Where a shard's search begins, and where a host stands.
+  [[nodiscard]] std::size_t first_place(std::uint8_t shard) const {
+    return choice == config::HostChoice::fixed ? shard % order.size() : 0;
+  }
+  [[nodiscard]] std::size_t place_of(std::size_t host) const {
+    return static_cast<std::size_t>(std::find(order.begin(), order.end(), host) - order.begin());
+  }
+  void rank() { config::order_hosts(choice, id, candidates, order); }
+};
+
+// What a caller says of a job's hosts, by their place among its `completion_hosts`, the root left
+// out.
+struct Ballot {
+  struct Entry {
+    std::optional<std::uint32_t> load;  // in any unit, the same for all
+    bool shortlisted = false;
+  };
+  std::uint32_t job = 0;
+  std::vector<Entry> hosts;
+};
+
+struct Election {
+  bool held = false;  // false: the job has no such hosts here
+  std::uint32_t moved = 0;  // shards that have another host now
 };
 
 }  // namespace tributary::completion

@@ -42,12 +42,16 @@ std::unique_ptr<HostJob> make_job(const config::SwitchConfig& config,
       added.name = host.name;
       added.ipv4 = host.ipv4;
       added.port = port_index(config, host.port);
+      made->candidates.push_back({host.ipv4, host.hops, host.cost, std::nullopt, false});
     }
   }
   for (std::uint8_t shard = 0; shard < job.shards; ++shard) {
     Seat& seat = made->seats.emplace_back();
     seat.shard = shard;
   }
+  made->choice = job.host_choice;
+  made->order.resize(made->hosts.size());
+  made->rank();
   return made;
 }
 
@@ -65,17 +69,6 @@ bool holds_a_host(const Seat& seat) {
 
 }  // namespace
 
-const char* name_of(SeatState state) {
-  switch (state) {
-    case SeatState::idle: return "idle";
-    case SeatState::asking: return "asking";
-    case SeatState::serving: return "serving";
-    case SeatState::here: return "here";
-    case SeatState::vacant: return "vacant";
-  }
-  return "?";
-}
-
 RemoteHosts::RemoteHosts(const config::SwitchConfig& config, aggregator::Engine& engine,
                          std::uint64_t nonce)
     : engine_(engine), nonce_(nonce), lease_(config.completion.lease), by_id_(config.jobs.size()) {
@@ -86,7 +79,7 @@ RemoteHosts::RemoteHosts(const config::SwitchConfig& config, aggregator::Engine&
     if (made->hosts.empty()) continue;
     largest = std::max<std::size_t>(largest, job.chunk_bytes);
     by_id_.insert(made->id, made.get());
-    for (Seat& seat : made->seats) appoint(*made, seat, seat.shard % made->hosts.size());
+    for (Seat& seat : made->seats) appoint(*made, seat, made->order[made->first_place(seat.shard)]);
     jobs_.push_back(std::move(made));
   }
   copies_.resize(kMostCopies * largest);
@@ -114,8 +107,9 @@ bool RemoteHosts::alive(const Host& host, Instant now) const {
 
 std::optional<std::size_t> RemoteHosts::find_alive(const HostJob& job, std::size_t first,
                                                    Instant now) const {
-  for (std::size_t i = 0; i < job.hosts.size(); ++i)
-    if (const std::size_t host = (first + i) % job.hosts.size(); alive(job.hosts[host], now))
+  for (std::size_t i = 0; i < job.order.size(); ++i)
+    if (const std::size_t host = job.order[(first + i) % job.order.size()];
+        alive(job.hosts[host], now))
       return host;
   return std::nullopt;
 }
@@ -174,24 +168,28 @@ bool RemoteHosts::hear(Outgoing& message, Instant now, Outbox& box) {
 void RemoteHosts::begin(HostJob& job, Seat& seat, std::uint16_t epoch, Instant now, Outbox& box) {
   end(job, seat, box);
   seat.epoch = epoch;
-  if (!alive(job.hosts[seat.host], now)) return take_over(job, seat, seat.host, now, box);
+  if (!alive(job.hosts[seat.host], now))
+    return take_over(job, seat, job.place_of(seat.host), Chosen::gone, now, box);
   seat.state = SeatState::asking;
   seat.heard = now;
   send_start(job, seat, now, box);
 }
 
+// A host that does not hear it is ended by its own lease.
+void RemoteHosts::say_leave(const HostJob& job, const Seat& seat, Outbox& box) {
+  Outgoing* const o = box.add();
+  if (o == nullptr) return;
+  o->peer = job.hosts[seat.host].peer;
+  o->header = header_of(job, PacketType::leave);
+  o->header.epoch = seat.epoch;
+  o->header.shard = seat.shard;
+  wire::ExtensionWriter ext(o->extensions);
+  ext.add(wire::ResultInfo{0, 0, seat.term, 0});
+  o->extension_bytes = ext.bytes().size();
+}
+
 void RemoteHosts::end(HostJob& job, Seat& seat, Outbox& box) {
-  if (holds_a_host(seat)) {
-    if (Outgoing* const o = box.add()) {
-      o->peer = job.hosts[seat.host].peer;
-      o->header = header_of(job, PacketType::leave);
-      o->header.epoch = seat.epoch;
-      o->header.shard = seat.shard;
-      wire::ExtensionWriter ext(o->extensions);
-      ext.add(wire::ResultInfo{0, 0, seat.term, 0});
-      o->extension_bytes = ext.bytes().size();
-    }  // otherwise its own lease ends it
-  }
+  if (holds_a_host(seat)) say_leave(job, seat, box);
   if (seat.state == SeatState::here) appoint(job, seat, seat.host);
   seat.state = SeatState::idle;
   seat.epoch = 0;
@@ -279,7 +277,7 @@ aggregator::Decision RemoteHosts::on_hello(HostJob& job, Host& host, const wire:
     host.passed_over_until = Instant();
     for (Seat& seat : job.seats)
       if (holds_a_host(seat) && &job.hosts[seat.host] == &host)
-        take_over(job, seat, seat.host, now, box);
+        take_over(job, seat, job.place_of(seat.host), Chosen::restarted, now, box);
   }
   Outgoing* const o = box.add();
   if (o == nullptr) return {Verdict::noted};
@@ -304,7 +302,7 @@ aggregator::Decision RemoteHosts::on_answer(HostJob& job, Seat& seat, const wire
         host.refused = true;
         job.counters.refusals.add();
       }
-      take_over(job, seat, seat.host, now, box);
+      take_over(job, seat, job.place_of(seat.host), Chosen::refused, now, box);
       return {Verdict::noted};
     default: return pass_on(job, seat, packet, now, box);
   }
@@ -328,7 +326,8 @@ aggregator::Decision RemoteHosts::pass_on(HostJob& job, Seat& seat, const wire::
   }
   if (!engine_.on_host_packet(heard, now, box)) {
     // It has given the job up for a chunk that needs it no more: it begins anew.
-    if (packet.header.type == PacketType::abort) take_over(job, seat, seat.host, now, box);
+    if (packet.header.type == PacketType::abort)
+      take_over(job, seat, job.place_of(seat.host), Chosen::refused, now, box);
     return {Verdict::dropped, DropReason::duplicate};
   }
   if (packet.header.type == PacketType::abort) return {Verdict::epoch_aborted};
@@ -339,8 +338,10 @@ aggregator::Decision RemoteHosts::pass_on(HostJob& job, Seat& seat, const wire::
 
 // ---- who serves
 
-void RemoteHosts::take_over(HostJob& job, Seat& seat, std::size_t first, Instant now, Outbox& box) {
+void RemoteHosts::take_over(HostJob& job, Seat& seat, std::size_t first, Chosen why, Instant now,
+                            Outbox& box) {
   const auto next = find_alive(job, first, now);
+  seat.chosen = why;
   job.counters.takeovers.add();
   seat.heard = now;
   seat.announce_from = engine_.accepted_before(job.id, seat.shard);
@@ -356,8 +357,10 @@ void RemoteHosts::take_over(HostJob& job, Seat& seat, std::size_t first, Instant
 }
 
 void RemoteHosts::choose_while_idle(HostJob& job, Seat& seat, Instant now) {
-  const auto best = find_alive(job, seat.shard % job.hosts.size(), now);
-  if (best && *best != seat.host) appoint(job, seat, *best);
+  const auto best = find_alive(job, job.first_place(seat.shard), now);
+  if (!best || *best == seat.host) return;
+  appoint(job, seat, *best);
+  seat.chosen = Chosen::policy;
 }
 
 // Another host begins with nothing: it hears of every chunk that it has to finish.
@@ -381,7 +384,7 @@ void RemoteHosts::expire_seat(HostJob& job, Seat& seat, Instant now, Outbox& box
   Host& host = job.hosts[seat.host];
   if (seat.state == SeatState::vacant) {
     if (find_alive(job, 0, now)) {
-      take_over(job, seat, seat.shard % job.hosts.size(), now, box);
+      take_over(job, seat, job.first_place(seat.shard), Chosen::gone, now, box);
     } else if (seat.unserved_since && now - std::max(*seat.unserved_since, seat.heard) >= lease_) {
       engine_.abort_host_lost(job.id, box);
     }
@@ -389,7 +392,8 @@ void RemoteHosts::expire_seat(HostJob& job, Seat& seat, Instant now, Outbox& box
   }
   const bool silent = now - seat.heard >= lease_;
   if (silent) host.passed_over_until = now + lease_;
-  if (silent || !alive(host, now)) return take_over(job, seat, seat.host + 1, now, box);
+  if (silent || !alive(host, now))
+    return take_over(job, seat, job.place_of(seat.host) + 1, Chosen::gone, now, box);
   const Duration pause = seat.state == SeatState::asking ? kAskAgain : lease_ / 3;
   if (now - seat.asked >= pause) send_start(job, seat, now, box);
   announce(job, seat, box);
@@ -415,7 +419,7 @@ std::vector<SeatStatus> RemoteHosts::status(Instant now) const {
       const Host& host = job->hosts[seat.host];
       const bool here = seat.state == SeatState::here;
       all.push_back({job->id, seat.shard, here ? config::kRootHost : host.name, seat.term,
-                     seat.state,
+                     seat.state, job->choice, seat.chosen,
                      host.known && !here ? std::optional(now - host.heard) : std::nullopt});
     }
   return all;

@@ -46,6 +46,10 @@ class RemoteHosts {
   // The messages of the last calls have been sent: their payload is free again.
   void sent() { copied_ = 0; }
   void expire(Instant now, aggregator::Outbox& box);
+  // Chooses anew, by the job's policy and what the caller says. A shard whose best host is another one
+  // moves there at once: term + 1, chunks announced again. What has come back to the root stays
+  // there until the epoch ends.
+  Election elect(const Ballot& ballot, Instant now, aggregator::Outbox& box);
 
   // The job has hosts elsewhere.
   [[nodiscard]] bool serves(std::uint32_t job) const { return by_id_.find(job) != nullptr; }
@@ -69,8 +73,9 @@ class RemoteHosts {
   Decision pass_on(HostJob& job, Seat& seat, const wire::Packet& packet, Instant now, Outbox& box);
   void begin(HostJob& job, Seat& seat, std::uint16_t epoch, Instant now, Outbox& box);
   void end(HostJob& job, Seat& seat, Outbox& box);
-  // Another host, or the same one anew. `first`: where in the list the search begins.
-  void take_over(HostJob& job, Seat& seat, std::size_t first, Instant now, Outbox& box);
+  void say_leave(const HostJob& job, const Seat& seat, Outbox& box);
+  // Another host, or the same one anew. `first`: where in the order the search begins.
+  void take_over(HostJob& job, Seat& seat, std::size_t first, Chosen why, Instant now, Outbox& box);
   void appoint(HostJob& job, Seat& seat, std::optional<std::size_t> host);
   void expire_seat(HostJob& job, Seat& seat, Instant now, Outbox& box);
   void choose_while_idle(HostJob& job, Seat& seat, Instant now);

@@ -66,6 +66,11 @@ class RootHost {
     return remote_->on_packet(packet, from, now, box);
   }
 
+  // See RemoteHosts; exchange() follows.
+  Election elect(const Ballot& ballot, Instant now, aggregator::Outbox& box) {
+    return remote_ ? remote_->elect(ballot, now, box) : Election{};
+  }
+
   [[nodiscard]] const Engine& engine() const { return engine_; }
   // nullptr: no job has hosts elsewhere.
   [[nodiscard]] const RemoteHosts* remote() const { return remote_ ? &*remote_ : nullptr; }

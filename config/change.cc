@@ -57,7 +57,20 @@ bool same_service(const JobConfig* a, const JobConfig* b) {
   if (!had && !has) return true;
   return had && has && a->completion_hosts == b->completion_hosts && a->shards == b->shards &&
          a->chunk_bytes == b->chunk_bytes && retries_floats(*a) == retries_floats(*b) &&
-         a->order == b->order && a->bracketing == b->bracketing;
+         a->order == b->order && a->bracketing == b->bracketing && a->host_choice == b->host_choice;
+}
+
+// The engine that is hosted here was made for the job as it was told at its start.
+bool same_hosting(const JobConfig* a, const JobConfig* b) {
+  const bool had = a != nullptr && a->hosting;
+  const bool has = b != nullptr && b->hosting;
+  if (!had && !has) return true;
+  return had && has && a->hosting == b->hosting && a->parent->uplink == b->parent->uplink &&
+         a->workers == b->workers && a->window == b->window && a->chunk_bytes == b->chunk_bytes &&
+         a->shards == b->shards && a->integrity == b->integrity && a->partials == b->partials &&
+         a->order == b->order && a->bracketing == b->bracketing &&
+         a->arithmetic == b->arithmetic && a->on_deadline == b->on_deadline &&
+         (a->on_deadline != OnDeadline::abort || a->deadline == b->deadline);
 }
 
 std::string listed(const std::vector<std::uint32_t>& ids) {
@@ -83,11 +96,17 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next) {
     refused += "\n" + path + ": only a restart changes it";
   Change change;
   const auto check_service = [&](const JobConfig* a, const JobConfig* b) {
+    if (!same_hosting(a, b)) {
+      refused += "\njob " + std::to_string((a != nullptr ? a : b)->id);
+      refused +=
+          ": this switch hosts its completion engine; only a restart makes it begin or end that, "
+          "or changes the root, the uplink, or what the engine was told of the sums";
+    }
     if (same_service(a, b)) return;
     refused += "\njob " + std::to_string((a != nullptr ? a : b)->id);
     refused +=
         ": has completion_hosts elsewhere; only a restart adds or removes it, or changes "
-        "completion_hosts, shards, chunk_bytes, the order of its sums, or whether floats are "
+        "completion_hosts, host_choice, shards, chunk_bytes, the order of its sums, or whether floats are "
         "retried";
   };
   for (const JobConfig& job : next.jobs) {

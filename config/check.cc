@@ -204,6 +204,27 @@ void check_memory(const SwitchConfig& config, ReadContext& context) {
                      std::to_string(needed));
 }
 
+// Engines that this switch hosts for roots above.
+void check_hosted(const SwitchConfig& config, ReadContext& context) {
+  constexpr std::uint32_t kRocePort = 4791;
+  if (!hosts_engines(config)) return;
+  const std::uint64_t needed = (least_hosted_bytes(config) + (1u << 20) - 1) >> 20;
+  if (context.usable("switch.completion.hosted_megabytes") &&
+      needed > config.completion.hosted_megabytes)
+    context.report("switch.completion.hosted_megabytes",
+                   std::to_string(config.completion.hosted_megabytes) +
+                       " MiB cannot hold one chunk and the kept results of every job hosted here; "
+                       "allowed: at least " +
+                       std::to_string(needed));
+  const std::uint32_t port = std::uint32_t{config.udp_base_port} + kMaxShards;
+  if (context.usable("switch.udp_base_port") && (port > 65535 || port == kRocePort))
+    context.report("switch.udp_base_port",
+                   "a switch that hosts completion engines needs port " + std::to_string(port) +
+                       ", " + std::to_string(kMaxShards) +
+                       " more, for them; allowed: at most " + std::to_string(65535 - kMaxShards) +
+                       ", and not " + std::to_string(kRocePort - kMaxShards));
+}
+
 // A port that may not be named is none.
 void check_completion_hosts(const SwitchConfig& config, ReadContext& context) {
   Unique<std::string> names(context);
@@ -283,6 +304,7 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_static_macs(config, context);
   check_memory(config, context);
   check_completion(config, context);
+  check_hosted(config, context);
   check_completion_hosts(config, context);
   check_job_hosts(config, context);
   check_stragglers(config, context);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "config/bracketing.h"
+#include "config/memory_plan.h"
 
 namespace tributary::config {
 namespace {
@@ -42,7 +43,7 @@ void check_memory(const ServerConfig& config, ReadContext& context) {
       if (!context.usable(job_path(i, key))) return;
   std::uint64_t bytes = 0;
   for (const ServedJobConfig& served : config.jobs)
-    bytes += least_server_bytes(served.job) + model_bytes(served.optimizer);
+    bytes += least_served_bytes(served.job) + model_bytes(served.optimizer);
   const std::uint64_t needed = (bytes + (1u << 20) - 1) >> 20;
   if (needed <= config.megabytes) return;
   context.report("server.megabytes",

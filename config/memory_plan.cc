@@ -31,4 +31,33 @@ std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job)
   return share_of(std::uint64_t{config.completion.megabytes} << 20, all, demand(job));
 }
 
+std::uint64_t hosted_share(const SwitchConfig& config, const JobConfig& job) {
+  const auto demand = [](const JobConfig& j) {
+    return Demand{least_served_bytes(j), most_served_bytes(j)};
+  };
+  std::vector<Demand> all;
+  for (const auto& j : config.jobs)
+    if (j.hosting) all.push_back(demand(j));
+  return share_of(std::uint64_t{config.completion.hosted_megabytes} << 20, all, demand(job));
+}
+
+std::uint64_t hosted_bytes(const SwitchConfig& config) {
+  std::uint64_t sum = 0;
+  for (const auto& job : config.jobs) sum += job.hosting ? hosted_share(config, job) : 0;
+  return sum;
+}
+
+std::string describe_served(const JobConfig& job, std::uint64_t bytes) {
+  const auto kib = [](std::uint64_t b) { return std::to_string((b + 1023) >> 10); };
+  return "job " + job.name + ": " + kib(bytes) + " KiB for contributions and results; needs " +
+         kib(least_served_bytes(job)) + ", could use " + kib(most_served_bytes(job)) + "\n";
+}
+
+std::string describe_hosted(const SwitchConfig& config) {
+  std::string text;
+  for (const auto& job : config.jobs)
+    if (job.hosting) text += "hosted " + describe_served(job, hosted_share(config, job));
+  return text;
+}
+
 }  // namespace tributary::config

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "config/switch_config.h"
 
@@ -62,6 +63,21 @@ inline std::uint64_t least_completion_bytes(const SwitchConfig& config) {
   for (const auto& job : config.jobs) sum += completes_here(job) ? least_completion_bytes(job) : 0;
   return sum;
 }
+// Of one whose results another switch has to accept: what was sent is kept, too.
+constexpr std::uint64_t least_served_bytes(const JobConfig& job) {
+  return (std::uint64_t{job.workers} + 2 * std::uint64_t{job.window}) * job.shards *
+         piece_buffer_bytes(job);
+}
+constexpr std::uint64_t most_served_bytes(const JobConfig& job) {
+  return (std::uint64_t{job.workers} * job.window + 2 * std::uint64_t{job.window}) * job.shards *
+         piece_buffer_bytes(job);
+}
+// What completion.hosted_megabytes has to hold.
+inline std::uint64_t least_hosted_bytes(const SwitchConfig& config) {
+  std::uint64_t sum = 0;
+  for (const auto& job : config.jobs) sum += job.hosting ? least_served_bytes(job) : 0;
+  return sum;
+}
 // What a job needs of memory that several share, and the most that it could use.
 struct Demand {
   std::uint64_t least = 0;
@@ -72,5 +88,12 @@ struct Demand {
 std::uint64_t share_of(std::uint64_t budget, std::span<const Demand> all, const Demand& one);
 // A job's part of completion.megabytes.
 std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job);
+// Of completion.hosted_megabytes, of a job that this switch may host; all of them together.
+std::uint64_t hosted_share(const SwitchConfig& config, const JobConfig& job);
+std::uint64_t hosted_bytes(const SwitchConfig& config);
+// For people: "job 1 ... KiB for contributions and results; needs ..., could use ...".
+std::string describe_served(const JobConfig& job, std::uint64_t bytes);
+// A line for each job that the switch may host; empty: there is none.
+std::string describe_hosted(const SwitchConfig& config);
 
 }  // namespace tributary::config

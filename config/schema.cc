@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "config/schema_hosts.h"
 #include "config/schema_stragglers.h"
 #include "config/schema_sums.h"
 
@@ -65,11 +66,6 @@ Fields<JobConfig> membership_fields() {
              "What covers every packet: the UDP checksum, or a CRC32C extension."),
       list("members", &JobConfig::members, member_fields(), 0, kMaxWorkers,
            "Ties ranks to ports. Ranks not listed may join through any port."),
-      scalars("completion_hosts", &JobConfig::completion_hosts, identifier(), 0,
-              kMaxCompletionHosts + 1,
-              "Who finishes what the switches cannot: names of `switch.completion.hosts`, and "
-              "`root` at most as the last. Shard s begins with server s modulo their number; who "
-              "falls silent is followed by the next, then by the root. Left out: the root."),
       mapping<JobConfig, StragglerPolicy>(
           "stragglers", [](auto& j) -> auto& { return j.stragglers; }, straggler_fields(),
           "What becomes of children that are late again and again."),
@@ -79,6 +75,7 @@ Fields<JobConfig> membership_fields() {
 const Fields<JobConfig>& job_fields() {
   static const Fields<JobConfig> fields = [] {
     Fields<JobConfig> all = membership_fields();
+    for (auto& field : job_host_fields()) all.push_back(std::move(field));
     for (auto& field : sum_fields()) all.push_back(std::move(field));
     return all;
   }();
@@ -99,34 +96,6 @@ const Fields<MemoryConfig>& memory_fields() {
              integer<std::uint32_t>(0, 1 << 20),
              "Of these, what is reserved at start for jobs that a reload adds or lets grow, in "
              "MiB. 0: a reload has only what the jobs that it removes give back."),
-  };
-  return fields;
-}
-
-const Fields<CompletionHost>& completion_host_fields() {
-  static const Fields<CompletionHost> fields = {
-      scalar("name", &CompletionHost::name, identifier(),
-             "What jobs call it; unique, and not `root`.", required),
-      scalar("address", &CompletionHost::ipv4, host_ipv4(),
-             "Its IPv4 address; unique. Nobody else is taken for it.", required),
-      scalar("port", &CompletionHost::port, identifier(),
-             "Name of the only port that it may be behind. Left out: any."),
-  };
-  return fields;
-}
-
-const Fields<CompletionConfig>& completion_fields() {
-  static const Fields<CompletionConfig> fields = {
-      scalar(
-          "megabytes", &CompletionConfig::megabytes, integer<std::uint32_t>(1, 1 << 20),
-          "Memory for contributions that wait to be combined, in MiB, shared out to the jobs. A "
-          "job takes no more than workers x window x shards x chunk_bytes, with which nothing is "
-          "ever refused, and needs workers x chunk_bytes."),
-      scalar("lease", &CompletionConfig::lease,
-             duration(kMinHostLease, Duration::seconds(3600), Duration::ms(1)),
-             "Silence of a completion host after which the next one of the job takes over."),
-      list("hosts", &CompletionConfig::hosts, completion_host_fields(), 0, kMaxCompletionHosts,
-           "Parameter servers (`tributary-psd`) that jobs may name in `completion_hosts`."),
   };
   return fields;
 }

@@ -11,6 +11,9 @@ inline constexpr std::size_t kMaxPorts = 32;  // RTE_MAX_ETHPORTS of the DPDK we
 inline constexpr std::size_t kMaxJobs = 256;
 inline constexpr std::size_t kMaxStaticMacs = 1024;
 inline constexpr std::size_t kMaxCompletionHosts = 16;
+inline constexpr std::uint32_t kMaxHops = 257;  // through every switch of a tree
+inline constexpr std::uint32_t kMaxLinkCost = 1'000'000;
+inline constexpr std::uint32_t kMaxPathCost = kMaxLinkCost * kMaxHops;
 // Several heartbeats of a parameter server (100 ms).
 inline constexpr Duration kMinHostLease = Duration::ms(300);
 inline constexpr std::uint32_t kMinMtu = 256;  // the largest control packet's minimum

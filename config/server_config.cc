@@ -81,19 +81,9 @@ const Fields<ServerConfig>& server_schema() {
   return fields;
 }
 
-std::uint64_t least_server_bytes(const JobConfig& job) {
-  return (std::uint64_t{job.workers} + 2 * std::uint64_t{job.window}) * job.shards *
-         piece_buffer_bytes(job);
-}
-
-std::uint64_t most_server_bytes(const JobConfig& job) {
-  return (std::uint64_t{job.workers} * job.window + 2 * std::uint64_t{job.window}) * job.shards *
-         piece_buffer_bytes(job);
-}
-
 std::uint64_t server_share(const ServerConfig& config, const JobConfig& job) {
   const auto demand = [](const JobConfig& j) {
-    return Demand{least_server_bytes(j), most_server_bytes(j)};
+    return Demand{least_served_bytes(j), most_served_bytes(j)};
   };
   std::vector<Demand> all;
   std::uint64_t budget = std::uint64_t{config.megabytes} << 20;

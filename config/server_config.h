@@ -40,11 +40,8 @@ ServerConfig parse_server_config(std::string_view text, const std::string& file_
 // Canonical YAML; parses back to the same.
 std::string dump(const ServerConfig& config);
 
-// Bytes for contributions and results of a job: least, with which it can be served at all, and
-// most, with which nothing is ever refused. Its share of `megabytes` is between the two; models
-// have theirs first.
-std::uint64_t least_server_bytes(const JobConfig& job);
-std::uint64_t most_server_bytes(const JobConfig& job);
+// A job's share of `megabytes`: between what it can be served with at all, and that with which
+// nothing is ever refused (config/memory_plan.h); models have theirs first.
 std::uint64_t server_share(const ServerConfig& config, const JobConfig& job);
 
 // Keys of the file, and those below `server`: a topology has the latter for each of its servers.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "config/host_choice.h"
 #include "config/straggler_policy.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
@@ -66,6 +67,15 @@ struct ParentConfig {
   bool operator==(const ParentConfig&) const = default;
 };
 
+// Of a switch that may be asked to finish what the switches of a job cannot (T10): who asks. The way
+// there is the switch's uplink.
+struct HostingConfig {
+  std::uint32_t root_ipv4 = 0;
+  wire::MacAddress root_mac{};
+
+  bool operator==(const HostingConfig&) const = default;
+};
+
 // An order with brackets: a rank, or what is combined from left to right.
 struct Bracket {
   std::vector<Bracket> items;  // empty: a rank
@@ -118,10 +128,13 @@ struct JobConfig {
   // Who finishes what the switches cannot, by name, in the order in which they stand in for each
   // other: names of CompletionConfig::hosts, and kRootHost. None: the root.
   std::vector<std::string> completion_hosts;
+  HostChoice host_choice = HostChoice::fixed;
 
   // Of a tree (config/topology.h derives both); a switch that stands alone has neither.
   std::vector<ChildConfig> children;   // by child index; none: every rank is a child
   std::optional<ParentConfig> parent;  // none: results are final here
+  // This switch is among the job's completion hosts, and not its root.
+  std::optional<HostingConfig> hosting;
   // The part of `bracketing` that this switch combines, over child indices; none: flat, by child.
   std::optional<Bracket> child_order;
   // Of the whole tree: two switches that were told different ones form no epoch (rule 16). 0: the
@@ -146,18 +159,24 @@ struct CacheConfig {
 // In a job's completion_hosts: the switch itself.
 inline constexpr const char* kRootHost = "root";
 
-// A parameter server that the switch may hand to what it cannot finish.
+// Another node to which the switch may hand what it cannot finish: a parameter server, or a switch
+// below.
 struct CompletionHost {
   std::string name;
   std::uint32_t ipv4 = 0;
-  std::string port;  // the only one it may be behind; empty: any
+  std::string port;         // the only one it may be behind; empty: any
+  std::uint32_t hops = 1;   // links on the way there
+  std::uint32_t cost = 1;   // of these, together
 };
 
-// The completion engines of the jobs whose root is this switch.
+// The completion engines of the jobs whose root is this switch; and of those that it hosts for
+// roots above.
 struct CompletionConfig {
-  std::uint32_t megabytes = 64;           // of those inside it
+  std::uint32_t megabytes = 64;           // of those whose root it is
   Duration lease = Duration::seconds(1);  // silence of a host after which the next one takes over
   std::vector<CompletionHost> hosts;
+  std::uint32_t hosted_megabytes = 64;     // of those that it hosts for a root above
+  Duration heartbeat = Duration::ms(100);  // between two signs of life to each of these roots
 };
 
 struct StaticMac {
@@ -211,6 +230,16 @@ constexpr wire::MacAddress derived_mac(std::uint32_t ipv4) {
 // How many children a job has at a switch: what each of its chunks waits for.
 inline std::uint32_t job_fan_in(const JobConfig& job) {
   return job.children.empty() ? job.workers : static_cast<std::uint32_t>(job.children.size());
+}
+
+// Jobs whose completion engine this switch may be asked to be.
+inline bool hosts_engines(const SwitchConfig& config) {
+  return std::any_of(config.jobs.begin(), config.jobs.end(),
+                     [](const JobConfig& job) { return job.hosting.has_value(); });
+}
+// To which their roots send what is for it, and from which it speaks: beyond those of any shard.
+constexpr std::uint16_t hosting_udp_port(std::uint16_t udp_base_port) {
+  return static_cast<std::uint16_t>(udp_base_port + kMaxShards);
 }
 
 // Other switches have a part in the job's sums.

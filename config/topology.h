@@ -30,6 +30,7 @@ struct TopologySwitch {
   std::string parent;   // name of the switch above; empty: the root
   std::string parent_port;
   std::string uplink;
+  std::uint32_t uplink_cost = 1;
   bool aggregate = true;
   std::optional<Duration> deadline;
 };
@@ -46,6 +47,7 @@ struct TopologyServer {
   ServerConfig config;      // without jobs
   std::string attached_to;  // a switch
   std::string port;         // of that switch
+  std::uint32_t cost = 1;   // of that link
 };
 
 struct TopologyMember {

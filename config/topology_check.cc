@@ -192,18 +192,6 @@ void check_server_places(const Topology& t, ReadContext& context) {
                      "are `servers` in a topology; allowed: none");
 }
 
-void check_hosts(const Topology& t, std::size_t j, ReadContext& context) {
-  const auto& hosts = t.jobs[j].config.completion_hosts;
-  for (std::size_t h = 0; h < hosts.size(); ++h) {
-    const std::string path = item_path(job_path(j, "completion_hosts"), h);
-    if (!context.usable(path) || hosts[h] == kRootHost || find_server(t, hosts[h])) continue;
-    std::string names = names_of(t.servers, [](const auto& s) { return s.config.name; });
-    if (!names.empty()) names += ", ";
-    context.report(path, "there is no server " + quoted(hosts[h]) + "; allowed: " + names +
-                             "root as the last");
-  }
-}
-
 // Nobody but one server can have the model (T21).
 void check_model(const Topology& t, std::size_t j, ReadContext& context) {
   const TopologyJob& job = t.jobs[j];
@@ -211,9 +199,10 @@ void check_model(const Topology& t, std::size_t j, ReadContext& context) {
   if (job.optimizer.kind == OptimizerKind::none) return;
   const std::string path = job_path(j, "completion_hosts");
   const auto& hosts = job.config.completion_hosts;
-  if (!context.usable(path) || (hosts.size() == 1 && hosts[0] != kRootHost)) return;
+  if (!context.usable(path)) return;
+  if (hosts.size() == 1 && hosts[0] != kRootHost && !find_switch(t, hosts[0])) return;
   context.report(path, "has " + std::to_string(hosts.size()) +
-                           (hosts.size() == 1 ? " entry, the root" : " entries") +
+                           (hosts.size() == 1 ? " entry, a switch" : " entries") +
                            ", and the job's model is at one server; allowed: one of `servers`");
 }
 
@@ -324,7 +313,7 @@ void check_topology(const Topology& topology, ReadContext& context) {
   check_server_places(topology, context);
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
     check_members(topology, j, context);
-    check_hosts(topology, j, context);
+    check_host_names(topology, j, context);
     check_model(topology, j, context);
   }
   if (!context.errors().empty()) return;  // what follows relies on a tree
@@ -338,7 +327,9 @@ void check_topology(const Topology& topology, ReadContext& context) {
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
     check_spanning_job(topology, j, context);
     check_deadlines(topology, j, context);
+    check_host_switches(topology, j, context);
   }
+  if (!context.errors().empty()) return;
   check_servers(topology, context);
   check_nodes(topology, context);
 }

@@ -5,6 +5,7 @@
 
 #include "config/bracketing.h"
 #include "config/codec.h"
+#include "config/lift.h"
 #include "config/topology_tree.h"
 
 namespace tributary::config {
@@ -144,6 +145,9 @@ JobConfig JobTree::config_at(std::size_t node) const {
                                topology_.switches[node].uplink,
                                static_cast<std::uint16_t>(self - siblings.begin()),
                                static_cast<std::uint16_t>(siblings.size())};
+  const SwitchConfig& root = topology_.switches[top_].config;
+  if (is_among(config.completion_hosts, topology_.switches[node].config.name))
+    config.hosting = HostingConfig{root.ipv4, root.mac.value_or(derived_mac(root.ipv4))};
   return config;
 }
 
@@ -216,6 +220,9 @@ std::string describe_tree(const SwitchConfig& config) {
           .append(job.parent->uplink);
     else
       text.append("; results are final here").append(hosts_text(job));
+    if (job.hosting)
+      text.append("; may finish chunks for the root, ")
+          .append(format_ipv4(job.hosting->root_ipv4));
     text.append("; deadline ").append(format_duration(job.deadline)).append("\n");
   }
   return text;

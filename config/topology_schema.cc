@@ -38,6 +38,8 @@ const Fields<TopologySwitch>& switch_fields() {
     all.push_back(scalar("uplink", &S::uplink, identifier(),
                          "Own port through which this switch reaches its parent; required with "
                          "`parent`."));
+    all.push_back(scalar("uplink_cost", &S::uplink_cost, integer<std::uint32_t>(1, kMaxLinkCost),
+                         "Of that link, for `host_choice`."));
     all.push_back(scalar("aggregate", &S::aggregate, boolean(),
                          "Off: this switch only forwards, and what hangs on it hangs, for the "
                          "jobs, on the next switch above that aggregates."));
@@ -78,6 +80,8 @@ const Fields<TopologyServer>& server_fields() {
     all.push_back(scalar("switch", &S::attached_to, identifier(),
                          "Name of the switch it hangs on, anywhere in the tree.", required));
     all.push_back(scalar("port", &S::port, identifier(), "Port of that switch.", required));
+    all.push_back(scalar("cost", &S::cost, integer<std::uint32_t>(1, kMaxLinkCost),
+                         "Of that link, for `host_choice`."));
     lift<S>(server_schema(), config, {"server", "jobs"}, Described::elsewhere, all);
     return all;
   }();

@@ -15,31 +15,10 @@ std::string server_path(std::size_t i, const char* key) {
   return item_path("servers", i) + '.' + key;
 }
 
-// The switch's port that leads to the server: down where the server hangs below it, else up.
-std::string port_towards(const Topology& t, std::size_t node, const TopologyServer& server) {
-  Hop at{find_switch(t, server.attached_to).value(), server.port};
-  while (at.node != node) {
-    const TopologySwitch& sw = t.switches[at.node];
-    const auto parent = find_switch(t, sw.parent);
-    if (!parent) return t.switches[node].uplink;
-    at = {*parent, sw.parent_port};
-  }
-  return at.port;
-}
-
-// So that one lost sign of life is not taken for a death.
 void check_heartbeat(const Topology& t, std::size_t i, ReadContext& context) {
   const ServerConfig& server = t.servers[i].config;
-  const std::string path = server_path(i, "heartbeat");
-  for (const TopologyJob& job : t.jobs) {
-    if (!is_among(job.config.completion_hosts, server.name)) continue;
-    const SwitchConfig& root = t.switches[JobTree(t, job).top()].config;
-    if (server.heartbeat * 3 < root.completion.lease) continue;
-    return context.report(
-        path, format_duration(server.heartbeat) + " is not less than a third of " +
-                  format_duration(root.completion.lease) + ", the completion.lease of " +
-                  root.name + "; allowed: less than a third");
-  }
+  if (const auto problem = heartbeat_problem(t, server.name, server.heartbeat))
+    context.report(server_path(i, "heartbeat"), *problem);
 }
 
 // Packets between a server and the roots have room on the roots' ports; and on the server's own?
@@ -71,20 +50,6 @@ std::optional<std::size_t> find_server(const Topology& topology, const std::stri
   for (std::size_t i = 0; i < topology.servers.size(); ++i)
     if (topology.servers[i].config.name == name) return i;
   return std::nullopt;
-}
-
-std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node) {
-  std::vector<CompletionHost> hosts;
-  for (const TopologyServer& server : topology.servers) {
-    const ServerConfig& config = server.config;
-    const auto wants = [&](const TopologyJob& job) {
-      return is_among(job.config.completion_hosts, config.name) &&
-             JobTree(topology, job).top() == node;
-    };
-    if (std::any_of(topology.jobs.begin(), topology.jobs.end(), wants))
-      hosts.push_back({config.name, config.ipv4, port_towards(topology, node, server)});
-  }
-  return hosts;
 }
 
 ServerConfig server_config(const Topology& topology, const std::string& name) {

@@ -100,6 +100,8 @@ inline constexpr std::array kHostMetrics = {
                "Packets from elsewhere than the host", &HostCounters::wrong_senders},
     HostMetric{"tributary_completion_host_announced_total", "Chunks announced to who took over",
                &HostCounters::announced},
+    HostMetric{"tributary_completion_host_elections_total", "Elections that a caller asked for",
+               &HostCounters::elections},
 };
 
 void collect_remote(Families& out, const completion::RemoteHosts* hosts) {

@@ -9,16 +9,18 @@
 
 namespace tributary {
 
+// SplitMix64's output function; its state grows by the step.
+inline constexpr std::uint64_t kSplitMixStep = 0x9E3779B97F4A7C15ULL;
+constexpr std::uint64_t split_mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
 class Prng {
  public:
   explicit constexpr Prng(std::uint64_t seed) {
-    for (auto& word : state_) {
-      seed += 0x9E3779B97F4A7C15ULL;
-      std::uint64_t z = seed;
-      z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-      z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-      word = z ^ (z >> 31);
-    }
+    for (auto& word : state_) word = split_mix(seed += kSplitMixStep);
   }
 
   constexpr std::uint64_t next() {

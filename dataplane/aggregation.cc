@@ -17,19 +17,35 @@ Aggregation::Aggregation(const config::SwitchConfig& config, aggregator::EngineS
       writer_(config),
       engine_(config, start),
       host_(config, &engine_, start.nonce_seed),
-      outbox_(engine_.outbox_capacity() + host_.outbox_capacity()) {}
+      outbox_(engine_.outbox_capacity() + host_.outbox_capacity()) {
+  if (config::hosts_engines(config)) hosted_.emplace(config, start.nonce_seed);
+}
 
-void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
-  DropCounters& drops = lanes_[ingress]->counters.drops;
-  Received& r = received_[received_count_];
-  if (const DropReason bad = wire::parse(frame.udp.payload, r.packet); bad != DropReason::count_)
-    return drops.add(bad);
-  if (const DropReason bad = wire::check_integrity(frame.udp, r.packet); bad != DropReason::count_)
-    return drops.add(bad);
-  engine_.prefetch_entry(r.packet.header);
+bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, Received& r) {
+  DropReason bad = wire::parse(frame.udp.payload, r.packet);
+  if (bad == DropReason::count_) bad = wire::check_integrity(frame.udp, r.packet);
+  if (bad != DropReason::count_) {
+    lanes_[ingress]->counters.drops.add(bad);
+    return false;
+  }
   r.from = {ingress, frame.udp.endpoints.source_port, frame.udp.endpoints.source_ip,
             frame.ethernet.vlan_tci, frame.ethernet.source};
+  return true;
+}
+
+void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
+  Received& r = received_[received_count_];
+  if (!parse(ingress, frame, r)) return;
+  engine_.prefetch_entry(r.packet.header);
   ++received_count_;
+}
+
+void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant now) {
+  Received r;
+  if (!parse(ingress, frame, r)) return;
+  const DropReason what = hosted_->on_packet(r.packet, r.from, now);
+  if (what != DropReason::count_) lanes_[ingress]->counters.drops.add(what);
+  send(hosted_->outbox(), now);
 }
 
 void Aggregation::handle(Instant now) {
@@ -53,6 +69,13 @@ std::size_t Aggregation::expire(Instant now) {
                [&](const wire::Packet& p) { return engine_.on_host_packet(p, now, outbox_); });
   const std::size_t messages = outbox_.items().size();
   if (messages != 0) send_outbox(now);
+  return hosted_ ? messages + expire_hosted(now) : messages;
+}
+
+std::size_t Aggregation::expire_hosted(Instant now) {
+  if (!hosted_->expire(now)) return 0;
+  const std::size_t messages = hosted_->outbox().items().size();
+  send(hosted_->outbox(), now);
   return messages;
 }
 
@@ -67,6 +90,13 @@ aggregator::Ruling Aggregation::exclude(std::uint32_t job, std::uint32_t child, 
   const aggregator::Ruling ruling = engine_.exclude(job, child, exclude, from, outbox_);
   send_outbox(now);
   return ruling;
+}
+
+completion::Election Aggregation::elect(const completion::Ballot& ballot, Instant now) {
+  completion::Election election = host_.elect(ballot, now, outbox_);
+  exchange(now);
+  send_outbox(now);
+  return election;
 }
 
 std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchConfig& next) {
@@ -90,6 +120,9 @@ void Aggregation::apply(Change& change, Instant now) {
 void Aggregation::shut_down(Instant now) {
   engine_.shut_down(outbox_);
   send_outbox(now);
+  if (!hosted_) return;
+  hosted_->shut_down();
+  send(hosted_->outbox(), now);
 }
 
 rte_mbuf* Aggregation::build(const Outgoing& message, std::optional<std::uint16_t> group_vlan) {
@@ -102,8 +135,8 @@ rte_mbuf* Aggregation::build(const Outgoing& message, std::optional<std::uint16_
   return frame;
 }
 
-void Aggregation::send_outbox(Instant now) {
-  for (const Outgoing& message : outbox_.items()) {
+void Aggregation::send(aggregator::Outbox& box, Instant now) {
+  for (const Outgoing& message : box.items()) {
     if (message.to == Outgoing::To::job_group) {
       for (const auto& copy : engine_.group_copies(message.header.job))
         send_copy(message, copy.vlan_tci, copy.ports);
@@ -114,6 +147,10 @@ void Aggregation::send_outbox(Instant now) {
       send_copy(message, std::nullopt, std::span(&uplink, 1));
       continue;
     }
+    if (message.to == Outgoing::To::hosted_root) {
+      send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
+      continue;
+    }
     if (message.to != Outgoing::To::peer) continue;  // heard by the completion engine
     Lane& lane = *lanes_[message.peer.port];
     if (message.header.type == wire::PacketType::nack && !lane.refusals.take(now)) {
@@ -122,7 +159,7 @@ void Aggregation::send_outbox(Instant now) {
     }
     send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
   }
-  outbox_.clear();
+  box.clear();
   outbox_overflows_.set(outbox_.overflows());
 }
 

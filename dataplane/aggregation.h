@@ -1,8 +1,8 @@
 // The aggregation engine's shell: frames in, engine calls, frames out.
 //
-// Owns the engine of this lcore, the completion engine of the jobs whose root this switch is, and
-// everything they send. A multicast result is one buffer,
-// written once and sent by reference count.
+// Owns the engine of this lcore, the completion engine of the jobs whose root this switch is, those
+// that it hosts for roots above, and everything they send. A multicast result is one buffer, written
+// once and sent by reference count.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 
 #include "aggregator/engine.h"
 #include "completion/root_host.h"
+#include "completion/switch_host.h"
 #include "dataplane/classify.h"
 #include "dataplane/frame_writer.h"
 #include "dataplane/transmitter.h"
@@ -29,11 +30,15 @@ class Aggregation {
   // cache. At most kBurst of them, then handle(); buffers stay the caller's until then.
   void receive(std::uint16_t ingress, const Classified& frame);
   void handle(Instant now);
+  // A frame classified as the hosted engines': handled at once.
+  void host(std::uint16_t ingress, const Classified& frame, Instant now);
   // Returns the messages that deadlines and leases caused.
   std::size_t expire(Instant now);
   // See Engine::exclude(); the caller flushes.
   aggregator::Ruling exclude(std::uint32_t job, std::uint32_t child, bool exclude,
                              std::optional<std::uint32_t> from, Instant now);
+  // See RemoteHosts::elect(); the caller flushes.
+  completion::Election elect(const completion::Ballot& ballot, Instant now);
   // Another configuration (rule 16): prepare() on a control thread, while the loop runs; apply()
   // on the loop, between two packets. What apply() leaves in the change is the control thread's to
   // destroy. Throws std::invalid_argument.
@@ -54,6 +59,8 @@ class Aggregation {
   [[nodiscard]] const completion::Engine& completion() const { return host_.engine(); }
   // nullptr: no job has completion hosts elsewhere.
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const { return host_.remote(); }
+  // nullptr: this switch hosts no engine of a root above.
+  [[nodiscard]] const completion::SwitchHost* hosted() const { return hosted_ ? &*hosted_ : nullptr; }
 
  private:
   struct Received {
@@ -61,9 +68,14 @@ class Aggregation {
     aggregator::Peer from;
   };
 
+  // False: dropped and counted.
+  bool parse(std::uint16_t ingress, const Classified& frame, Received& into);
   // Lets the completion engine have its part of the outbox, and its answers follow.
   void exchange(Instant now);
-  void send_outbox(Instant now);
+  void send_outbox(Instant now) { send(outbox_, now); }
+  void send(aggregator::Outbox& box, Instant now);
+  // Returns the messages.
+  std::size_t expire_hosted(Instant now);
   // `group_vlan`: the tag of this copy, for messages to a group.
   void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
                  std::span<const std::uint16_t> ports);
@@ -76,6 +88,7 @@ class Aggregation {
   FrameWriter writer_;
   aggregator::Engine engine_;
   completion::RootHost host_;
+  std::optional<completion::SwitchHost> hosted_;
   aggregator::Outbox outbox_;
   std::array<Received, kBurst> received_;
   std::size_t received_count_ = 0;

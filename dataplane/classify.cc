@@ -10,6 +10,11 @@ bool is_aggregation(const Identity& identity, const wire::UdpEndpoints& to) {
          to.destination_port - identity.udp_first < identity.udp_count;
 }
 
+bool is_for_host(const Identity& identity, const wire::UdpEndpoints& to) {
+  return identity.udp_hosting != 0 && to.destination_port == identity.udp_hosting &&
+         to.destination_ip == identity.ipv4;
+}
+
 Classified drop(Classified c, DropReason reason) {
   c.action = Action::drop;
   c.reason = reason;
@@ -34,6 +39,11 @@ Classified classify_local(const Identity& identity, Classified c, bool ours) {
     return c;
   }
   if (!ours) return c;
+  if (udp && is_for_host(identity, udp->endpoints)) {
+    c.action = Action::host;
+    c.udp = *udp;
+    return c;
+  }
   if (!udp && is_echo_request_for(identity, c.ethernet)) {
     c.action = Action::answer_echo;
     return c;

@@ -34,6 +34,8 @@ Identity identity_of(const config::SwitchConfig& config) {
                     config.ipv4,
                     config.udp_base_port,
                     shards,
+                    config::hosts_engines(config) ? config::hosting_udp_port(config.udp_base_port)
+                                                  : std::uint16_t{0},
                     {}};
   for (const auto& job : config.jobs)
     if (job.parent) identity.parents.push_back({config::job_group_ipv4(job.id), job.parent->ipv4});
@@ -70,6 +72,8 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message,
     t.endpoints.destination_port = udp_port;
     t.destination = parent.mac;
   } else {
+    if (message.to == aggregator::Outgoing::To::hosted_root)
+      t.endpoints.source_port = identity_.udp_hosting;
     t.endpoints.destination_ip = message.peer.ipv4;
     t.endpoints.destination_port = message.peer.udp_port;
     t.destination = message.peer.mac;

@@ -17,6 +17,7 @@ struct Identity {
   std::uint32_t ipv4 = 0;  // host order
   std::uint16_t udp_first = 0;
   std::uint16_t udp_count = 0;  // one port per shard
+  std::uint16_t udp_hosting = 0;  // where roots reach the completion engines hosted here; 0: none
   // Groups to which a switch above sends what is meant for this one, and its address.
   struct ParentGroup {
     std::uint32_t group_ipv4 = 0;

@@ -17,6 +17,7 @@ namespace tributary::dataplane {
   X(receive, "receive bursts")                                     \
   X(classify, "check headers, choose what to do")                  \
   X(aggregate, "verify, sum, build and queue results and answers") \
+  X(host, "completion engines hosted for roots above")             \
   X(forward, "switch other traffic between ports")                 \
   X(answer, "ARP and ICMP echo for the switch's own address")      \
   X(expire, "deadlines, leases, ageing")                           \

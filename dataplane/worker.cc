@@ -61,6 +61,7 @@ std::size_t Worker::turn(Instant now) {
     classify_burst(port, received, now);
     mark(Stage::classify, received);
     mark(Stage::aggregate, aggregate(port, now));
+    if (to_host_.count != 0) mark(Stage::host, host(port, now));
     mark(Stage::forward, forward(port, now));
     mark(Stage::answer, answer(port));
   }
@@ -109,13 +110,14 @@ std::size_t Worker::receive(Lane& lane) {
 }
 
 void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant now) {
-  to_aggregate_.count = to_forward_.count = to_answer_.count = 0;
+  to_aggregate_.count = to_host_.count = to_forward_.count = to_answer_.count = 0;
   for (rte_mbuf* frame : std::span(burst_).first(received)) {
     const Classified what = classify(identity_, first_segment(frame), frame->nb_segs == 1);
     if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::frame_truncated)
       forwarder_.learn(port, what.ethernet, now);
     switch (what.action) {
       case Action::aggregate: to_aggregate_.add(frame, what); break;
+      case Action::host: to_host_.add(frame, what); break;
       case Action::forward: to_forward_.add(frame, what); break;
       case Action::answer_arp:
       case Action::answer_echo: to_answer_.add(frame, what); break;
@@ -129,6 +131,14 @@ std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
   aggregation_.handle(now);
   for (const auto& item : to_aggregate_.get()) rte_pktmbuf_free(item.frame);
   return to_aggregate_.count;
+}
+
+std::size_t Worker::host(std::uint16_t port, Instant now) {
+  for (const auto& item : to_host_.get()) {
+    aggregation_.host(port, item.what, now);
+    rte_pktmbuf_free(item.frame);
+  }
+  return to_host_.count;
 }
 
 std::size_t Worker::forward(std::uint16_t port, Instant now) {

@@ -1,6 +1,6 @@
 // The packet loop of one lcore: everything it owns, and one turn of it.
 //
-//   commands → per port { receive → classify → aggregate | forward | answer } → expire → transmit
+//   commands → per port { receive → classify → aggregate | host | forward | answer } → expire → transmit
 //
 // turn() takes the time as an argument and never sleeps, so tests drive it by hand; run() is
 // the loop on a real clock. Only the lcore touches the state; other threads read counters, or
@@ -53,6 +53,9 @@ class Worker {
                              std::optional<std::uint32_t> from, Instant now) {
     return aggregation_.exclude(job, child, exclude, from, now);
   }
+  completion::Election elect(const completion::Ballot& ballot, Instant now) {
+    return aggregation_.elect(ballot, now);
+  }
   struct Change {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
@@ -63,6 +66,7 @@ class Worker {
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const {
     return aggregation_.remote_hosts();
   }
+  [[nodiscard]] const completion::SwitchHost* hosted() const { return aggregation_.hosted(); }
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
 
   // One control thread at a time:
@@ -86,6 +90,7 @@ class Worker {
   std::size_t receive(Lane& lane);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
   std::size_t aggregate(std::uint16_t port, Instant now);
+  std::size_t host(std::uint16_t port, Instant now);
   std::size_t forward(std::uint16_t port, Instant now);
   std::size_t answer(std::uint16_t port);
 
@@ -108,6 +113,7 @@ class Worker {
   Aggregation aggregation_;
   std::array<rte_mbuf*, kBurst> burst_{};
   Sorted to_aggregate_;
+  Sorted to_host_;
   Sorted to_forward_;
   Sorted to_answer_;
 

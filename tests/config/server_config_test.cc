@@ -145,9 +145,9 @@ TEST(ServerConfig, MistakesOfAModelHaveTheirPlace) {
 TEST(ServerConfig, MemoryIsSharedOut) {
   ServerConfig c = parse_server_config(kFile, "ps.yaml");
   const JobConfig& job = c.jobs[0].job;
-  EXPECT_EQ(least_server_bytes(job), (3u + 16u) * 2u * 512u);
-  EXPECT_EQ(most_server_bytes(job), (3u * 8u + 16u) * 2u * 512u);
-  EXPECT_EQ(server_share(c, job), most_server_bytes(job));
+  EXPECT_EQ(least_served_bytes(job), (3u + 16u) * 2u * 512u);
+  EXPECT_EQ(most_served_bytes(job), (3u * 8u + 16u) * 2u * 512u);
+  EXPECT_EQ(server_share(c, job), most_served_bytes(job));
   ServedJobConfig large = c.jobs[0];
   large.job.id = 8;
   large.job.workers = 1000;
@@ -156,8 +156,8 @@ TEST(ServerConfig, MemoryIsSharedOut) {
   std::uint64_t sum = 0;
   for (const auto& served : c.jobs) {
     const std::uint64_t share = server_share(c, served.job);
-    EXPECT_GE(share, least_server_bytes(served.job));
-    EXPECT_LE(share, most_server_bytes(served.job));
+    EXPECT_GE(share, least_served_bytes(served.job));
+    EXPECT_LE(share, most_served_bytes(served.job));
     sum += share;
   }
   EXPECT_LE(sum, std::uint64_t{32} << 20);

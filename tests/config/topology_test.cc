@@ -389,7 +389,7 @@ TEST(Topology, T21_RefusesAModelWithoutAServerOfItsOwn) {
       ElementsAre(HasSubstr("jobs[1].completion_hosts: has 2 entries, and the job's model")));
   EXPECT_THAT(
       errors("[root]", sgd),
-      Contains(HasSubstr("jobs[1].completion_hosts: has 1 entry, the root, and the job's")));
+      Contains(HasSubstr("jobs[1].completion_hosts: has 1 entry, a switch, and the job's")));
   EXPECT_THAT(errors("[ps1]", "{kind: sgd, parameters: [10], schedule: {steps: 3}}"),
               ElementsAre(HasSubstr("t.yaml:23:109: jobs[1].optimizer.schedule.steps: has no")));
   EXPECT_THAT(errors("[ps1]", "{kind: sgd, parameters: [2000000000]}"),

@@ -15,6 +15,7 @@
 
 #include "config/codec.h"
 #include "config/file.h"
+#include "config/memory_plan.h"
 #include "config/server_config.h"
 #include "config/topology.h"
 #include "control/metrics.h"
@@ -48,9 +49,7 @@ std::string memory_text(const config::ServerConfig& config) {
   std::string text;
   for (const auto& served : config.jobs) {
     const config::JobConfig& job = served.job;
-    text += "job " + job.name + ": " + kib(config::server_share(config, job)) +
-            " KiB for contributions and results; needs " + kib(config::least_server_bytes(job)) +
-            ", could use " + kib(config::most_server_bytes(job)) + "\n";
+    text += config::describe_served(job, config::server_share(config, job));
     const config::OptimizerConfig& optimizer = served.optimizer;
     if (optimizer.kind == config::OptimizerKind::none) continue;
     text += "job " + job.name + ": " + kib(config::model_bytes(optimizer)) +

@@ -1,0 +1,58 @@
+// Completion engines that a switch hosts for roots above it (T10): what a parameter server is as a
+// process of its own, inside a switch. The root does not tell them apart.
+//
+//   root ──UDP port hosting_udp_port()──▶ on_packet() ─▶ Server ─▶ outbox() ──uplink──▶ root
+//
+// The switch goes on with its part of the tree: what it sums goes up, and comes back to the engine here
+// only if the root cannot finish it (rule 5).
+//
+// Invariant: a root is listened to through the job's uplink alone, and from its own addresses.
+//
+// Pure; owner and threads are those of the aggregation engine. Where nothing is hosted there is no
+// such object.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aggregator/outbox.h"
+#include "completion/server.h"
+#include "config/switch_config.h"
+
+namespace tributary::completion {
+
+class SwitchHost {
+ public:
+  // `config` hosts engines. `nonce` tells incarnations of this switch apart. Throws std::logic_error
+  // when the engines take more than the memory plan says.
+  SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce);
+
+  // A packet to the hosting port, parsed and with its integrity verified. count_: it was taken.
+  DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now);
+  // Deadlines, leases and signs of life. Looks no more often than every millisecond; true: there is
+  // something to send, and it may be called again.
+  bool expire(Instant now);
+  // Every root is told to look for another host.
+  void shut_down();
+
+  // What the last call wants sent: all of it To::hosted_root.
+  [[nodiscard]] aggregator::Outbox& outbox() { return outbox_; }
+  [[nodiscard]] const Server& server() const { return server_; }
+
+ private:
+  struct Way {
+    std::uint32_t job = 0;
+    std::uint16_t port = 0;
+    config::HostingConfig root;
+  };
+
+  [[nodiscard]] const Way* find_way(std::uint32_t job) const;
+  void address();
+
+  std::vector<Way> ways_;
+  Server server_;
+  aggregator::Outbox outbox_;
+  Instant next_look_;
+};
+
+}  // namespace tributary::completion

@@ -1,0 +1,14 @@
+// Keys about completion hosts: of a switch, and of a job (T10, T11).
+#pragma once
+
+#include "config/field.h"
+#include "config/switch_config.h"
+
+namespace tributary::config {
+
+// Below `switch.completion`.
+const Fields<CompletionConfig>& completion_fields();
+// Of a job.
+Fields<JobConfig> job_host_fields();
+
+}  // namespace tributary::config
