@@ -49,18 +49,22 @@ const Fields<CompletionConfig>& completion_fields() {
   return fields;
 }
 
-Fields<JobConfig> job_host_fields() {
+Codec<HostChoice> host_choice() {
   using enum HostChoice;
   std::vector<std::pair<std::string, HostChoice>> choices;
   for (const HostChoice c : {fixed, random, least_load, fewest_hops, lowest_cost, two_stage})
     choices.emplace_back(name_of(c), c);
+  return one_of(std::move(choices));
+}
+
+Fields<JobConfig> job_host_fields() {
   return {
       scalars("completion_hosts", &JobConfig::completion_hosts, identifier(), 0,
               kMaxCompletionHosts + 1,
               "Who finishes what the switches cannot: names of `switch.completion.hosts`, and "
               "`root` at most as the last. Who falls silent is followed by the next, then by the "
               "root. Left out: the root."),
-      choice("host_choice", &JobConfig::host_choice, std::move(choices),
+      scalar("host_choice", &JobConfig::host_choice, host_choice(),
              "Which of them begins. fixed: the first; shard s begins with host s modulo their "
              "number. Otherwise one for all shards: random by node id, or the best by load, hops "
              "or cost, or of those that the caller of `tributary elect` names."),

@@ -8,6 +8,8 @@ namespace tributary::config {
 
 // Below `switch.completion`.
 const Fields<CompletionConfig>& completion_fields();
+// The words of `host_choice`.
+Codec<HostChoice> host_choice();
 // Of a job.
 Fields<JobConfig> job_host_fields();
 

@@ -137,6 +137,16 @@ void collect_engines(Families& out, std::span<const EngineFigures> engines,
     }
 }
 
+void add_figures(std::vector<EngineFigures>& figures, const completion::Server& server) {
+  for (std::size_t seat = 0; seat < server.seat_count(); ++seat) {
+    const auto& limits = server.engine(seat).limits(0);
+    figures.push_back(
+        {{{"job", std::to_string(limits.id)}, {"shard", std::to_string(server.shard_of(seat))}},
+         &server.engine(seat).counters(0),
+         limits.bytes});
+  }
+}
+
 void collect_completion(Families& out, dataplane::Switch& sw) {
   const auto& engine = sw.worker().completion();
   std::vector<EngineFigures> figures;
@@ -144,7 +154,13 @@ void collect_completion(Families& out, dataplane::Switch& sw) {
     figures.push_back({{{"job", std::to_string(engine.limits(i).id)}},
                        &engine.counters(i),
                        engine.limits(i).bytes});
-  collect_engines(out, figures, engine.memory_bytes());
+  std::uint64_t memory = engine.memory_bytes();
+  if (const auto* const hosted = sw.worker().hosted()) {
+    const completion::Server& server = hosted->server();
+    add_figures(figures, server);
+    memory += server.memory_bytes();
+  }
+  collect_engines(out, figures, memory);
   collect_remote(out, sw.worker().remote_hosts());
 }
 

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "completion/counters.h"
+#include "completion/server.h"
 #include "control/metric_family.h"
 #include "dataplane/switch.h"
 
@@ -18,6 +20,9 @@ struct EngineFigures {
 };
 void collect_engines(Families& out, std::span<const EngineFigures> engines,
                      std::uint64_t memory_bytes);
+
+// Of a server's, or those that a switch hosts: one for each job and shard.
+void add_figures(std::vector<EngineFigures>& figures, const completion::Server& server);
 
 // Of the engines inside a switch, and of its dealings with those elsewhere.
 void collect_completion(Families& out, dataplane::Switch& sw);

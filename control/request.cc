@@ -20,13 +20,16 @@ std::string text_of(const ordered_json& request, const char* key) {
   return it->get<std::string>();
 }
 
+std::uint32_t number_in(const ordered_json& value, const std::string& key) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > 0xFFFFFFFF)
+    throw std::invalid_argument("\"" + key + "\" must be a number from 0 to 4294967295");
+  return value.get<std::uint32_t>();
+}
+
 std::optional<std::uint32_t> number_of(const ordered_json& request, const char* key) {
   const auto it = request.find(key);
   if (it == request.end()) return std::nullopt;
-  if (!it->is_number_unsigned() || it->get<std::uint64_t>() > 0xFFFFFFFF)
-    throw std::invalid_argument(std::string("\"") + key +
-                                "\" must be a number from 0 to 4294967295");
-  return it->get<std::uint32_t>();
+  return number_in(*it, key);
 }
 
 std::uint32_t needed(const ordered_json& request, const char* key) {
@@ -44,8 +47,25 @@ void check_keys(const ordered_json& request, std::initializer_list<std::string_v
                                   names);
 }
 
+ElectRequest elect_request(const ordered_json& request) {
+  check_keys(request, {"command", "job", "loads", "candidates"});
+  ElectRequest wish;
+  wish.job = needed(request, "job");
+  if (const auto loads = request.find("loads"); loads != request.end()) {
+    if (!loads->is_object()) throw std::invalid_argument("\"loads\" must be an object, by host");
+    for (const auto& [host, load] : loads->items()) wish.loads[host] = number_in(load, host);
+  }
+  if (const auto list = request.find("candidates"); list != request.end()) {
+    const auto is_text = [](const ordered_json& name) { return name.is_string(); };
+    if (!list->is_array() || !std::all_of(list->begin(), list->end(), is_text))
+      throw std::invalid_argument("\"candidates\" must be a list of hosts");
+    wish.candidates = list->get<std::vector<std::string>>();
+  }
+  return wish;
+}
+
 ordered_json answer(std::string_view line, const ShowFunction& show, const ExcludeFunction& exclude,
-                    const ReloadFunction& reload) {
+                    const ReloadFunction& reload, const ElectFunction& elect) {
   const ordered_json request = ordered_json::parse(line, nullptr, false);
   if (request.is_discarded() || !request.is_object())
     throw std::invalid_argument("the request is not a JSON object on one line");
@@ -60,21 +80,24 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
                                         command == "exclude", number_of(request, "from")});
     return {{"ok", true}, {"data", {{"from", from}}}};
   }
+  if (elect && command == "elect") return {{"ok", true}, {"data", elect(elect_request(request))}};
   if (reload && command == "reload") {
     check_keys(request, {"command"});
     return {{"ok", true}, {"data", reload()}};
   }
   throw std::invalid_argument("no command is called '" + command + "'; allowed: show" +
-                              (exclude ? ", exclude, reinstate" : "") + (reload ? ", reload" : ""));
+                              (exclude ? ", exclude, reinstate" : "") + (elect ? ", elect" : "") +
+                              (reload ? ", reload" : ""));
 }
 
 }  // namespace
 
 std::string answer_request(std::string_view line, const ShowFunction& show,
-                           const ExcludeFunction& exclude, const ReloadFunction& reload) {
+                           const ExcludeFunction& exclude, const ReloadFunction& reload,
+                           const ElectFunction& elect) {
   ordered_json reply;
   try {
-    reply = answer(line, show, exclude, reload);
+    reply = answer(line, show, exclude, reload, elect);
   } catch (const std::exception& error) {
     reply = {{"ok", false}, {"error", error.what()}};
   }

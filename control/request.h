@@ -3,16 +3,20 @@
 //   {"command":"show","what":"ports"}  →  {"ok":true,"data":[...]}
 //   {"command":"exclude","job":1,"rank":3,"from":42}  →  {"ok":true,"data":{"from":42}}
 //   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": as soon as can
+//   {"command":"elect","job":1,"loads":{"A":7,"ps1":3},"candidates":["A"]}
+//                                      →  {"ok":true,"data":{"moved":1,"hosts":[...]}}
 //   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
 //   anything else                      →  {"ok":false,"error":"what is wrong; what is allowed"}
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tributary::control {
 
@@ -27,11 +31,20 @@ struct ExcludeRequest {
 // The op from which on it holds.
 using ExcludeFunction = std::function<std::uint32_t(const ExcludeRequest&)>;
 
+struct ElectRequest {
+  std::uint32_t job = 0;
+  std::map<std::string, std::uint32_t> loads;  // by host
+  std::vector<std::string> candidates;
+};
+// Who serves now, as `show hosts` has it, and how many shards have moved.
+using ElectFunction = std::function<nlohmann::ordered_json(const ElectRequest&)>;
+
 // Reads the configuration anew; returns what came of it.
 using ReloadFunction = std::function<std::string()>;
 
 // Never throws; the reply has no newline. Commands without a function do not exist.
 std::string answer_request(std::string_view line, const ShowFunction& show,
-                           const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {});
+                           const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {},
+                           const ElectFunction& elect = {});
 
 }  // namespace tributary::control

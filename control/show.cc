@@ -29,13 +29,13 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 }  // namespace
 
 std::string Show::tables() {
-  return "ports, jobs, members, tree, slots, stragglers [JOB], completion, escalated, hosts, "
+  return "ports, jobs, members, tree, slots, stragglers [JOB], completion, escalated, hosts, seats, "
          "op JOB/OP, drops, stages, fdb, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 12> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 13> kTables = {{
       {"ports", &Show::ports},
       {"jobs", &Show::jobs},
       {"members", &Show::members},
@@ -44,6 +44,7 @@ ordered_json Show::table(const std::string& what) {
       {"completion", &Show::completion},
       {"escalated", &Show::escalated},
       {"hosts", &Show::hosts},
+      {"seats", &Show::seats},
       {"drops", &Show::drops},
       {"stages", &Show::stages},
       {"fdb", &Show::fdb},

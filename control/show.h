@@ -32,6 +32,7 @@ class Show {
   nlohmann::ordered_json op(const std::string& name);
   nlohmann::ordered_json stragglers(const std::string& job);
   nlohmann::ordered_json hosts();
+  nlohmann::ordered_json seats();
   nlohmann::ordered_json drops();
   nlohmann::ordered_json stages();
   nlohmann::ordered_json fdb();

@@ -76,21 +76,4 @@ ordered_json Show::escalated() {
   return rows;
 }
 
-// Who finishes chunks of which shard, where that is not settled to be this switch.
-ordered_json Show::hosts() {
-  ordered_json rows = ordered_json::array();
-  const auto seats = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
-    const auto* hosts = w.remote_hosts();
-    return hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now);
-  });
-  for (const auto& seat : seats)
-    rows.push_back({{"job", seat.job},
-                    {"shard", seat.shard},
-                    {"host", seat.host},
-                    {"term", seat.term},
-                    {"state", completion::name_of(seat.state)},
-                    {"silent_ms", seat.silent_for ? milliseconds(*seat.silent_for) : -1.0}});
-  return rows;
-}
-
 }  // namespace tributary::control

@@ -52,6 +52,7 @@ class RemoteFixture : public ::testing::Test {
     job.verify = verify;
     job.completion_hosts = {"ps0", "ps1"};
     if (root_too) job.completion_hosts.emplace_back(config::kRootHost);
+    job.host_choice = choice_;
     config_.ipv4 = kRootIpv4;
     config_.ports.push_back({"p0", "net_null0", 9000});
     config_.completion.lease = Duration::ms(300);
@@ -245,6 +246,7 @@ class RemoteFixture : public ::testing::Test {
   [[nodiscard]] SeatStatus seat(std::size_t i = 0) const { return remote().status(now_).at(i); }
 
   config::OptimizerConfig optimizer_;  // of kind none: no model
+  config::HostChoice choice_ = config::HostChoice::fixed;
   config::SwitchConfig config_;
   std::unique_ptr<aggregator::Engine> engine_;
   std::unique_ptr<RootHost> host_;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/memory_plan.h"
+
 namespace tributary::config {
 namespace {
 

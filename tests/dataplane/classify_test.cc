@@ -73,6 +73,21 @@ TEST(Classify, O12_ResultsOfTheSwitchAboveAreTakenIn) {
   EXPECT_EQ(action_at(child, group_frame(kGroup, 47000)), Action::forward) << "not the parent";
 }
 
+// T10: what roots send to completion engines that the switch hosts.
+TEST(Classify, T10_TheHostingPortIsTheHostedEngines) {
+  Identity host = kSwitch;
+  host.udp_hosting = 47016;
+  const auto action_at = [&](const Identity& who, const wire::MacAddress& to, std::uint16_t port) {
+    return classify(who, udp(to, kSwitch.ipv4, port), true).action;
+  };
+  EXPECT_EQ(action_at(host, kSwitch.mac, 47016), Action::host);
+  EXPECT_EQ(action_at(host, kSwitch.mac, 47003), Action::aggregate);
+  EXPECT_EQ(action_at(host, kSwitch.mac, 47017), Action::drop);
+  EXPECT_EQ(action_at(host, kBroadcast, 47016), Action::forward) << "roots know the address";
+  EXPECT_EQ(action_at(kSwitch, kSwitch.mac, 47016), Action::drop) << "nothing is hosted";
+  EXPECT_EQ(classify(host, udp(kSwitch.mac, 5, 47016), true).action, Action::drop);
+}
+
 TEST(Classify, RuntsAreDropped) {
   const std::array<std::byte, 13> runt{};
   EXPECT_EQ(classify(kSwitch, runt, true).reason, DropReason::frame_truncated);

@@ -146,5 +146,25 @@ TEST(FrameWriter, RefusesWhatDoesNotFit) {
   EXPECT_EQ(writer.write(result(payload), std::nullopt, frame), 0u);
 }
 
+// T10: the root is bound to the port that the hosted engines speak from, whatever the shard.
+TEST(FrameWriter, T10_HostedEnginesSpeakFromAPortOfTheirOwn) {
+  config::SwitchConfig config = switch_config(wire::Integrity::udp_checksum);
+  config.jobs[0].hosting.emplace();
+  Outgoing m = result({});
+  m.to = Outgoing::To::hosted_root;
+  m.peer.ipv4 = 0x0A4D0001;
+  m.peer.udp_port = 47000;
+  m.peer.mac = {2, 1, 2, 3, 4, 5};
+  std::array<std::byte, 512> frame;
+  const std::size_t bytes = FrameWriter(config).write(m, std::nullopt, frame);
+  const Parsed p = parse(std::span(frame).first(bytes));
+  EXPECT_EQ(p.ethernet.destination, m.peer.mac);
+  EXPECT_EQ(p.udp.endpoints.source_port, config::hosting_udp_port(config.udp_base_port));
+  EXPECT_EQ(p.udp.endpoints.source_port, 47016);
+  EXPECT_EQ(p.udp.endpoints.destination_ip, m.peer.ipv4);
+  EXPECT_EQ(p.udp.endpoints.destination_port, 47000);
+  EXPECT_EQ(p.integrity, DropReason::count_);
+}
+
 }  // namespace
 }  // namespace tributary::dataplane

@@ -43,12 +43,16 @@ class Checker : public Observer {
                    aggregator::Decision decision) override;
   void on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) override;
   void on_message(SwitchNode& node, const aggregator::Outgoing& message) override;
+  void on_hosted_drop(SwitchNode& node, const FrameRef& frame, DropReason reason) override {
+    check_host_drop(node.name(), frame, reason);
+  }
   void on_turn_end(SwitchNode& node, Instant now) override;
   void on_switch_crash(SwitchNode& node) override {
     reach_.counters(*node.engine());
     reach_.counters(*node.completion());
     if (node.remote_hosts() != nullptr)
       reach_.counters(*node.remote_hosts(), aggregators_.size() > 1);
+    if (node.hosted() != nullptr) count_engines(node.hosted()->server());
   }
   // WorkerObserver
   void on_epoch_entered(WorkerNode& node) override;
@@ -118,6 +122,9 @@ class Checker : public Observer {
 
   void violation(const std::string& what);
   void check_empty(const SwitchNode& node);
+  void check_empty(const std::string& name, const completion::Server& server);
+  void check_host_drop(const std::string& name, const FrameRef& frame, DropReason reason);
+  void count_engines(const completion::Server& server);
   [[nodiscard]] std::string name(const WorkerNode& node) const;
   [[nodiscard]] std::optional<std::uint32_t> index_of(std::uint32_t job) const;
   void check_honest(const SwitchNode& node, const wire::Packet& packet,

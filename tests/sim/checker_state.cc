@@ -144,27 +144,38 @@ void Checker::check_bounds() {
 }
 
 void Checker::check_empty() {
-  for (const SwitchNode* node : aggregators_) check_empty(*node);
-  for (const ServerNode* node : servers_) {
-    if (node->server() == nullptr) continue;
-    const completion::Server& server = *node->server();
-    for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
-      if (const auto& c = server.engine(seat).counters(0);
-          c.chunks_open.get() + c.bytes_held.get() != 0)
-        violation(node->name() + ": everybody is gone, but it still holds " +
-                  std::to_string(c.bytes_held.get()) + " bytes");
+  for (const SwitchNode* node : aggregators_) {
+    check_empty(*node);
+    if (node->hosted() != nullptr) check_empty(node->name(), node->hosted()->server());
   }
+  for (const ServerNode* node : servers_)
+    if (node->server() != nullptr) check_empty(node->name(), *node->server());
+}
+
+void Checker::check_empty(const std::string& name, const completion::Server& server) {
+  for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
+    if (const auto& c = server.engine(seat).counters(0);
+        c.chunks_open.get() + c.bytes_held.get() != 0)
+      violation(name + ": everybody is gone, but it still holds " +
+                std::to_string(c.bytes_held.get()) + " bytes");
+}
+
+void Checker::count_engines(const completion::Server& server) {
+  for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
+    reach_.counters(server.engine(seat));
 }
 
 void Checker::on_server_crash(ServerNode& node) {
-  const completion::Server& server = *node.server();
-  for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
-    reach_.counters(server.engine(seat));
+  count_engines(*node.server());
   for (JobView& job : jobs_) job.model.server_crashed();
 }
 
-// What a root sends is right, but may be late, or of a term that is over.
 void Checker::on_server_drop(ServerNode& node, const FrameRef& frame, DropReason reason) {
+  check_host_drop(node.name(), frame, reason);
+}
+
+// What a root sends is right, but may be late, or of a term that is over.
+void Checker::check_host_drop(const std::string& name, const FrameRef& frame, DropReason reason) {
   if (reason != DropReason::overlap) reach_.server_drops[static_cast<std::size_t>(reason)] += 1;
   if (frame.truth().forged || frame.truth().corrupted) return;
   switch (reason) {
@@ -176,7 +187,7 @@ void Checker::on_server_drop(ServerNode& node, const FrameRef& frame, DropReason
     case DropReason::stale_epoch:
     case DropReason::stale_term: return;
     default:
-      violation(node.name() + " refused an intact packet (" + drop_label(reason) +
+      violation(name + " refused an intact packet (" + drop_label(reason) +
                 "): " + describe_frame(frame.bytes()));
   }
 }

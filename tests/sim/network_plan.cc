@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/topology.h"
+#include "config/topology_tree.h"
 #include "core/prng.h"
 
 namespace tributary::sim {
@@ -125,6 +126,19 @@ NetworkPlan plan_one(const Scenario& s) {
   return plan;
 }
 
+// As completion hosts, before all others.
+void name_switches(const JobScenario& job, const config::Topology& topology,
+                   config::TopologyJob& tj) {
+  if (job.host_switches == 0) return;
+  const config::JobTree tree(topology, tj);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < topology.switches.size() && names.size() < job.host_switches; ++i)
+    if (i != tree.top() && tree.takes_part(i)) names.push_back(topology.switches[i].config.name);
+  auto& hosts = tj.config.completion_hosts;
+  if (hosts.empty() && job.root_too) hosts.emplace_back(config::kRootHost);
+  hosts.insert(hosts.begin(), names.begin(), names.end());
+}
+
 void add_jobs(const Scenario& s, config::Topology& topology) {
   std::uint32_t number = 0;
   for (const JobScenario& job : s.jobs) {
@@ -132,6 +146,7 @@ void add_jobs(const Scenario& s, config::Topology& topology) {
     tj.config = job_config(job);
     for (std::uint32_t rank = 0; rank < job.workers; ++rank)
       tj.members.push_back({rank, worker_name(number++)});
+    name_switches(job, topology, tj);
     topology.jobs.push_back(std::move(tj));
   }
 }
@@ -239,6 +254,7 @@ config::JobConfig job_config(const JobScenario& job) {
   jc.integrity = job.integrity;
   for (std::uint32_t i = 0; i < job.servers; ++i) jc.completion_hosts.push_back(server_name(i));
   if (job.servers > 0 && job.root_too) jc.completion_hosts.emplace_back(config::kRootHost);
+  jc.host_choice = job.host_choice;
   return jc;
 }
 
@@ -258,6 +274,8 @@ config::SwitchConfig tree_switch_config(const Scenario& s, std::size_t place) {
   c.cache.megabytes = s.cache_megabytes;
   c.completion.megabytes = kCompletionMegabytes;
   c.completion.lease = s.servers.lease;
+  c.completion.heartbeat = s.servers.heartbeat;
+  c.completion.hosted_megabytes = kCompletionMegabytes;
   c.memory.reserve_megabytes = s.changes.empty() ? 0 : kReserveMegabytes;
   c.forwarding.fdb_entries = fdb_entries(s);
   c.forwarding.fdb_ageing = kFdbAgeing;

@@ -34,6 +34,9 @@ class Recorder : public Observer {
   void on_message(SwitchNode& node, const aggregator::Outgoing& message) override {
     next_.on_message(node, message);
   }
+  void on_hosted_drop(SwitchNode& node, const FrameRef& frame, DropReason reason) override {
+    next_.on_hosted_drop(node, frame, reason);
+  }
   void on_turn_end(SwitchNode& node, Instant now) override { next_.on_turn_end(node, now); }
   void on_switch_crash(SwitchNode& node) override { next_.on_switch_crash(node); }
   void on_epoch_entered(WorkerNode& node) override;

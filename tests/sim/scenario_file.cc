@@ -8,6 +8,7 @@
 
 #include "config/bracketing.h"
 #include "config/field.h"
+#include "config/schema_hosts.h"
 #include "config/schema_sums.h"
 #include "config/topology.h"
 #include "config/yaml_tree.h"
@@ -108,6 +109,10 @@ const Fields<JobScenario>& job_fields() {
       scalar("servers", &J::servers, integer<std::uint32_t>(0, kMostServers),
              "Parameter servers of the job, the first ones; 0: the root is its own."),
       scalar("root_too", &J::root_too, boolean(), "The root stands in when no server is left."),
+      scalar("host_switches", &J::host_switches, integer<std::uint32_t>(0, 64),
+             "Before the servers: the first switches below the job's root, at most so many."),
+      scalar("host_choice", &J::host_choice, config::host_choice(),
+             "Which of all these begins."),
       scalar("depth", &J::depth, integer<std::uint32_t>(1, 1024), "Ops open at once."),
       scalar("think_max", &J::think_max, duration(Duration(), Duration::seconds(1)),
              "Pause before the next op, at most."),
@@ -157,12 +162,13 @@ const Fields<SwitchCost>& cost_fields() {
 
 const Fields<ScriptEntry>& script_fields() {
   using S = ScriptEntry;
-  static constexpr std::array<std::pair<const char*, ScriptAction>, 5> kActions = {
+  static constexpr std::array<std::pair<const char*, ScriptAction>, 6> kActions = {
       {{"crash", ScriptAction::crash},
        {"pause", ScriptAction::pause},
        {"partition", ScriptAction::partition},
        {"link-down", ScriptAction::link_down},
-       {"exclude", ScriptAction::exclude}}};
+       {"exclude", ScriptAction::exclude},
+       {"elect", ScriptAction::elect}}};
   static constexpr std::array<std::pair<const char*, ScriptTarget>, 4> kTargets = {
       {{"worker", ScriptTarget::worker},
        {"switch", ScriptTarget::aggregator},
@@ -412,6 +418,10 @@ void check(const Scenario& s, config::ReadContext& context) {
     if (s.jobs[i].model && (s.jobs[i].servers != 1 || s.jobs[i].depth != 1))
       context.report(config::item_path("jobs", i) + ".model",
                      "needs one server, and one op at a time; allowed: servers: 1 and depth: 1");
+    if (s.jobs[i].host_switches > 0 &&
+        (s.switches.empty() || !s.changes.empty() || s.jobs[i].model))
+      context.report(config::item_path("jobs", i) + ".host_switches",
+                     "need a tree of `switches` that does not change, and no model; allowed: 0");
     if (s.jobs[i].servers > s.servers.count)
       context.report(config::item_path("jobs", i) + ".servers",
                      "are more than servers.count, " + std::to_string(s.servers.count));

@@ -77,6 +77,9 @@ std::vector<Step> steps_for(const Scenario& s) {
       [](Scenario& t) {
         for (JobScenario& job : t.jobs) job.servers = 0;
       },
+      [](Scenario& t) {
+        for (JobScenario& job : t.jobs) job.host_switches = 0;
+      },
       [](Scenario& t) { t.servers.tight = false; },
       [](Scenario& t) { t.hostile.packets = 0; },
       [](Scenario& t) { t.hostile.faulty_ppm = 0; },

@@ -374,6 +374,11 @@ void Simulation::on_script(std::uint32_t number) {
   const ScriptEntry& e = scenario_.script[number % size];
   const auto node = target_of(e);
   if (!node) return;
+  if (e.action == ScriptAction::elect) {
+    for (std::size_t i = 0; number < size && i < plan_.aggregators; ++i)
+      switches_[i]->elect(e.index, world_.local_now(switches_[i]->id()));
+    return;
+  }
   if (e.action == ScriptAction::exclude) {
     exclude(e, number < size);
     if (number < size && e.length > Duration())
@@ -403,6 +408,7 @@ void Simulation::on_script(std::uint32_t number) {
       return world_.pause(*node, e.length);
     case ScriptAction::partition: return world_.cut(*node, e.length, true);
     case ScriptAction::link_down: return world_.cut(*node, e.length, false);
+    case ScriptAction::elect:
     case ScriptAction::exclude: return;
   }
 }

@@ -288,6 +288,31 @@ void draw_changes(Draw& draw, Scenario& s) {
   for (const TreeChange& c : s.changes) s.heal_at = std::max(s.heal_at, c.at + c.spread);
 }
 
+// Completion hosts on switches below, which stand still and are cut off like all others, and elections
+// while ops run.
+void draw_host_switches(Draw& draw, Scenario& s) {
+  bool any = false;
+  for (JobScenario& job : s.jobs) {
+    if (job.model || draw.one_in(3)) continue;
+    any = true;
+    job.host_switches = draw.between(1, 3);
+    job.root_too = draw.one_in(2);
+    job.host_choice = static_cast<config::HostChoice>(draw.between(0, 5));
+    if (draw.one_in(2)) continue;
+    job.sums.verify = true;
+    job.sums.release = draw.one_in(2) ? config::Release::sent : config::Release::returned;
+  }
+  if (!any) return;
+  if (s.servers.count == 0) s.servers.lease = draw.between(Duration::ms(40), Duration::ms(150));
+  s.servers.heartbeat = Duration::ns(s.servers.lease.to_ns() / draw.between(4, 8));
+  s.hostile.packets = 0;  // a stranger on the way can replay what a host said
+  for (std::uint32_t i = draw.between(0, 4); i > 0; --i)
+    s.script.push_back({ScriptAction::elect, ScriptTarget::aggregator, draw.between(0, 3),
+                        draw.between(Duration::ms(1), Duration::ms(200)), Duration()});
+  std::stable_sort(s.script.begin(), s.script.end(),
+                   [](const ScriptEntry& a, const ScriptEntry& b) { return a.at < b.at; });
+}
+
 // Where nothing is lost any more once the network has healed, chunks that miss a slot may have
 // little time, so that some are late at the completion engine.
 void make_hasty(Draw& draw, Scenario& s) {
@@ -346,6 +371,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   if (draw.one_in(5)) make_gentle(draw, s);
   if (tree) draw_tree(draw, s);
   if (tree && draw.one_in(3)) draw_changes(draw, s);
+  if (tree && s.changes.empty() && draw.one_in(2)) draw_host_switches(draw, s);
   return s;
 }
 

@@ -29,6 +29,7 @@ struct SwitchNode::Running {
         fdb(o.config.forwarding.fdb_entries, o.config.forwarding.fdb_ageing, o.config.ports.size(),
             o.seed),
         refusals(o.config.ports.size(), dataplane::TokenBucket(kRefusalsPerSecond, kRefusalBurst)) {
+    if (config::hosts_engines(o.config)) hosted.emplace(o.config, nonce_seed);
   }
 
   auto root(Instant now) {
@@ -58,6 +59,7 @@ struct SwitchNode::Running {
   }
   aggregator::Engine engine;
   completion::RootHost host;
+  std::optional<completion::SwitchHost> hosted;
   aggregator::Outbox outbox;
   dataplane::FrameWriter writer;
   dataplane::Fdb fdb;
@@ -107,6 +109,10 @@ const completion::RemoteHosts* SwitchNode::remote_hosts() const {
   return running_ ? running_->host.remote() : nullptr;
 }
 
+const completion::SwitchHost* SwitchNode::hosted() const {
+  return running_ && running_->hosted ? &*running_->hosted : nullptr;
+}
+
 std::optional<std::size_t> SwitchNode::place_of(std::uint32_t id) const {
   const auto& jobs = options_.config.jobs;
   for (std::size_t place = 0; place < jobs.size(); ++place)
@@ -129,6 +135,21 @@ aggregator::ChunkState SwitchNode::chunk_state(std::uint32_t id, std::uint8_t sh
 void SwitchNode::exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now) {
   if (!running_) return;
   running_->engine.exclude(job, child, exclude, std::nullopt, running_->outbox);
+  send_outbox(now);
+}
+
+void SwitchNode::elect(std::uint32_t favoured, Instant now) {
+  if (!running_) return;
+  for (const config::JobConfig& job : options_.config.jobs) {
+    completion::Ballot ballot{job.id, {}};
+    for (const std::string& host : job.completion_hosts)
+      if (host != config::kRootHost) ballot.hosts.push_back({});
+    const auto hosts = static_cast<std::uint32_t>(ballot.hosts.size());
+    for (std::uint32_t i = 0; i < hosts; ++i)
+      ballot.hosts[(favoured + i) % hosts] = {i, i == 0};
+    running_->host.elect(ballot, now, running_->outbox);
+    running_->exchange(now);
+  }
   send_outbox(now);
 }
 
@@ -171,6 +192,7 @@ void SwitchNode::on_wake(Instant now) {
   }
   // A switch that had something to send polls again at once.
   while (running_->expire(now)) send_outbox(now);
+  while (running_->hosted && running_->hosted->expire(now)) send(running_->hosted->outbox(), now);
   running_->fdb.expire(now, 16);
   observer_.on_turn_end(*this, now);
   busy_ = busy_ + spent_;
@@ -192,6 +214,7 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
                         now);
   switch (what.action) {
     case dataplane::Action::aggregate: return aggregate(port, frame, what, now);
+    case dataplane::Action::host: return host(port, frame, what, now);
     case dataplane::Action::forward: return forward(port, frame, what, now);
     case dataplane::Action::answer_arp:
     case dataplane::Action::answer_echo: return answer(port, frame, what);
@@ -206,18 +229,39 @@ void SwitchNode::drop(std::uint16_t port, DropReason reason) {
   drops_.add(reason);
 }
 
+std::optional<wire::Packet> SwitchNode::parse(std::uint16_t port, const FrameRef& frame,
+                                              const dataplane::Classified& what) {
+  const auto parsed = wire::parse(what.udp.payload);
+  const auto* const bad = std::get_if<DropReason>(&parsed);
+  const DropReason reason =
+      bad != nullptr ? *bad : wire::check_integrity(what.udp, std::get<wire::Packet>(parsed));
+  if (reason == DropReason::count_) return std::get<wire::Packet>(parsed);
+  observer_.on_refused(*this, frame, reason);
+  drop(port, reason);
+  return std::nullopt;
+}
+
+void SwitchNode::host(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+                      Instant now) {
+  const auto packet = parse(port, frame, what);
+  if (!packet) return;
+  const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
+                              what.ethernet.vlan_tci, what.ethernet.source};
+  const DropReason reason = running_->hosted->on_packet(*packet, from, now);
+  if (reason != DropReason::count_) {
+    drop(port, reason);
+    observer_.on_hosted_drop(*this, frame, reason);
+  } else {
+    ++tallies_[port].consumed;
+  }
+  send(running_->hosted->outbox(), now);
+}
+
 void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
                            const dataplane::Classified& what, Instant now) {
-  const auto parsed = wire::parse(what.udp.payload);
-  if (const auto* bad = std::get_if<DropReason>(&parsed)) {
-    observer_.on_refused(*this, frame, *bad);
-    return drop(port, *bad);
-  }
-  const auto& packet = std::get<wire::Packet>(parsed);
-  if (const DropReason bad = wire::check_integrity(what.udp, packet); bad != DropReason::count_) {
-    observer_.on_refused(*this, frame, bad);
-    return drop(port, bad);
-  }
+  const auto received = parse(port, frame, what);
+  if (!received) return;
+  const wire::Packet& packet = *received;
   const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
                               what.ethernet.vlan_tci, what.ethernet.source};
   observer_.before_packet(*this, frame, packet);
@@ -264,7 +308,11 @@ void SwitchNode::answer(std::uint16_t port, const FrameRef& frame,
 }
 
 void SwitchNode::send_outbox(Instant now) {
-  for (const aggregator::Outgoing& message : running_->outbox.items()) {
+  send(running_->outbox, now);
+}
+
+void SwitchNode::send(aggregator::Outbox& box, Instant now) {
+  for (const aggregator::Outgoing& message : box.items()) {
     if (message.to == aggregator::Outgoing::To::job_group) {
       const auto copies = running_->engine.group_copies(message.header.job);
       if (!copies.empty()) observer_.on_message(*this, message);
@@ -277,6 +325,10 @@ void SwitchNode::send_outbox(Instant now) {
       send_copy(message, std::nullopt, std::span(&uplink, 1));
       continue;
     }
+    if (message.to == aggregator::Outgoing::To::hosted_root) {
+      send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
+      continue;
+    }
     if (message.to != aggregator::Outgoing::To::peer) continue;  // heard by the completion engine
     if (message.header.type == wire::PacketType::nack &&
         !running_->refusals[message.peer.port].take(now)) {
@@ -286,7 +338,7 @@ void SwitchNode::send_outbox(Instant now) {
     observer_.on_message(*this, message);
     send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
   }
-  running_->outbox.clear();
+  box.clear();
 }
 
 void SwitchNode::send_copy(const aggregator::Outgoing& message,

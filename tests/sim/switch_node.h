@@ -16,6 +16,7 @@
 #include "aggregator/engine.h"
 #include "completion/engine.h"
 #include "completion/remote_hosts.h"
+#include "completion/switch_host.h"
 #include "core/prng.h"
 #include "dataplane/classify.h"
 #include "dataplane/fdb.h"
@@ -40,6 +41,8 @@ class SwitchObserver {
   // The wire or integrity checks refused it.
   virtual void on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) = 0;
   virtual void on_message(SwitchNode& node, const aggregator::Outgoing& message) = 0;
+  // The completion engines that it hosts have dropped a packet.
+  virtual void on_hosted_drop(SwitchNode& node, const FrameRef& frame, DropReason reason) = 0;
   virtual void on_turn_end(SwitchNode& node, Instant now) = 0;
   // Power goes; what the engine counted goes with it.
   virtual void on_switch_crash(SwitchNode& node) = 0;
@@ -88,6 +91,8 @@ class SwitchNode : public Node {
   [[nodiscard]] const aggregator::Engine* engine() const;
   [[nodiscard]] const completion::Engine* completion() const;
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const;
+  // nullptr also when it hosts nothing.
+  [[nodiscard]] const completion::SwitchHost* hosted() const;
   [[nodiscard]] const std::vector<PortTally>& tallies() const { return tallies_; }
   // Frames received by this port that wait for the next turn.
   [[nodiscard]] std::uint64_t waiting_at(std::uint16_t port) const;
@@ -108,6 +113,9 @@ class SwitchNode : public Node {
   [[nodiscard]] const config::JobConfig* job(std::uint32_t id) const;
   // By hand, as `tributary exclude` and `tributary reinstate` do it: from the next op on.
   void exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now);
+  // As `tributary elect` does it, for all jobs whose root it is: the least load is that of host number
+  // `favoured`, over and over.
+  void elect(std::uint32_t favoured, Instant now);
   // Its place in the configuration, and so in the engine.
   [[nodiscard]] std::optional<std::size_t> place_of(std::uint32_t id) const;
   // What its engine knows of a chunk; unseen also without one.
@@ -125,10 +133,16 @@ class SwitchNode : public Node {
   void handle(std::uint16_t port, const FrameRef& frame, Instant now);
   void aggregate(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                  Instant now);
+  void host(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+            Instant now);
   void forward(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                Instant now);
   void answer(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what);
+  // Nothing: counted, and told.
+  std::optional<wire::Packet> parse(std::uint16_t port, const FrameRef& frame,
+                                    const dataplane::Classified& what);
   void send_outbox(Instant now);
+  void send(aggregator::Outbox& box, Instant now);
   void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
                  std::span<const std::uint16_t> ports);
   void transmit(std::uint16_t port, const FrameRef& frame);

@@ -12,6 +12,7 @@ inline constexpr int kExitUsage = 2;
 
 void add_show(CLI::App& app);
 void add_exclude(CLI::App& app);
+void add_elect(CLI::App& app);
 void add_reload(CLI::App& app);
 void add_allreduce(CLI::App& app, int& exit_status);
 void add_bench(CLI::App& app, int& exit_status);

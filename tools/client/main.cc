@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
       "Exit status: 0 done; 1 failed, or a result was wrong; 2 bad command line.");
   add_show(app);
   add_exclude(app);
+  add_elect(app);
   add_reload(app);
   add_allreduce(app, exit_status);
   add_bench(app, exit_status);

@@ -5,6 +5,7 @@
 
 #include "control/completion_metrics.h"
 #include "control/show_engine.h"
+#include "control/show_hosting.h"
 
 namespace tributary::psd {
 namespace {
@@ -36,20 +37,10 @@ ordered_json Show::table(const std::string& what) {
 }
 
 ordered_json Show::seats() {
-  ordered_json rows = ordered_json::array();
-  const auto seats = on_loop(
-      loop_, [](const completion::Server& server, Instant now) { return server.status(now); });
-  for (const auto& seat : seats)
-    rows.push_back(
-        {{"job", seat.job},
-         {"shard", seat.shard},
-         {"serving", seat.serving},
-         {"epoch", seat.epoch},
-         {"term", seat.term},
-         {"root_silent_ms", seat.root_silent_for
-                                ? static_cast<double>(seat.root_silent_for->to_ns()) * 1e-6
-                                : -1.0}});
-  return rows;
+  return control::served_rows(
+      loop_.server(), on_loop(loop_, [](const completion::Server& server, Instant now) {
+        return server.status(now);
+      }));
 }
 
 ordered_json Show::completion() {
@@ -198,13 +189,7 @@ std::vector<prometheus::MetricFamily> Metrics::Collect() const {
   }
   collect_models(out, loop_);
   std::vector<control::EngineFigures> figures;
-  for (std::size_t seat = 0; seat < server.seat_count(); ++seat) {
-    const auto& limits = server.engine(seat).limits(0);
-    figures.push_back(
-        {{{"job", std::to_string(limits.id)}, {"shard", std::to_string(server.shard_of(seat))}},
-         &server.engine(seat).counters(0),
-         limits.bytes});
-  }
+  control::add_figures(figures, server);
   control::collect_engines(out, figures, server.memory_bytes());
   return out;
 }

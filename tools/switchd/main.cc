@@ -14,7 +14,9 @@
 #include "config/aggregation_memory.h"
 #include "config/file.h"
 #include "config/load.h"
+#include "config/memory_plan.h"
 #include "config/topology.h"
+#include "control/elect.h"
 #include "control/exclude.h"
 #include "control/metrics.h"
 #include "control/request.h"
@@ -36,6 +38,10 @@ struct Options {
   bool print_config = false;
   int ready_fd = -1;
 };
+
+std::string memory_text(const config::SwitchConfig& config) {
+  return config::describe_memory(config) + config::describe_hosted(config);
+}
 
 // Mistakes of the port devargs, which only the data plane can judge.
 std::vector<std::string> device_mistakes(const config::SwitchConfig& config) {
@@ -147,9 +153,10 @@ int serve(const config::SwitchConfig& config, const Options& options) {
       return control::answer_request(
           line, [&](const std::string& what) { return show.table(what); },
           [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
-          [&] { return reloader->reload(); });
+          [&] { return reloader->reload(); },
+          [&](const control::ElectRequest& wish) { return control::elect_hosts(sw, wish); });
     });
-  std::printf("%s", config::describe_memory(config).c_str());
+  std::printf("%s", memory_text(config).c_str());
   print_ports(sw);
   daemon.announce_ready(options.ready_fd);
   daemon.wait({[&reloader] { reloader->reload_on_signal(); },
@@ -180,8 +187,7 @@ int run(const Options& options) {
   if (options.check && !options.node.empty())
     std::printf("%s", config::describe_tree(config).c_str());
   if (options.check)
-    std::printf("%s%s: good\n", config::describe_memory(config).c_str(),
-                options.config_path.c_str());
+    std::printf("%s%s: good\n", memory_text(config).c_str(), options.config_path.c_str());
   if (options.check || options.print_config) return 0;
   try {
     return serve(config, options);

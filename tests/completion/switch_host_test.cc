@@ -1,0 +1,157 @@
+// A switch below the root that hosts a job's completion engine (T9, T10).
+#include "completion/switch_host.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "core/wire/extension.h"
+
+namespace tributary::completion {
+namespace {
+
+using aggregator::Outgoing;
+using aggregator::Peer;
+using wire::PacketType;
+
+constexpr std::uint32_t kOwnIpv4 = 0x0A000002;
+constexpr std::uint32_t kRootIpv4 = 0x0A000001;
+
+config::SwitchConfig switch_config() {
+  config::SwitchConfig c;
+  c.ipv4 = kOwnIpv4;
+  c.ports = {{"w", "net_null0", 9000}, {"up", "net_null1", 9000}};
+  config::JobConfig job;
+  job.id = 7;
+  job.name = "job";
+  job.workers = 3;
+  job.window = 4;
+  job.chunk_bytes = 64;
+  job.children = {{false, 0, 0, "w", {0}}, {false, 1, 0, "w", {1}}};
+  job.parent = config::ParentConfig{"root", 1, kRootIpv4, config::derived_mac(kRootIpv4), "up", 0, 2};
+  job.hosting = config::HostingConfig{kRootIpv4, config::derived_mac(kRootIpv4)};
+  c.jobs = {job};
+  config::JobConfig other = job;  // which it only sums
+  other.id = 8;
+  other.hosting.reset();
+  c.jobs.push_back(other);
+  return c;
+}
+
+class SwitchHostTest : public ::testing::Test {
+ protected:
+  static Peer root() {
+    Peer p;
+    p.port = 1;
+    p.udp_port = 47000;
+    p.ipv4 = kRootIpv4;
+    p.mac = config::derived_mac(kRootIpv4);
+    return p;
+  }
+  DropReason start(const Peer& from, std::uint32_t job = 7, std::uint32_t term = 1) {
+    wire::Header h;
+    h.type = PacketType::start;
+    h.flags = wire::kFlagAtPs;
+    h.job = job;
+    h.epoch = 5;
+    wire::StartInfo info;
+    info.window = 4;
+    info.chunk_bytes = 64;
+    info.workers = 3;
+    info.lease_ms = 1000;
+    info.shards = 1;
+    info.completion_host = kOwnIpv4;
+    info.host_term = term;
+    std::array<std::byte, 128> room;
+    wire::ExtensionWriter ext(room);
+    ext.add_nonce(99);
+    ext.add(info);
+    return host_.on_packet({h, ext.bytes(), {}}, from, now_);
+  }
+  void contribute(std::uint32_t rank) {
+    wire::Header h;
+    h.type = PacketType::contribution;
+    h.flags = wire::kFlagBypass;
+    h.job = 7;
+    h.epoch = 5;
+    h.origin = rank;
+    h.covered = 1;
+    h.dtype = wire::DType::int32;
+    h.reduce_op = wire::ReduceOp::sum;
+    h.element_count = 1;
+    const auto value = static_cast<std::int32_t>(rank + 1);
+    EXPECT_EQ(host_.on_packet({h, {}, std::as_bytes(std::span(&value, 1))}, root(), now_),
+              DropReason::count_);
+  }
+  const Outgoing& only() {
+    EXPECT_EQ(host_.outbox().items().size(), 1u);
+    return host_.outbox().item(0);
+  }
+
+  config::SwitchConfig config_ = switch_config();
+  SwitchHost host_{config_, 42};
+  Instant now_ = Instant::from_ns(1'000'000'000);
+};
+
+TEST_F(SwitchHostTest, T10_SaysHelloThroughItsUplink) {
+  EXPECT_TRUE(host_.expire(now_));
+  const Outgoing& hello = only();
+  EXPECT_EQ(hello.to, Outgoing::To::hosted_root);
+  EXPECT_EQ(hello.header.type, PacketType::lease);
+  EXPECT_EQ(hello.header.origin, kOwnIpv4);
+  EXPECT_EQ(hello.header.job, 7u);
+  EXPECT_EQ(hello.peer.port, 1);
+  EXPECT_EQ(hello.peer.ipv4, kRootIpv4);
+  EXPECT_EQ(hello.peer.udp_port, config_.udp_base_port);
+  EXPECT_EQ(hello.peer.mac, config::derived_mac(kRootIpv4));
+  host_.outbox().clear();
+  now_ = now_ + Duration::ms(50);
+  EXPECT_FALSE(host_.expire(now_));
+  now_ = now_ + Duration::ms(50);
+  EXPECT_TRUE(host_.expire(now_)) << "every heartbeat";
+}
+
+// T9: what is escalated is completed here; the root gets the result, of its term.
+TEST_F(SwitchHostTest, T9_FinishesWhatTheRootSends) {
+  ASSERT_EQ(start(root()), DropReason::count_);
+  EXPECT_EQ(only().header.type, PacketType::ack);
+  host_.outbox().clear();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
+  const Outgoing& result = only();
+  EXPECT_EQ(result.to, Outgoing::To::hosted_root);
+  EXPECT_EQ(result.header.type, PacketType::result);
+  EXPECT_EQ(result.peer.port, 1);
+  EXPECT_EQ(wire::find_result_info(result.extension_span())->host_term, 1u);
+  std::int32_t sum = 0;
+  std::memcpy(&sum, result.payload.data(), sizeof sum);
+  EXPECT_EQ(sum, 6);
+}
+
+// Rule 18: a worker below may call itself what it likes.
+TEST_F(SwitchHostTest, OnlyTheRootIsListenedToAndThroughTheUplink) {
+  Peer from = root();
+  from.port = 0;
+  EXPECT_EQ(start(from), DropReason::sender_mismatch);
+  from = root();
+  from.mac[5] ^= 1;
+  EXPECT_EQ(start(from), DropReason::sender_mismatch);
+  from = root();
+  from.ipv4 ^= 1;
+  EXPECT_EQ(start(from), DropReason::sender_mismatch);
+  from = root();
+  from.vlan_tci = 3;
+  EXPECT_EQ(start(from), DropReason::sender_mismatch);
+  EXPECT_EQ(start(root(), 8), DropReason::unknown_job) << "it has the job, and does not host it";
+  EXPECT_TRUE(host_.outbox().items().empty());
+  EXPECT_EQ(start(root()), DropReason::count_);
+}
+
+TEST_F(SwitchHostTest, TellsTheRootThatItGoes) {
+  host_.shut_down();
+  EXPECT_EQ(only().header.type, PacketType::leave);
+  EXPECT_EQ(only().to, Outgoing::To::hosted_root);
+}
+
+}  // namespace
+}  // namespace tributary::completion
