@@ -87,7 +87,8 @@ struct HostJob {
   std::vector<Seat> seats;  // by shard
   HostCounters counters;
 
-  // Whom the job would rather have (T11); whoever falls silent is followed by the next in the order.
+  // Whom the job would rather have (T11); whoever falls silent is followed by the next in the
+  // order.
   config::HostChoice choice = config::HostChoice::fixed;
   std::vector<config::HostCandidate> candidates;  // by host
   std::vector<std::size_t> order;                 // hosts, best first
@@ -114,7 +115,7 @@ struct Ballot {
 };
 
 struct Election {
-  bool held = false;  // false: the job has no such hosts here
+  bool held = false;        // false: the job has no such hosts here
   std::uint32_t moved = 0;  // shards that have another host now
 };
 

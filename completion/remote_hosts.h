@@ -46,8 +46,8 @@ class RemoteHosts {
   // The messages of the last calls have been sent: their payload is free again.
   void sent() { copied_ = 0; }
   void expire(Instant now, aggregator::Outbox& box);
-  // Chooses anew, by the job's policy and what the caller says. A shard whose best host is another one
-  // moves there at once: term + 1, chunks announced again. What has come back to the root stays
+  // Chooses anew, by the job's policy and what the caller says. A shard whose best host is another
+  // one moves there at once: term + 1, chunks announced again. What has come back to the root stays
   // there until the epoch ends.
   Election elect(const Ballot& ballot, Instant now, aggregator::Outbox& box);
 

@@ -39,11 +39,10 @@ SwitchHost::SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce)
       outbox_(server_.outbox_capacity()) {
   for (const config::JobConfig& job : config.jobs) {
     if (!job.hosting) continue;
-    const auto uplink = std::find_if(config.ports.begin(), config.ports.end(), [&](const auto& p) {
-      return p.name == job.parent->uplink;
-    });
-    ways_.push_back({job.id, static_cast<std::uint16_t>(uplink - config.ports.begin()),
-                     *job.hosting});
+    const auto uplink = std::find_if(config.ports.begin(), config.ports.end(),
+                                     [&](const auto& p) { return p.name == job.parent->uplink; });
+    ways_.push_back(
+        {job.id, static_cast<std::uint16_t>(uplink - config.ports.begin()), *job.hosting});
   }
   std::uint64_t taken = 0;
   for (std::size_t seat = 0; seat < server_.seat_count(); ++seat)

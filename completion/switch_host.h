@@ -3,8 +3,8 @@
 //
 //   root ──UDP port hosting_udp_port()──▶ on_packet() ─▶ Server ─▶ outbox() ──uplink──▶ root
 //
-// The switch goes on with its part of the tree: what it sums goes up, and comes back to the engine here
-// only if the root cannot finish it (rule 5).
+// The switch goes on with its part of the tree: what it sums goes up, and comes back to the engine
+// here only if the root cannot finish it (rule 5).
 //
 // Invariant: a root is listened to through the job's uplink alone, and from its own addresses.
 //
@@ -23,8 +23,8 @@ namespace tributary::completion {
 
 class SwitchHost {
  public:
-  // `config` hosts engines. `nonce` tells incarnations of this switch apart. Throws std::logic_error
-  // when the engines take more than the memory plan says.
+  // `config` hosts engines. `nonce` tells incarnations of this switch apart. Throws
+  // std::logic_error when the engines take more than the memory plan says.
   SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce);
 
   // A packet to the hosting port, parsed and with its integrity verified. count_: it was taken.

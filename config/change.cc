@@ -68,8 +68,8 @@ bool same_hosting(const JobConfig* a, const JobConfig* b) {
   return had && has && a->hosting == b->hosting && a->parent->uplink == b->parent->uplink &&
          a->workers == b->workers && a->window == b->window && a->chunk_bytes == b->chunk_bytes &&
          a->shards == b->shards && a->integrity == b->integrity && a->partials == b->partials &&
-         a->order == b->order && a->bracketing == b->bracketing &&
-         a->arithmetic == b->arithmetic && a->on_deadline == b->on_deadline &&
+         a->order == b->order && a->bracketing == b->bracketing && a->arithmetic == b->arithmetic &&
+         a->on_deadline == b->on_deadline &&
          (a->on_deadline != OnDeadline::abort || a->deadline == b->deadline);
 }
 
@@ -106,7 +106,8 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next) {
     refused += "\njob " + std::to_string((a != nullptr ? a : b)->id);
     refused +=
         ": has completion_hosts elsewhere; only a restart adds or removes it, or changes "
-        "completion_hosts, host_choice, shards, chunk_bytes, the order of its sums, or whether floats are "
+        "completion_hosts, host_choice, shards, chunk_bytes, the order of its sums, or whether "
+        "floats are "
         "retried";
   };
   for (const JobConfig& job : next.jobs) {

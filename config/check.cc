@@ -220,9 +220,9 @@ void check_hosted(const SwitchConfig& config, ReadContext& context) {
   if (context.usable("switch.udp_base_port") && (port > 65535 || port == kRocePort))
     context.report("switch.udp_base_port",
                    "a switch that hosts completion engines needs port " + std::to_string(port) +
-                       ", " + std::to_string(kMaxShards) +
-                       " more, for them; allowed: at most " + std::to_string(65535 - kMaxShards) +
-                       ", and not " + std::to_string(kRocePort - kMaxShards));
+                       ", " + std::to_string(kMaxShards) + " more, for them; allowed: at most " +
+                       std::to_string(65535 - kMaxShards) + ", and not " +
+                       std::to_string(kRocePort - kMaxShards));
 }
 
 // A port that may not be named is none.

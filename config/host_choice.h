@@ -1,8 +1,9 @@
-// Which of a job's completion hosts serves, when several could (T11): policies and what they look at,
-// a pure function from candidates to an order.
+// Which of a job's completion hosts serves, when several could (T11): policies and what they look
+// at, a pure function from candidates to an order.
 //
 //   fixed          in the order of the list
-//   random         by a hash of job and node: jobs are spread over the hosts, and everybody who knows
+//   random         by a hash of job and node: jobs are spread over the hosts, and everybody who
+//   knows
 //                  both numbers knows the outcome
 //   least_load     by the figures that the caller gave for this election
 //   fewest_hops    by links between host and root

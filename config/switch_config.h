@@ -67,8 +67,8 @@ struct ParentConfig {
   bool operator==(const ParentConfig&) const = default;
 };
 
-// Of a switch that may be asked to finish what the switches of a job cannot (T10): who asks. The way
-// there is the switch's uplink.
+// Of a switch that may be asked to finish what the switches of a job cannot (T10): who asks. The
+// way there is the switch's uplink.
 struct HostingConfig {
   std::uint32_t root_ipv4 = 0;
   wire::MacAddress root_mac{};
@@ -164,9 +164,9 @@ inline constexpr const char* kRootHost = "root";
 struct CompletionHost {
   std::string name;
   std::uint32_t ipv4 = 0;
-  std::string port;         // the only one it may be behind; empty: any
-  std::uint32_t hops = 1;   // links on the way there
-  std::uint32_t cost = 1;   // of these, together
+  std::string port;        // the only one it may be behind; empty: any
+  std::uint32_t hops = 1;  // links on the way there
+  std::uint32_t cost = 1;  // of these, together
 };
 
 // The completion engines of the jobs whose root is this switch; and of those that it hosts for

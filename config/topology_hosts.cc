@@ -1,4 +1,5 @@
-// Completion hosts of the jobs of a tree (T10): the way from a root to each, and switches that host.
+// Completion hosts of the jobs of a tree (T10): the way from a root to each, and switches that
+// host.
 #include <algorithm>
 
 #include "config/codec.h"
@@ -43,6 +44,11 @@ bool is_wanted_by(const TopologyJob& job, const std::string& host) {
   return is_among(job.config.completion_hosts, host);
 }
 
+// A switch by its name: `root` is the job's root, whatever switches are called.
+std::optional<std::size_t> host_switch(const Topology& t, const std::string& host) {
+  return host == kRootHost || find_server(t, host) ? std::nullopt : find_switch(t, host);
+}
+
 }  // namespace
 
 std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node) {
@@ -60,7 +66,7 @@ std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node)
   }
   for (const TopologySwitch& sw : topology.switches) {
     const auto parent = find_switch(topology, sw.parent);
-    if (parent && wanted(sw.config.name))
+    if (parent && host_switch(topology, sw.config.name) && wanted(sw.config.name))
       hosts.push_back(way_to(topology, node,
                              {sw.config.name, sw.config.ipv4, "", 1, sw.uplink_cost},
                              {*parent, sw.parent_port}));
@@ -102,11 +108,11 @@ void check_host_switches(const Topology& t, std::size_t j, ReadContext& context)
     if (i != tree.top() && tree.takes_part(i)) names.append(t.switches[i].config.name).append(", ");
   const auto& hosts = t.jobs[j].config.completion_hosts;
   for (std::size_t h = 0; h < hosts.size(); ++h) {
-    const auto node = find_server(t, hosts[h]) ? std::nullopt : find_switch(t, hosts[h]);
+    const auto node = host_switch(t, hosts[h]);
     if (!node) continue;
     if (*node == tree.top()) {
-      context.report(host_path(j, h), "is the root switch of the job; allowed: " + names +
-                                          "root as the last");
+      context.report(host_path(j, h),
+                     "is the root switch of the job; allowed: " + names + "root as the last");
     } else if (!tree.takes_part(*node)) {
       context.report(host_path(j, h), "switch " + quoted(hosts[h]) +
                                           " sums nothing of the job; allowed: " + names +

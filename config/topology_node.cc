@@ -146,7 +146,8 @@ JobConfig JobTree::config_at(std::size_t node) const {
                                static_cast<std::uint16_t>(self - siblings.begin()),
                                static_cast<std::uint16_t>(siblings.size())};
   const SwitchConfig& root = topology_.switches[top_].config;
-  if (is_among(config.completion_hosts, topology_.switches[node].config.name))
+  const std::string& name = topology_.switches[node].config.name;
+  if (name != kRootHost && is_among(config.completion_hosts, name))
     config.hosting = HostingConfig{root.ipv4, root.mac.value_or(derived_mac(root.ipv4))};
   return config;
 }
@@ -221,8 +222,7 @@ std::string describe_tree(const SwitchConfig& config) {
     else
       text.append("; results are final here").append(hosts_text(job));
     if (job.hosting)
-      text.append("; may finish chunks for the root, ")
-          .append(format_ipv4(job.hosting->root_ipv4));
+      text.append("; may finish chunks for the root, ").append(format_ipv4(job.hosting->root_ipv4));
     text.append("; deadline ").append(format_duration(job.deadline)).append("\n");
   }
   return text;

@@ -26,8 +26,7 @@ completion::Ballot ballot_of(const config::SwitchConfig& config, const ElectRequ
   if (job->parent)
     throw std::invalid_argument(name + ": its root elects, and this switch is not that");
   const std::vector<std::string> hosts = hosts_of(*job);
-  if (hosts.empty())
-    throw std::invalid_argument(name + ": has no completion_hosts but the root");
+  if (hosts.empty()) throw std::invalid_argument(name + ": has no completion_hosts but the root");
   completion::Ballot ballot{wish.job, std::vector<completion::Ballot::Entry>(hosts.size())};
   const auto entry = [&](const std::string& host) -> completion::Ballot::Entry& {
     const auto at = std::find(hosts.begin(), hosts.end(), host);

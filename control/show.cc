@@ -29,7 +29,8 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 }  // namespace
 
 std::string Show::tables() {
-  return "ports, jobs, members, tree, slots, stragglers [JOB], completion, escalated, hosts, seats, "
+  return "ports, jobs, members, tree, slots, stragglers [JOB], completion, escalated, hosts, "
+         "seats, "
          "op JOB/OP, drops, stages, fdb, config";
 }
 

@@ -25,16 +25,15 @@ ordered_json served_rows(const completion::Server& server,
   ordered_json rows = ordered_json::array();
   for (std::size_t i = 0; i < seats.size(); ++i) {
     const auto& counters = server.engine(i).counters(0);
-    rows.push_back(
-        {{"job", seats[i].job},
-         {"shard", seats[i].shard},
-         {"serving", seats[i].serving},
-         {"epoch", seats[i].epoch},
-         {"term", seats[i].term},
-         {"chunks_open", counters.chunks_open.get()},
-         {"completions", counters.completions()},
-         {"root_silent_ms",
-          seats[i].root_silent_for ? milliseconds(*seats[i].root_silent_for) : -1.0}});
+    rows.push_back({{"job", seats[i].job},
+                    {"shard", seats[i].shard},
+                    {"serving", seats[i].serving},
+                    {"epoch", seats[i].epoch},
+                    {"term", seats[i].term},
+                    {"chunks_open", counters.chunks_open.get()},
+                    {"completions", counters.completions()},
+                    {"root_silent_ms",
+                     seats[i].root_silent_for ? milliseconds(*seats[i].root_silent_for) : -1.0}});
   }
   return rows;
 }

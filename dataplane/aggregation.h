@@ -1,8 +1,8 @@
 // The aggregation engine's shell: frames in, engine calls, frames out.
 //
 // Owns the engine of this lcore, the completion engine of the jobs whose root this switch is, those
-// that it hosts for roots above, and everything they send. A multicast result is one buffer, written
-// once and sent by reference count.
+// that it hosts for roots above, and everything they send. A multicast result is one buffer,
+// written once and sent by reference count.
 #pragma once
 
 #include <array>
@@ -60,7 +60,9 @@ class Aggregation {
   // nullptr: no job has completion hosts elsewhere.
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const { return host_.remote(); }
   // nullptr: this switch hosts no engine of a root above.
-  [[nodiscard]] const completion::SwitchHost* hosted() const { return hosted_ ? &*hosted_ : nullptr; }
+  [[nodiscard]] const completion::SwitchHost* hosted() const {
+    return hosted_ ? &*hosted_ : nullptr;
+  }
 
  private:
   struct Received {

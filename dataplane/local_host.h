@@ -16,7 +16,7 @@ struct Identity {
   wire::MacAddress mac{};
   std::uint32_t ipv4 = 0;  // host order
   std::uint16_t udp_first = 0;
-  std::uint16_t udp_count = 0;  // one port per shard
+  std::uint16_t udp_count = 0;    // one port per shard
   std::uint16_t udp_hosting = 0;  // where roots reach the completion engines hosted here; 0: none
   // Groups to which a switch above sends what is meant for this one, and its address.
   struct ParentGroup {

@@ -29,7 +29,8 @@ config::SwitchConfig switch_config() {
   job.window = 4;
   job.chunk_bytes = 64;
   job.children = {{false, 0, 0, "w", {0}}, {false, 1, 0, "w", {1}}};
-  job.parent = config::ParentConfig{"root", 1, kRootIpv4, config::derived_mac(kRootIpv4), "up", 0, 2};
+  job.parent =
+      config::ParentConfig{"root", 1, kRootIpv4, config::derived_mac(kRootIpv4), "up", 0, 2};
   job.hosting = config::HostingConfig{kRootIpv4, config::derived_mac(kRootIpv4)};
   c.jobs = {job};
   config::JobConfig other = job;  // which it only sums

@@ -19,8 +19,10 @@ std::vector<std::size_t> order_of(HostChoice choice, const std::vector<HostCandi
 }
 
 // node, hops, cost, load, shortlisted
-const std::vector<HostCandidate> kFour = {
-    {10, 2, 7, 50, false}, {11, 1, 9, std::nullopt, true}, {12, 3, 7, 20, true}, {13, 1, 2, 0, false}};
+const std::vector<HostCandidate> kFour = {{10, 2, 7, 50, false},
+                                          {11, 1, 9, std::nullopt, true},
+                                          {12, 3, 7, 20, true},
+                                          {13, 1, 2, 0, false}};
 
 TEST(HostChoice, T11_FixedKeepsTheOrderOfTheList) {
   EXPECT_THAT(order_of(HostChoice::fixed, kFour), ElementsAre(0, 1, 2, 3));

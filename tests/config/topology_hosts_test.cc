@@ -1,4 +1,5 @@
-// T10, T11: switches of a tree as completion hosts of its jobs; what each is told, and what is refused.
+// T10, T11: switches of a tree as completion hosts of its jobs; what each is told, and what is
+// refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,28 +16,28 @@ using testing::SizeIs;
 
 // root{m{A{0,1}}, B{2}}: m only forwards. Job 2 ends at A.
 constexpr const char* kTree =
-    "switches:\n"                                                                    // 1
-    "  - {name: root, id: 1, address: 10.0.0.1, ports: [{name: m, devargs: d0},\n"   // 2
-    "     {name: b, devargs: d1}, {name: s, devargs: d2}]}\n"                         // 3
-    "  - {name: m, id: 2, address: 10.0.0.2, parent: root, parent_port: m,\n"         // 4
-    "     uplink: up, uplink_cost: 5, aggregate: false,\n"                            // 5
-    "     ports: [{name: up, devargs: d0}, {name: a, devargs: d1}]}\n"                // 6
+    "switches:\n"                                                                       // 1
+    "  - {name: root, id: 1, address: 10.0.0.1, ports: [{name: m, devargs: d0},\n"      // 2
+    "     {name: b, devargs: d1}, {name: s, devargs: d2}]}\n"                           // 3
+    "  - {name: m, id: 2, address: 10.0.0.2, parent: root, parent_port: m,\n"           // 4
+    "     uplink: up, uplink_cost: 5, aggregate: false,\n"                              // 5
+    "     ports: [{name: up, devargs: d0}, {name: a, devargs: d1}]}\n"                  // 6
     "  - {name: A, id: 3, address: 10.0.0.3, parent: m, parent_port: a, uplink: up,\n"  // 7
-    "     completion: {heartbeat: 50ms},\n"                                           // 8
-    "     ports: [{name: up, devargs: d0}, {name: x, devargs: d1},\n"                 // 9
-    "     {name: y, devargs: d2}]}\n"                                                 // 10
-    "  - {name: B, id: 4, address: 10.0.0.4, parent: root, parent_port: b,\n"         // 11
-    "     uplink: up, uplink_cost: 3,\n"                                              // 12
-    "     ports: [{name: up, devargs: d0}, {name: z, devargs: d1}]}\n"                // 13
-    "workers:\n"                                                                     // 14
-    "  - {name: x, switch: A, port: x}\n"                                             // 15
-    "  - {name: y, switch: A, port: y}\n"                                             // 16
-    "  - {name: z, switch: B, port: z}\n"                                             // 17
-    "servers:\n"                                                                     // 18
-    "  - {name: ps, switch: root, port: s, address: 10.0.1.1, cost: 2}\n"             // 19
-    "jobs:\n"                                                                        // 20
-    "  - {id: 1, workers: 3, window: 8, completion_hosts: [A, ps, B, root]}\n"        // 21
-    "  - {id: 2, workers: 2, completion_hosts: [ps]}\n";                              // 22
+    "     completion: {heartbeat: 50ms},\n"                                             // 8
+    "     ports: [{name: up, devargs: d0}, {name: x, devargs: d1},\n"                   // 9
+    "     {name: y, devargs: d2}]}\n"                                                   // 10
+    "  - {name: B, id: 4, address: 10.0.0.4, parent: root, parent_port: b,\n"           // 11
+    "     uplink: up, uplink_cost: 3,\n"                                                // 12
+    "     ports: [{name: up, devargs: d0}, {name: z, devargs: d1}]}\n"                  // 13
+    "workers:\n"                                                                        // 14
+    "  - {name: x, switch: A, port: x}\n"                                               // 15
+    "  - {name: y, switch: A, port: y}\n"                                               // 16
+    "  - {name: z, switch: B, port: z}\n"                                               // 17
+    "servers:\n"                                                                        // 18
+    "  - {name: ps, switch: root, port: s, address: 10.0.1.1, cost: 2}\n"               // 19
+    "jobs:\n"                                                                           // 20
+    "  - {id: 1, workers: 3, window: 8, completion_hosts: [A, ps, B, root]}\n"          // 21
+    "  - {id: 2, workers: 2, completion_hosts: [ps]}\n";                                // 22
 
 std::string with(const std::string& from, const std::string& to) {
   std::string text = kTree;
@@ -116,8 +117,9 @@ TEST(TopologyHosts, T10_RefusesSwitchesThatCannotHost) {
           "jobs[0].completion_hosts[0]: switch 'm' sums nothing of the job; allowed: A, B, root");
   refused("completion_hosts: [ps]", "completion_hosts: [ps, B]",
           "jobs[1].completion_hosts[1]: switch 'B' sums nothing of the job; allowed: root");
-  refused("completion_hosts: [ps]", "completion_hosts: [ps, A]",
-          "t.yaml:22:48: jobs[1].completion_hosts[1]: is the root switch of the job; allowed: root");
+  refused(
+      "completion_hosts: [ps]", "completion_hosts: [ps, A]",
+      "t.yaml:22:48: jobs[1].completion_hosts[1]: is the root switch of the job; allowed: root");
   refused("heartbeat: 50ms", "heartbeat: 400ms",
           "t.yaml:8:30: switches[2].completion.heartbeat: 400ms is not less than a third of 1s");
   refused("heartbeat: 50ms", "hosted_megabytes: 0", "hosted_megabytes: '0'");

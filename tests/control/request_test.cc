@@ -108,8 +108,9 @@ TEST(Request, Elect) {
           return {{"moved", 1}};
         }));
   };
-  EXPECT_EQ(ask_to(R"({"command":"elect","job":1,"loads":{"A":7,"B":0},"candidates":["B"]})").dump(),
-            R"({"ok":true,"data":{"moved":1}})");
+  EXPECT_EQ(
+      ask_to(R"({"command":"elect","job":1,"loads":{"A":7,"B":0},"candidates":["B"]})").dump(),
+      R"({"ok":true,"data":{"moved":1}})");
   EXPECT_EQ(got.job, 1u);
   EXPECT_EQ(got.loads, (std::map<std::string, std::uint32_t>{{"A", 7}, {"B", 0}}));
   EXPECT_EQ(got.candidates, std::vector<std::string>{"B"});

@@ -41,8 +41,8 @@ struct JobScenario {
   // whether the root does when none of them can. None: the root.
   std::uint32_t servers = 0;
   bool root_too = false;
-  // Before them: switches below the job's root that sum it, the first ones, at most so many (T10). And
-  // whom the root would rather have.
+  // Before them: switches below the job's root that sum it, the first ones, at most so many (T10).
+  // And whom the root would rather have.
   std::uint32_t host_switches = 0;
   config::HostChoice host_choice = config::HostChoice::fixed;
   // How the switch sums, and in which slots. Only what config/schema_sums.h lists is looked at.
@@ -74,8 +74,8 @@ struct SwitchCost {
   }
 };
 
-// exclude: the switch above leaves the target out of its jobs' sums (rule 14). elect: every root elects
-// its jobs' hosts anew; loads grow from host number `index` on (T11).
+// exclude: the switch above leaves the target out of its jobs' sums (rule 14). elect: every root
+// elects its jobs' hosts anew; loads grow from host number `index` on (T11).
 enum class ScriptAction : std::uint8_t { crash, pause, partition, link_down, exclude, elect };
 enum class ScriptTarget : std::uint8_t { worker, aggregator, access, server };
 

@@ -288,8 +288,8 @@ void draw_changes(Draw& draw, Scenario& s) {
   for (const TreeChange& c : s.changes) s.heal_at = std::max(s.heal_at, c.at + c.spread);
 }
 
-// Completion hosts on switches below, which stand still and are cut off like all others, and elections
-// while ops run.
+// Completion hosts on switches below, which stand still and are cut off like all others, and
+// elections while ops run.
 void draw_host_switches(Draw& draw, Scenario& s) {
   bool any = false;
   for (JobScenario& job : s.jobs) {

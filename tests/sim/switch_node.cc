@@ -145,8 +145,7 @@ void SwitchNode::elect(std::uint32_t favoured, Instant now) {
     for (const std::string& host : job.completion_hosts)
       if (host != config::kRootHost) ballot.hosts.push_back({});
     const auto hosts = static_cast<std::uint32_t>(ballot.hosts.size());
-    for (std::uint32_t i = 0; i < hosts; ++i)
-      ballot.hosts[(favoured + i) % hosts] = {i, i == 0};
+    for (std::uint32_t i = 0; i < hosts; ++i) ballot.hosts[(favoured + i) % hosts] = {i, i == 0};
     running_->host.elect(ballot, now, running_->outbox);
     running_->exchange(now);
   }

@@ -113,8 +113,8 @@ class SwitchNode : public Node {
   [[nodiscard]] const config::JobConfig* job(std::uint32_t id) const;
   // By hand, as `tributary exclude` and `tributary reinstate` do it: from the next op on.
   void exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now);
-  // As `tributary elect` does it, for all jobs whose root it is: the least load is that of host number
-  // `favoured`, over and over.
+  // As `tributary elect` does it, for all jobs whose root it is: the least load is that of host
+  // number `favoured`, over and over.
   void elect(std::uint32_t favoured, Instant now);
   // Its place in the configuration, and so in the engine.
   [[nodiscard]] std::optional<std::size_t> place_of(std::uint32_t id) const;

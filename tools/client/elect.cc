@@ -63,7 +63,8 @@ void add_elect(CLI::App& app) {
       ->capture_default_str()
       ->type_name("PATH");
   command->footer(
-      "Ops that run go on: the new host hears of every open chunk, and workers bring what it lacks.\n"
+      "Ops that run go on: the new host hears of every open chunk, and workers bring what it "
+      "lacks.\n"
       "Example:\n  tributary elect 1 --load A=70 --load B=20");
   command->callback([options] { elect(*options); });
 }

@@ -37,10 +37,10 @@ ordered_json Show::table(const std::string& what) {
 }
 
 ordered_json Show::seats() {
-  return control::served_rows(
-      loop_.server(), on_loop(loop_, [](const completion::Server& server, Instant now) {
-        return server.status(now);
-      }));
+  return control::served_rows(loop_.server(),
+                              on_loop(loop_, [](const completion::Server& server, Instant now) {
+                                return server.status(now);
+                              }));
 }
 
 ordered_json Show::completion() {

@@ -159,6 +159,43 @@ TEST(Simulation, T10_KilledServersOfATreeCostTimeOnly) {
   }
 }
 
+// T9, T10, T11, T17, rule 5: the engine is on a switch below the root, the parent of those who are
+// late, which is late itself; hosts stand still and elections move the engine while ops run.
+TEST(Simulation, T10_HostsOnSwitchesCostTimeOnly) {
+  Scenario s =
+      load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/tree-hosted.yaml");
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    s.seed = seed;
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
+    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 5u * 150u + 5u * 120u);
+    const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
+    EXPECT_GE(of(LegEvent::takeover), 8u) << "seed " << seed;
+    EXPECT_GE(of(LegEvent::result), 300u) << "seed " << seed;
+  }
+}
+
+// T17, first variant: a host that is late is a straggler to its own parent, and its sum, which the
+// root gives up, comes back down to it.
+TEST(Simulation, T17_AHostThatIsLateGetsItsOwnSumBack) {
+  Scenario s =
+      load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/tree-late-host.yaml");
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    s.seed = seed;
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
+    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 5u * 60u);
+    const auto late =
+        outcome.reach.engine[static_cast<std::size_t>(EngineEvent::escalated_deadline)];
+    EXPECT_GT(late, 5u) << "seed " << seed;
+    const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
+    EXPECT_GT(of(LegEvent::result), 5u) << "seed " << seed << ": finished on A";
+    EXPECT_EQ(of(LegEvent::takeover), 0u) << "seed " << seed;
+  }
+}
+
 // T3, T5, T6, T15, T18: whoever is late, on whatever level, holds nobody's slot and changes no bit.
 TEST(Simulation, T3_StragglersOnEveryLevelOfATreeCostTimeOnly) {
   Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
@@ -213,7 +250,7 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0xa48527e1d6cd3a09}, Known{42, 0xeac35d281fd1a29d},
+  for (const Known& known : {Known{1, 0xa9bddb66a7496986}, Known{42, 0xeac35d281fd1a29d},
                              Known{1234, 0x18266d6a96ada1a3}, Known{10, 0xb2bd496f991f1ebd}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
