@@ -30,6 +30,7 @@ config::SwitchConfig null_config() {
   return config;
 }
 
-RunningSwitch::RunningSwitch() : switch_(after_eal(null_config()), [](const std::string&) {}) {}
+RunningSwitch::RunningSwitch(const config::SwitchConfig& config)
+    : switch_(after_eal(config), [](const std::string&) {}) {}
 
 }  // namespace tributary::control

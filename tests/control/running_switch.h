@@ -12,7 +12,7 @@ config::SwitchConfig null_config();
 
 class RunningSwitch {
  public:
-  RunningSwitch();
+  explicit RunningSwitch(const config::SwitchConfig& config = null_config());
   dataplane::Switch& get() { return switch_; }
 
  private:

@@ -6,6 +6,7 @@ import re
 NOT_MIRRORED = {
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
     "tests/completion/exactly_once_test.cc": "the engine's promises, on random traffic",
+    "tests/completion/late_switch_test.cc": "the engine, when a whole subtree is late",
     "tests/completion/server_model_test.cc": "a model, from the ranks' packets to their results",
     "tests/completion/storm_test.cc": "both engines of a root switch together, in storms",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",

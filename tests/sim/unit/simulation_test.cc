@@ -192,7 +192,8 @@ TEST(Simulation, T17_AHostThatIsLateGetsItsOwnSumBack) {
     EXPECT_GT(late, 5u) << "seed " << seed;
     const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
     EXPECT_GT(of(LegEvent::result), 5u) << "seed " << seed << ": finished on A";
-    EXPECT_EQ(of(LegEvent::takeover), 0u) << "seed " << seed;
+    // Before A's first sign of life, and with it; none for its lateness. Two shards.
+    EXPECT_LE(of(LegEvent::takeover), 2u * 2u) << "seed " << seed;
   }
 }
 
