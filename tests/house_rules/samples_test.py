@@ -140,6 +140,21 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "tests/core/wire_frame_test.cc", "", others={"core/wire/frame.cc": ""})
         self.accepts(rule, "tests/impair/port_test.cc", "", others={"tools/impair/port.cc": ""})
 
+    def test_system_tests(self):
+        rule = structure.check_system_tests_are_run
+        builds_of_a = {
+            "tests/CMakeLists.txt": "foreach(name a\n  package)\n  tributary_pytest(system.${name} x)\n",
+            "tests/meson.build": "foreach name : ['a']\n  test('system.' + name, x)\n",
+            "tests/system/test_package.py": ""}
+        self.accepts(rule, "tests/system/test_a.py", "", others=builds_of_a)
+        without = {**builds_of_a, "tests/meson.build": "foreach name : []\n  test('system.' + name, x)\n"}
+        self.finds(rule, "tests/system/test_a.py", "", others=without)
+        without = {**builds_of_a, "tests/CMakeLists.txt":
+                   "foreach(name package)\n  tributary_pytest(system.${name} x)\n"}
+        self.finds(rule, "tests/system/test_a.py", "", others=without)
+        del builds_of_a["tests/meson.build"]
+        self.finds(rule, "tests/system/test_a.py", "", others=builds_of_a)
+
     def test_links(self):
         rule = structure.check_links
         self.finds(rule, "README.md", "see [x](docs/gone.md)\n")

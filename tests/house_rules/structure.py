@@ -13,6 +13,8 @@ NOT_MIRRORED = {
     "tests/worker/session_collectives_test.cc": "what all of session*.cc do with other collectives",
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",
 }
+# What of tests/system only CMake runs, because it needs what CMake alone makes.
+CMAKE_ALONE = {"tests/system/test_package.py"}
 # Where a test folder's sources live, if not in a folder of the same name at the top.
 SOURCE_FOLDERS = {"client": "tools/client", "daemon": "tools/daemon", "impair": "tools/impair",
                   "sim": "tests/sim", "psd": "tools/psd", "simtool": "tools/sim",
@@ -91,6 +93,22 @@ def check_tests_mirror_sources(texts):
 def _stems(name):
     """wire_frame may be wire/frame; checksum may be wire/checksum."""
     return [name, "wire/" + name.removeprefix("wire_")]
+
+
+def check_system_tests_are_run(texts):
+    """Both build systems run each file of system tests: one that nobody runs proves nothing."""
+    found = []
+    wanted = {p for p in texts if re.fullmatch(r"tests/system/test_\w+\.py", p)}
+    for build, names in (
+            ("tests/CMakeLists.txt", r"foreach\(name ([^)]*)\)\s+tributary_pytest\(system\."),
+            ("tests/meson.build", r"foreach name : \[([^]]*)\]\s+test\('system\.'")):
+        match = re.search(names, texts.get(build, ""))
+        listed = re.findall(r"\w+", match.group(1)) if match else []
+        runs = {f"tests/system/test_{name}.py" for name in listed}
+        without = wanted - CMAKE_ALONE if build.endswith("meson.build") else wanted
+        found += [f"{build}: does not run {path}" for path in sorted(without - runs)]
+        found += [f"{build}: runs {path}, which does not exist" for path in sorted(runs - wanted)]
+    return found
 
 
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")

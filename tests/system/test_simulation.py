@@ -15,7 +15,7 @@ def test_links_carry_what_the_simulation_says(tmp_path):
             stdout=rows,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=600,
+            timeout=200,
             check=False,
             env=dict(os.environ),
         )

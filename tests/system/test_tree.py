@@ -151,7 +151,7 @@ def test_testbed_command_leaves_nothing(short_path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=100,
         )
 
     up = testbed("up", SERVERS)
