@@ -24,11 +24,24 @@ struct HoldTimes {
   std::array<Counter, kBuckets> buckets;
   Counter total_ns;
 
+  // Times of bucket b are below it; of the last one, anything.
+  static constexpr Duration bound(std::size_t bucket) {
+    return Duration::ns(std::int64_t{1} << (kFirstBit + static_cast<int>(bucket)));
+  }
   void add(Duration held) {
     const auto ns = static_cast<std::uint64_t>(held.to_ns());
     const auto bits = static_cast<std::size_t>(std::bit_width(ns >> kFirstBit));
     buckets[bits < kBuckets ? bits : kBuckets - 1].add();
     total_ns.add(ns);
+  }
+  [[nodiscard]] std::uint64_t count() const {
+    std::uint64_t all = 0;
+    for (const Counter& bucket : buckets) all += bucket.get();
+    return all;
+  }
+  void include(const HoldTimes& other) {
+    for (std::size_t b = 0; b < kBuckets; ++b) buckets[b].add(other.buckets[b].get());
+    total_ns.add(other.total_ns.get());
   }
 };
 
@@ -121,9 +134,7 @@ inline void ShardCounters::include(const ShardCounters& other) {
   for (const auto counter : kSums) (this->*counter).add((other.*counter).get());
   for (std::size_t r = 0; r < escalations.size(); ++r)
     escalations[r].add(other.escalations[r].get());
-  for (std::size_t b = 0; b < HoldTimes::kBuckets; ++b)
-    slot_hold.buckets[b].add(other.slot_hold.buckets[b].get());
-  slot_hold.total_ns.add(other.slot_hold.total_ns.get());
+  slot_hold.include(other.slot_hold);
   slot_hold_ns_max.raise_to(other.slot_hold_ns_max.get());
 }
 

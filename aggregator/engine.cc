@@ -334,6 +334,17 @@ const ShardCounters* Engine::shard_counters(std::size_t i, std::uint8_t shard) c
   return part == nullptr ? nullptr : &part->counters;
 }
 
+HoldTimes Engine::slot_holds() const {
+  HoldTimes sum;
+  for (const auto& shard : impl_->shards) {
+    sum.include(shard->past_holds());
+    for (std::size_t i = 0; i < impl_->jobs.size(); ++i)
+      if (const ShardCounters* const part = shard_counters(i, shard->index()))
+        sum.include(part->slot_hold);
+  }
+  return sum;
+}
+
 std::size_t Engine::payload_bytes(const config::SwitchConfig& config) {
   std::size_t bytes = 0;
   for (std::size_t s = 0; s < config::engine_shards(config); ++s)

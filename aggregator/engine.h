@@ -108,6 +108,8 @@ class Engine {
   [[nodiscard]] JobCounters counters(std::size_t index) const;
   // Of one shard; nullptr when the job does not have it. Any thread.
   [[nodiscard]] const ShardCounters* shard_counters(std::size_t index, std::uint8_t shard) const;
+  // Of all shards and all jobs, those that are gone included. Any thread.
+  [[nodiscard]] HoldTimes slot_holds() const;
   static std::size_t payload_bytes(const config::SwitchConfig& config);
   [[nodiscard]] std::uint64_t memory_bytes() const;  // payload buffers and tables, all reserved
 
@@ -116,7 +118,8 @@ class Engine {
                                                     Slots which = Slots::held) const;
   // The time-line of an op, over all shards in order of time; empty when it is not known (any
   // more).
-  [[nodiscard]] std::vector<OpLine> op_lines(std::uint32_t job, std::uint32_t op) const;
+  [[nodiscard]] std::vector<OpLine> op_lines(std::uint32_t job, std::uint32_t op,
+                                             Instant now) const;
   // Of the latest ops of a job, oldest first; none where one rank's data is passed on.
   [[nodiscard]] std::vector<OpLateness> lateness(std::uint32_t job, Instant now,
                                                  std::uint32_t from_op = 0) const;

@@ -17,43 +17,6 @@ UpstreamStatus upstream_status(const Upstream& up, const config::ParentConfig& p
   return {parent.name, parent.id, parent.uplink, up.child(), up.fan_in(), state};
 }
 
-void add_event(std::uint8_t shard, const OpEvent& e, Instant began, const std::string& what,
-               std::vector<OpLine>& out) {
-  if (e.chunks == 0) return;
-  out.push_back({shard, e.first - began, what, e.first_chunk, e.chunks, e.last - began, {}});
-}
-
-void add_arrivals(const ShardJob& job, std::uint8_t shard, const OpRecord& r, std::size_t which,
-                  Instant began, std::vector<OpLine>& out) {
-  const auto arrivals = job.history.arrivals(r, which);
-  for (std::uint32_t child = 0; child < job.fan_in; ++child) {
-    if (arrivals[child] == OpHistory::kNotYet) continue;
-    const auto ranks = job.child_map.ranks_of(child);
-    const Duration at = arrivals[child] - began;
-    out.push_back({shard, at, "arrived", r.chunk[which], 1, at, {ranks.begin(), ranks.end()}});
-  }
-}
-
-void add_op_lines(const ShardJob& job, std::uint8_t shard, std::uint32_t op, Instant began,
-                  std::vector<OpLine>& out) {
-  const OpRecord* const r = job.history.find(op);
-  if (r == nullptr) return;
-  for (std::size_t which = 0; which < 2; ++which)
-    if (r->has_chunk[which]) add_arrivals(job, shard, *r, which, began, out);
-  add_event(shard, r->deadline, began, "deadline passed", out);
-  for (std::size_t why = 0; why < kEscalationReasons; ++why)
-    add_event(shard, r->escalated[why], began,
-              std::string("escalated: ").append(wire::name_of(static_cast<wire::Reason>(why))),
-              out);
-  add_event(shard, r->float_retries, began, "asked for again as floats", out);
-  add_event(shard, r->sent_up, began,
-            job.config.parent ? "sent to the parent" : "sent to be verified", out);
-  static constexpr std::array kMakers = {"result made here", "result of the completion engine",
-                                         "result of the parent"};
-  for (std::size_t by = 0; by < r->made.size(); ++by)
-    add_event(shard, r->made[by], began, kMakers[by], out);
-}
-
 }  // namespace
 
 std::vector<JobStatus> Engine::job_status(Instant now) const {
@@ -86,23 +49,6 @@ std::vector<SlotStatus> Engine::slot_status(Instant now, std::size_t most, Slots
   std::vector<SlotStatus> all;
   for (const auto& shard : impl_->shards) shard->add_slots(now, most, which, all);
   return all;
-}
-
-std::vector<OpLine> Engine::op_lines(std::uint32_t id, std::uint32_t op) const {
-  const Job* const job = impl_->job_index.find(id);
-  if (job == nullptr) return {};
-  // Times count from the first contribution to any shard.
-  Instant began = Instant::max();
-  for (const auto& shard : impl_->shards)
-    if (const ShardJob* const part = shard->find_job(job->place))
-      if (const OpRecord* const r = part->history.find(op)) began = std::min(began, r->began);
-  std::vector<OpLine> lines;
-  for (const auto& shard : impl_->shards)
-    if (const ShardJob* const part = shard->find_job(job->place))
-      add_op_lines(*part, shard->index(), op, began, lines);
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const OpLine& a, const OpLine& b) { return a.at < b.at; });
-  return lines;
 }
 
 ChunkState Engine::chunk_state(std::size_t job, std::uint8_t shard, std::uint32_t seq) const {

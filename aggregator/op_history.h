@@ -3,12 +3,13 @@
 //
 // A ring of kOps records, reserved at start: an op takes the place of the one kOps before it. Of an
 // op's first chunk here and of its last one every child's arrival is kept; of all other chunks only
-// what happens once for a chunk, so that most packets cost one branch. It outlives its epoch, until
-// the next one begins.
+// what happens once for a chunk, so that most packets cost one branch, and what comes after a
+// deadline. It outlives its epoch, until the next one begins.
 //
 // Owner: the ShardJob, whose Shard writes it; read on the same thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -61,6 +62,13 @@ struct OpRecord {
 };
 static_assert(sizeof(OpRecord) <= config::kOpRecordBytes);
 
+// A child's chunks of an op that were given up without its data.
+struct MissedDeadlines {
+  std::uint32_t chunks = 0;
+  Duration late;  // the most that its data came after a deadline, so far
+};
+static_assert(sizeof(MissedDeadlines) == config::kLatenessBytes);
+
 class OpHistory {
  public:
   static constexpr std::uint32_t kOps = config::kOpHistory;
@@ -88,6 +96,16 @@ class OpHistory {
   void deadline_passed(const ChunkDescription& d, Instant now) {
     if (OpRecord* r = find(d.op)) r->deadline.note(d.chunk, now);
   }
+  // Of each child without whose data the chunk went.
+  void missed(const ChunkDescription& d, std::uint16_t child) {
+    if (find(d.op) != nullptr) ++missed_[place(d.op, child)].chunks;
+  }
+  // Data of a chunk that was given up, so long after the deadline.
+  void came_late(const ChunkDescription& d, std::uint16_t child, Duration after) {
+    if (find(d.op) == nullptr) return;
+    MissedDeadlines& m = missed_[place(d.op, child)];
+    if (m.chunks != 0) m.late = std::max(m.late, after);
+  }
   void retried(const ChunkDescription& d, Instant now) {
     if (OpRecord* r = find(d.op)) r->float_retries.note(d.chunk, now);
   }
@@ -101,10 +119,15 @@ class OpHistory {
   }
   // When each child's data came, of the record's `which` chunk; kNotYet.
   [[nodiscard]] std::span<const Instant> arrivals(const OpRecord& record, std::size_t which) const {
-    return std::span(arrivals_).subspan(place(record.op, which), children_);
+    return std::span(arrivals_).subspan(2 * place(record.op, 0) + which * children_, children_);
+  }
+  // By child.
+  [[nodiscard]] std::span<const MissedDeadlines> missed(const OpRecord& record) const {
+    return std::span(missed_).subspan(place(record.op, 0), children_);
   }
   [[nodiscard]] std::size_t table_bytes() const {
-    return records_.size() * config::kOpRecordBytes + arrivals_.size() * sizeof(Instant);
+    return records_.size() * config::kOpRecordBytes + arrivals_.size() * sizeof(Instant) +
+           missed_.size() * sizeof(MissedDeadlines);
   }
 
  private:
@@ -112,14 +135,15 @@ class OpHistory {
     OpRecord& r = records_[op % kOps];
     return r.used && r.op == op ? &r : nullptr;
   }
-  [[nodiscard]] std::size_t place(std::uint32_t op, std::size_t which) const {
-    return ((op % kOps) * std::size_t{2} + which) * children_;
+  [[nodiscard]] std::size_t place(std::uint32_t op, std::uint16_t child) const {
+    return std::size_t{op % kOps} * children_ + child;
   }
 
   std::uint32_t children_;
   std::uint32_t end_ = 0;
   std::vector<OpRecord> records_;
-  std::vector<Instant> arrivals_;
+  std::vector<Instant> arrivals_;  // of the first chunk by child, of the last one by child
+  std::vector<MissedDeadlines> missed_;
 };
 
 }  // namespace tributary::aggregator

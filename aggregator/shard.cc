@@ -180,8 +180,11 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
 
 void Shard::note_deadline(ShardJob& job, const Tombstone& e, Instant now) {
   job.history.deadline_passed(e.description, now);
-  for (std::uint16_t child = 0; child < job.fan_in; ++child)
-    if (job.awaits(e, child)) job.children[child].totals.missed_deadlines.add();
+  for (std::uint16_t child = 0; child < job.fan_in; ++child) {
+    if (!job.awaits(e, child)) continue;
+    job.children[child].totals.missed_deadlines.add();
+    job.history.missed(e.description, child);
+  }
 }
 
 // Takes no buffers, so those that it lets go stay as they are until the next packet.

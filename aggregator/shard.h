@@ -141,6 +141,8 @@ class Shard {
   [[nodiscard]] std::size_t job_places() const { return jobs_.size(); }
   [[nodiscard]] std::uint32_t pool_slots() const { return pool_.slots(); }  // of dynamic jobs
   [[nodiscard]] std::size_t table_bytes() const;
+  // Of jobs that a change of configuration has removed. Any thread.
+  [[nodiscard]] const HoldTimes& past_holds() const { return past_holds_; }
 
  private:
   void add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot);
@@ -284,6 +286,7 @@ class Shard {
 
   std::vector<ShardJob*> present_;  // those of jobs_ that are there
   Instant nothing_due_before_;      // no deadline of theirs
+  HoldTimes past_holds_;            // of jobs that are gone
   std::vector<BufferPool*> pools_;  // all
   bool unsettled_ = false;          // some pool has buffers to take back
   std::vector<UnsentBuffer> unsent_;

@@ -132,10 +132,12 @@ void Shard::apply(ShardChange& change) {
     pool_.set_quota(entry.place, entry.quota);
     ShardJob* const before = entry.job.get();
     ShardJob* const job = jobs_[entry.place].get();
+    const bool same_id = job != nullptr && before != nullptr && job->config.id == before->config.id;
+    if (before != nullptr && !same_id) past_holds_.include(before->counters.slot_hold);
     if (job == nullptr || before == nullptr) continue;
     inherit(before->own_sums, job->own_sums, &job->buffers);
     inherit(before->own_holds, job->own_holds, job->hold_buffers);
-    if (job->config.id != before->config.id) continue;
+    if (!same_id) continue;
     job->counters = before->counters;
     job->host_term = before->host_term;
     job->refresh_gauges();

@@ -173,6 +173,7 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
     if (c.at_ps) flush(job, e, reason_to_ask(packet.header), now, out);
   }
   if (e.state == ChunkState::escalated) {
+    job.note_late(e, c.child, now);
     job.table.add(e, c.child);
     forward(job, packet, wire::kFlagCollision, out);
     return {Verdict::forwarded};

@@ -159,6 +159,10 @@ struct ShardJob {
     children[child].totals.timed_arrivals.add();
     children[child].totals.lateness_ns.add(static_cast<std::uint64_t>(behind->to_ns()));
   }
+  // Data of a chunk that was given up.
+  void note_late(const Tombstone& e, std::uint16_t child, Instant now) {
+    history.came_late(e.description, child, now - e.opened_at - deadlines.timeout());
+  }
   // A fixed-point sum that overflowed is asked for again as floating point (rule 12).
   [[nodiscard]] bool retries_floats(const ChunkDescription& d) const {
     return d.encoding == wire::Encoding::block_scaled && config::retries_floats(config);

@@ -97,6 +97,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
   if (e->state == ChunkState::open && !excluded && !job.table.has_contributed(*e, c.child))
     flush(job, *e, escalation_reason(h), now, out);
   if (e->state == ChunkState::escalated || (e->state == ChunkState::open && excluded)) {
+    if (e->state == ChunkState::escalated && says_more) job.note_late(*e, c.child, now);
     forward(job, packet, 0, out);
     return {Verdict::forwarded};
   }

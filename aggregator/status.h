@@ -63,11 +63,12 @@ enum class Slots : std::uint8_t { held, all };
 // For `show op`: one line of an op's time-line in one shard.
 struct OpLine {
   std::uint8_t shard = 0;
-  Duration at;                       // since the op's first contribution to this switch
-  std::string what;                  // "first contribution", "arrived", "escalated: collision", ...
-  std::uint32_t chunk = 0;           // the first one concerned
-  std::uint32_t chunks = 1;          // how many
-  Duration until;                    // when it happened to the last of them
+  Duration at;               // since the op's first contribution to this switch
+  std::string what;          // "arrived", "escalated: collision", ...
+  std::uint32_t chunk = 0;   // the first one concerned
+  std::uint32_t chunks = 1;  // how many
+  Duration until;            // when it happened to the last of them
+  Duration late;             // behind the deadline; 0: in time, or nothing that is waited for
   std::vector<std::uint32_t> ranks;  // of the child whose data arrived
 };
 

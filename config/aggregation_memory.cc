@@ -123,7 +123,7 @@ AggregationMemory job_memory(const JobConfig& job) {
   shard.holds = hold_buffers(job) * hold_buffer_bytes(job);
   shard.tables = seqs * (kTombstoneBytes + bitmap_words * 8 + kBufferIndexBytes);
   shard.tables += fan_in * (kChildBytes + 4 + 1);
-  shard.tables += kOpHistory * (kOpRecordBytes + std::size_t{2} * fan_in * kArrivalBytes);
+  shard.tables += kOpHistory * (kOpRecordBytes + fan_in * (2 * kArrivalBytes + kLatenessBytes));
   if (holds_data(job)) {
     shard.tables += std::size_t{job.window} * fan_in * kBufferIndexBytes;
     shard.tables += hold_buffers(job) * kBufferIndexBytes;

@@ -26,6 +26,7 @@ inline constexpr std::size_t kBufferIndexBytes = 4;
 inline constexpr std::uint32_t kOpHistory = 32;     // ops of a job whose time-lines are kept
 inline constexpr std::size_t kOpRecordBytes = 512;  // of each of them
 inline constexpr std::size_t kArrivalBytes = 8;     // of each child, in two chunks of each
+inline constexpr std::size_t kLatenessBytes = 16;   // of each child in each
 
 // One sum or result.
 std::size_t slot_buffer_bytes(const JobConfig& job);

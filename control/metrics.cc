@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <thread>
@@ -109,27 +108,35 @@ void for_each_shard(dataplane::Switch& sw, F f) {
   }
 }
 
+ClientMetric histogram_of(Labels labels, const aggregator::HoldTimes& times) {
+  using aggregator::HoldTimes;
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  auto& histogram = metric.histogram;
+  histogram.sample_sum = number(times.total_ns) * 1e-9;
+  for (std::size_t b = 0; b < HoldTimes::kBuckets; ++b) {
+    histogram.sample_count += times.buckets[b].get();
+    const bool last = b + 1 == HoldTimes::kBuckets;
+    histogram.bucket.push_back(
+        {histogram.sample_count,
+         last ? std::numeric_limits<double>::infinity() : HoldTimes::bound(b).to_seconds()});
+  }
+  return metric;
+}
+
 // T22: how long slots are held.
 void collect_hold_times(Families& out, dataplane::Switch& sw) {
-  using aggregator::HoldTimes;
+  out.push_back({"tributary_slot_hold_seconds",
+                 "Time that slots were held, of all jobs since the start",
+                 MetricType::Histogram,
+                 {histogram_of({}, sw.worker().engine().slot_holds())}});
   out.push_back({"tributary_shard_slot_hold_seconds",
                  "Time that slots were held",
                  MetricType::Histogram,
                  {}});
   MetricFamily& to = out.back();
   for_each_shard(sw, [&](Labels labels, const aggregator::ShardCounters& c) {
-    ClientMetric metric;
-    metric.label = std::move(labels);
-    auto& histogram = metric.histogram;
-    histogram.sample_sum = number(c.slot_hold.total_ns) * 1e-9;
-    for (std::size_t b = 0; b < HoldTimes::kBuckets; ++b) {
-      histogram.sample_count += c.slot_hold.buckets[b].get();
-      const bool last = b + 1 == HoldTimes::kBuckets;
-      const double bound = std::ldexp(1e-9, HoldTimes::kFirstBit + static_cast<int>(b));
-      histogram.bucket.push_back(
-          {histogram.sample_count, last ? std::numeric_limits<double>::infinity() : bound});
-    }
-    to.metric.push_back(std::move(metric));
+    to.metric.push_back(histogram_of(std::move(labels), c.slot_hold));
   });
 }
 
@@ -158,6 +165,9 @@ void collect_loop(Families& out, dataplane::Switch& sw) {
          number(counters.turns));
   sample(family(out, "tributary_loop_idle_turns_total", "Turns without a packet", false), {},
          number(counters.idle_turns));
+  sample(family(out, "tributary_loop_turn_seconds_max",
+                "Longest from the beginning of a turn to that of the next", true),
+         {}, number(counters.longest_turn_ns) * 1e-9);
   sample(family(out, "tributary_loop_sleep_seconds_total", "Time asked to sleep", false), {},
          number(counters.sleep_ns) * 1e-9);
   using Member = Counter dataplane::StageCounters::*;

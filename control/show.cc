@@ -29,19 +29,19 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 }  // namespace
 
 std::string Show::tables() {
-  return "ports, jobs, members, tree, slots, stragglers [JOB], completion, escalated, hosts, "
-         "seats, "
-         "op JOB/OP, drops, stages, fdb, config";
+  return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
+         "hosts, seats, op JOB/OP, drops, stages, fdb, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 13> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 14> kTables = {{
       {"ports", &Show::ports},
       {"jobs", &Show::jobs},
       {"members", &Show::members},
       {"tree", &Show::tree},
       {"slots", &Show::slots},
+      {"holds", &Show::holds},
       {"completion", &Show::completion},
       {"escalated", &Show::escalated},
       {"hosts", &Show::hosts},
@@ -54,6 +54,7 @@ ordered_json Show::table(const std::string& what) {
   const auto held = switch_.hold();
   for (const auto& [name, member] : kTables)
     if (what == name) return (this->*member)();
+  if (what.starts_with("holds ")) return holds_of(what.substr(6));
   if (what.starts_with("op ")) return op(what.substr(3));
   if (what == "stragglers") return stragglers("");
   if (what.starts_with("stragglers ")) return stragglers(what.substr(11));

@@ -31,6 +31,8 @@ class Show {
   nlohmann::ordered_json escalated();
   nlohmann::ordered_json op(const std::string& name);
   nlohmann::ordered_json stragglers(const std::string& job);
+  nlohmann::ordered_json holds();
+  nlohmann::ordered_json holds_of(const std::string& job);
   nlohmann::ordered_json hosts();
   nlohmann::ordered_json seats();
   nlohmann::ordered_json drops();

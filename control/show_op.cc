@@ -31,8 +31,8 @@ ordered_json Show::op(const std::string& name) {
   if (!job || !id)
     throw std::invalid_argument("'" + name +
                                 "' names no op; JOB/OP does, two numbers such as 1/42");
-  const auto lines = on_loop(switch_, [job = *job, id = *id](dataplane::Worker& w, Instant) {
-    return w.engine().op_lines(job, id);
+  const auto lines = on_loop(switch_, [job = *job, id = *id](dataplane::Worker& w, Instant now) {
+    return w.engine().op_lines(job, id, now);
   });
   if (lines.empty())
     throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +
@@ -46,7 +46,8 @@ ordered_json Show::op(const std::string& name) {
                     {"ranks", rank_text(line.ranks)},
                     {"chunk", line.chunk},
                     {"chunks", line.chunks},
-                    {"until_ms", milliseconds(line.until)}});
+                    {"until_ms", milliseconds(line.until)},
+                    {"late_ms", milliseconds(line.late)}});
   return rows;
 }
 

@@ -46,6 +46,9 @@ Worker::~Worker() {
 }
 
 std::size_t Worker::turn(Instant now) {
+  if (counters_.turns.get() != 0)
+    counters_.longest_turn_ns.raise_to(static_cast<std::uint64_t>((now - turn_began_).to_ns()));
+  turn_began_ = now;
   StageMeter meter(stages_, rte_rdtsc());
   const auto mark = [&](Stage stage, std::size_t packets) {
     meter.mark(stage, packets, rte_rdtsc());

@@ -78,6 +78,7 @@ class Worker {
     Counter turns;
     Counter idle_turns;
     Counter sleep_ns;
+    Counter longest_turn_ns;  // from the beginning of one to that of the next, sleep included
   };
   Mailbox& mailbox() { return mailbox_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -121,6 +122,7 @@ class Worker {
   Duration idle_sleep_max_;
   std::atomic<bool> stopping_{false};  // set by the stopping thread, read by the loop
   Counters counters_;
+  Instant turn_began_;
   StageTable stages_;
   Mailbox mailbox_;
 };

@@ -80,6 +80,17 @@ class ChangeTest : public Changing<EngineTest> {};
 class ChangedLeafTest : public Changing<LeafTest> {};
 class ChangedRootTest : public Changing<RootTest> {};
 
+// T22: a histogram of the whole switch that lost some would seem to begin anew.
+TEST_F(ChangeTest, HoldTimesOfARemovedJobStay) {
+  build(test_switch({test_job(), other_job()}));
+  run_other();
+  other(PacketType::contribution);
+  EXPECT_EQ(engine_->slot_holds().count(), 1u);
+  change(test_switch({test_job()}));
+  EXPECT_EQ(engine_->job_count(), 1u);
+  EXPECT_EQ(engine_->slot_holds().count(), 1u);
+}
+
 TEST_F(ChangeTest, Rule16_AJobThatChangesIsToldAndCanBeJoinedAgain) {
   build(test_switch({test_job(2)}));
   join_all();

@@ -34,12 +34,15 @@ class OpHistoryTest : public EngineTest {
   // "2 arrived 0 x1 of 1", with times in ms since the op began here.
   [[nodiscard]] Lines lines(std::uint32_t op) const {
     Lines all;
-    for (const OpLine& l : engine_->op_lines(kJob, op)) {
+    for (const OpLine& l : engine_->op_lines(kJob, op, now_)) {
+      if (l.what == "deadline of the first chunk") continue;  // the same in each
       std::string text = std::to_string(l.at.to_ns() / 1'000'000);
       text.append(" ").append(l.what).append(" ").append(std::to_string(l.chunk));
       text.append(" x").append(std::to_string(l.chunks));
       if (l.chunks > 1) text.append(" to ").append(std::to_string(l.until.to_ns() / 1'000'000));
       for (const std::uint32_t rank : l.ranks) text.append(" of ").append(std::to_string(rank));
+      if (l.late > Duration())
+        text.append(" late ").append(std::to_string(l.late.to_ns() / 1'000'000));
       all.push_back(text);
     }
     return all;
@@ -57,7 +60,7 @@ TEST_F(OpHistoryTest, ArrivalsOfTheFirstAndTheLastChunkAndEveryResult) {
   give(2, 0, 0, 0, false);
   EXPECT_EQ(lines(0).size(), 7u) << "a duplicate is no arrival";
   EXPECT_THAT(lines(1), IsEmpty());
-  EXPECT_THAT(engine_->op_lines(99, 0), IsEmpty());
+  EXPECT_THAT(engine_->op_lines(99, 0, now_), IsEmpty());
 }
 
 TEST_F(OpHistoryTest, ADeadlineAndWhatFollows) {
@@ -65,15 +68,42 @@ TEST_F(OpHistoryTest, ADeadlineAndWhatFollows) {
   give(0, 0, 0, 0, true);
   now_ = now_ + Duration::ms(500);
   expire();
-  give(2, 0, 0, 0, true);
+  now_ = now_ + Duration::ms(20);
   EXPECT_THAT(lines(0), ElementsAre("0 arrived 0 x1 of 0", "500 deadline passed 0 x1",
-                                    "500 escalated: deadline 0 x1", "501 arrived 0 x1 of 2"));
+                                    "500 missed the deadline, is not here 0 x1 of 1 late 20",
+                                    "500 missed the deadline, is not here 0 x1 of 2 late 20",
+                                    "500 escalated: deadline 0 x1"));
+  give(2, 0, 0, 0, true);
+  EXPECT_THAT(lines(0),
+              ElementsAre("0 arrived 0 x1 of 0", "500 deadline passed 0 x1",
+                          "500 missed the deadline, is not here 0 x1 of 1 late 21",
+                          "500 missed the deadline 0 x1 of 2 late 21",
+                          "500 escalated: deadline 0 x1", "521 arrived 0 x1 of 2 late 21"));
   const std::int32_t sum = 3;
   wire::Header h = data_header(0, 0, 1);
   h.type = wire::PacketType::result;
   now_ = now_ + Duration::ms(4);
   ASSERT_TRUE(engine_->on_host_packet({h, {}, std::as_bytes(std::span(&sum, 1))}, now_, *outbox_));
-  EXPECT_EQ(lines(0).back(), "505 result of the completion engine 0 x1");
+  EXPECT_EQ(lines(0).back(), "525 result of the completion engine 0 x1");
+}
+
+// T3, T22: of all chunks, those in the middle too, whose arrivals are not kept.
+TEST_F(OpHistoryTest, WhoMissedTheDeadlineOfHowManyChunksAndByHowMuch) {
+  build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
+  for (std::uint32_t chunk = 0; chunk < 3; ++chunk)
+    for (const std::uint32_t rank : {0u, 2u}) give(rank, 0, chunk, chunk, chunk == 2);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  give(1, 0, 2, 2, true);
+  now_ = now_ + Duration::ms(100);
+  give(1, 0, 1, 1, false);
+  give(1, 0, 0, 0, false);
+  const Lines all = lines(0);
+  EXPECT_THAT(all, testing::Contains("505 missed the deadline 0 x3 to 505 of 1 late 108"));
+  EXPECT_THAT(all, testing::Contains("506 arrived 2 x1 of 1 late 2"));
+  // The next op in its place has a clean sheet.
+  for (const std::uint32_t rank : {0u, 2u}) give(rank, OpHistory::kOps, 0, 3, true);
+  EXPECT_THAT(lines(OpHistory::kOps), testing::SizeIs(2));
 }
 
 // It says why a job failed, too: until the next epoch begins.
@@ -83,7 +113,9 @@ TEST_F(OpHistoryTest, OutlivesItsEpoch) {
   now_ = now_ + Duration::ms(500);
   expire();
   EXPECT_EQ(status().state, JobState::aborted);
-  EXPECT_THAT(lines(0), ElementsAre("0 arrived 0 x1 of 1", "500 deadline passed 0 x1"));
+  EXPECT_THAT(lines(0), ElementsAre("0 arrived 0 x1 of 1", "500 deadline passed 0 x1",
+                                    "500 missed the deadline, is not here 0 x1 of 0",
+                                    "500 missed the deadline, is not here 0 x1 of 2"));
   join_all(1);
   EXPECT_THAT(lines(0), IsEmpty());
 }
@@ -125,8 +157,10 @@ TEST_F(OpHistoryTest, ShardsAreShownTogetherInOrderOfTime) {
   give_to(0, 1);
   give_to(0, 0);
   give_to(1, 1);
-  const auto all = engine_->op_lines(kJob, 0);
-  ASSERT_EQ(all.size(), 3u);
+  const auto all = engine_->op_lines(kJob, 0, now_);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[3].what, "deadline of the first chunk");
+  EXPECT_EQ(all[3].at, Duration::ms(500));
   EXPECT_EQ(all[0].shard, 1);
   EXPECT_EQ(all[1].shard, 0);
   EXPECT_EQ(all[1].at, Duration::ms(1));

@@ -59,6 +59,8 @@ TEST_F(EscalateTest, DeadlineHandsOverWhatHasArrived) {
   EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{5});
   EXPECT_EQ(counters().slots_open.get(), 0u);
   EXPECT_EQ(counters().slot_hold_ns_max.get(), 500'000'000u);
+  EXPECT_EQ(engine_->slot_holds().count(), 1u);
+  EXPECT_EQ(engine_->slot_holds().total_ns.get(), 500'000'000u);
   EXPECT_EQ(status().state, JobState::running);
   EXPECT_EQ(contribute(1, 0, {2}).verdict, Verdict::forwarded);
   EXPECT_EQ(sent_.at(0).to, Outgoing::To::completion_host);

@@ -24,7 +24,8 @@ TEST(AggregationMemory, SumsAndResultsOfTwoWindows) {
   const AggregationMemory m = job_memory(job);
   EXPECT_EQ(m.sums, 2u * 2 * 8 * 128);  // rounded up to cache lines
   EXPECT_EQ(m.holds, 0u);
-  const std::uint64_t history = kOpHistory * (kOpRecordBytes + 2 * 4 * kArrivalBytes);
+  const std::uint64_t history =
+      kOpHistory * (kOpRecordBytes + 4 * (2 * kArrivalBytes + kLatenessBytes));
   EXPECT_EQ(m.tables, 2u * (2 * 8 * (64 + 4) + 4 * (64 + 5) + history));
 }
 

@@ -32,8 +32,8 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what : {"ports", "jobs", "members", "tree", "slots", "stragglers", "completion",
-                           "escalated", "drops", "stages", "fdb"}) {
+  for (const char* what : {"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
+                           "completion", "escalated", "drops", "stages", "fdb"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -93,6 +93,22 @@ TEST_F(ShowTest, AnOpIsNamedByJobAndNumber) {
   EXPECT_THAT(error("op 7/0"), testing::HasSubstr("op 0 of job 7 is not known here"));
   EXPECT_THAT(error("op 8/0"), testing::HasSubstr("the last 32"));
   EXPECT_THAT(error("op"), testing::HasSubstr("allowed: ports, "));
+}
+
+TEST_F(ShowTest, T22_HoldsOfAllJobsOrTheHistogramOfOne) {
+  const auto table = show.table("holds");
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_THAT(keys(table[1]),
+              testing::ElementsAre("job", "shard", "held", "open", "mean_ms", "p50_ms", "p99_ms",
+                                   "max_ms", "deadline_ms", "bound_ms"));
+  EXPECT_EQ(table[0]["job"], "all");
+  EXPECT_EQ(table[0]["held"], 0);
+  EXPECT_EQ(table[1]["job"], 7);
+  EXPECT_GE(table[1]["bound_ms"], table[1]["deadline_ms"]);
+  EXPECT_TRUE(show.table("holds 7").empty());
+  EXPECT_TRUE(show.table("holds all").empty());
+  EXPECT_THROW(static_cast<void>(show.table("holds 8")), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(show.table("holds x")), std::invalid_argument);
 }
 
 TEST_F(ShowTest, StragglersOfAllJobsOrOfOne) {

@@ -184,6 +184,12 @@ TEST_F(Switching, CountersAndStagesAddUp) {
   EXPECT_EQ(packets(Stage::transmit), 2u);
   EXPECT_EQ(sw.worker().counters().turns.get(), 2u);
   EXPECT_EQ(sw.worker().counters().idle_turns.get(), 1u);
+  EXPECT_EQ(sw.worker().counters().longest_turn_ns.get(), 0u);
+  for (const Duration later : {Duration::us(30), Duration::us(70), Duration::us(20)}) {
+    sw.now = sw.now + later;
+    sw.turn();
+  }
+  EXPECT_EQ(sw.worker().counters().longest_turn_ns.get(), 70'000u);
 }
 
 TEST(StaticForwarding, GoesToItsPortWithoutLearning) {

@@ -11,7 +11,7 @@ namespace {
 
 struct ShowOptions {
   std::string what;
-  std::string which;  // of `op`: JOB/OP; of `stragglers`: a job, or empty
+  std::string which;  // of `op`: JOB/OP; of `stragglers` and `holds`: a job, or empty
   std::string socket = kDefaultSocket;
   bool json = false;
 };
@@ -42,12 +42,13 @@ void add_show(CLI::App& app) {
           "members    the ranks of each job: where they are, what they hold\n"
           "tree       the switch above, and the children, of each job\n"
           "slots      chunks being summed now, and whose data is missing\n"
+          "holds      for how long slots were held; of one JOB, or of \"all\", the histogram\n"
           "stragglers how late each child was in the latest ops, latest first; of one JOB,\n"
           "           or of all\n"
           "completion what the completion engine of each job holds and has finished\n"
           "escalated  chunks that wait there, and whose data is missing\n"
-          "op         what became of one op, JOB/OP: who came when, what was escalated,\n"
-          "           where its results were made\n"
+          "op         what became of one op, JOB/OP: who came when, who missed the deadline\n"
+          "           by how much, what was escalated, where its results were made\n"
           "hosts      who finishes chunks of which shard, who chose it and why, where jobs\n"
           "           name completion hosts\n"
           "seats      of a completion host, a parameter server or a switch: which shards it\n"
@@ -58,14 +59,14 @@ void add_show(CLI::App& app) {
           "fdb        addresses that the switch knows, and their ports\n"
           "config     the configuration in force, defaults included")
       ->required()
-      ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "stragglers",
+      ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
                              "completion", "escalated", "hosts", "seats", "models", "op", "drops",
                              "stages", "fdb", "config"}))
       ->type_name("WHAT");
   command
       ->add_option("WHICH", options->which,
-                   "Of `op`: the job's id and the op's number, such as 1/42. Of `stragglers`: the "
-                   "job's id")
+                   "Of `op`: the job's id and the op's number, such as 1/42. Of `stragglers` and "
+                   "`holds`: the job's id")
       ->type_name("JOB[/OP]");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
@@ -77,12 +78,14 @@ void add_show(CLI::App& app) {
       "  tributary show jobs --json | jq '.[].epoch'\n"
       "  tributary show op 1/42\n"
       "  tributary show stragglers 1\n"
+      "  tributary show holds all\n"
       "  tributary show slots --socket /run/tributary/leaf1.sock");
   command->callback([options] {
     const std::string& which = options->which;
     if (options->what == "op" && which.empty())
       throw CLI::ValidationError("show op", "JOB/OP is needed, such as 1/42");
-    if (options->what != "op" && options->what != "stragglers" && !which.empty())
+    const bool of_one = options->what == "stragglers" || options->what == "holds";
+    if (options->what != "op" && !of_one && !which.empty())
       throw CLI::ValidationError("show " + options->what, "takes no '" + which + "'");
     show(*options);
   });
