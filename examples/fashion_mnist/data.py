@@ -50,8 +50,8 @@ def read_idx(path, dimensions):
     return np.frombuffer(raw, dtype=np.uint8, offset=header_bytes).reshape(shape)
 
 
-def load(split, directory=DEFAULT_DIRECTORY):
-    """(images, labels) of split "train" or "t10k".
+def load(split, directory=DEFAULT_DIRECTORY, most=0):
+    """(images, labels) of split "train" or "t10k"; at most so many, or all.
 
     images: float32 (count, 784) in [-0.5, 0.5]; labels: int64 (count,) in [0, 9].
     """
@@ -64,6 +64,7 @@ def load(split, directory=DEFAULT_DIRECTORY):
         raise DataError(f"{directory}: {len(images)} {split} images, but {len(labels)} labels")
     if len(labels) == 0 or labels.max() >= CLASSES:
         raise DataError(f"{directory}: {split} labels are empty or not all in 0..{CLASSES - 1}")
+    images, labels = images[: most or None], labels[: most or None]
     pixels = images.reshape(len(images), PIXELS).astype(np.float32) / np.float32(255)
     return pixels - np.float32(0.5), labels.astype(np.int64)
 

@@ -8,11 +8,13 @@ lines; exits non-zero if the job fails.
 """
 
 import argparse
+import os
 import sys
 
 import tributary
 
 from data import DataError
+from late import LateError, OpDelay
 from training import (
     ModelLost,
     NetworkSum,
@@ -44,6 +46,13 @@ def main():
         help="with --optimizer server: how often to join again after an error, and go on from the "
         "step that the server's model has reached",
     )
+    parser.add_argument(
+        "--delay-file",
+        default=os.environ.get("TRIBUTARY_DELAY_FILE"),
+        metavar="PATH",
+        help="be late on purpose: read before each op how late, such as '200ms every 3' (default: "
+        "TRIBUTARY_DELAY_FILE)",
+    )
     Settings.add_arguments(parser)
     arguments = parser.parse_args()
     settings = Settings.of(arguments)
@@ -51,7 +60,7 @@ def main():
         try:
             run(arguments, settings, first=attempt == 0)
             return 0
-        except (DataError, ModelLost) as error:
+        except (DataError, LateError, ModelLost) as error:
             return fail(f"rank {arguments.rank}: {error}")
         except tributary.Error as error:
             if arguments.optimizer == "here" or attempt == arguments.rejoin:
@@ -70,7 +79,8 @@ def run(arguments, settings, first):
         emit("joined", rank=arguments.rank)
 
         def summation(images, labels):
-            return NetworkSum(settings, images, labels, communicator, arguments.rank)
+            delay = OpDelay(arguments.delay_file)
+            return NetworkSum(settings, images, labels, communicator, arguments.rank, delay)
 
         def at_server(_settings, model, summed, _steps):
             return OptimizerAtServer(model, summed, communicator, must_exist=not first)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from data import DEFAULT_DIRECTORY, Shard, load
+from late import OpDelay
 from model import Model, MomentumSgd
 
 
@@ -27,6 +28,8 @@ class Settings:
     rate: float = 0.1
     momentum: float = 0.9
     seed: int = 1
+    steps: int = 0  # at most so many; 0: all of all epochs
+    images: int = 0  # only the first so many; 0: all
     directory: str = str(DEFAULT_DIRECTORY)
 
     @staticmethod
@@ -40,6 +43,9 @@ class Settings:
         for name in ("workers", "epochs", "batch", "hidden"):
             if getattr(settings, name) < 1:
                 raise SystemExit(f"--{name} must be at least 1")
+        for name in ("steps", "images"):
+            if getattr(settings, name) < 0:
+                raise SystemExit(f"--{name} must be at least 0")
         return settings
 
 
@@ -69,14 +75,16 @@ class LocalSum:
 class NetworkSum:
     """Sums this rank's shard with the other ranks' through a communicator."""
 
-    def __init__(self, settings, images, labels, communicator, rank):
+    def __init__(self, settings, images, labels, communicator, rank, delay=None):
         self.shards = [
             Shard(images, labels, rank, settings.workers, settings.batch, settings.seed)
         ]
         self._communicator = communicator
+        self.delay = delay or OpDelay()
         self.seconds = 0.0
 
     def reduce(self, contributions):
+        self.delay.before_op()
         started = time.monotonic()
         self._communicator.allreduce(contributions[0], op="sum").wait()
         self.seconds += time.monotonic() - started
@@ -124,6 +132,7 @@ class OptimizerAtServer:
         return done or 0
 
     def step(self, buffers):
+        self._summation.delay.before_op()
         started = time.monotonic()
         gradient, loss = buffers[0][:-1], buffers[0][-1:]
         update = self._communicator.update_model(gradient, op="mean")
@@ -149,23 +158,27 @@ def train(settings, make_summation, make_optimizer=OptimizerHere):
     Which images a step works on follows from its number alone, so a model that has some steps behind
     it goes on as if it had never been interrupted.
     """
-    train_images, train_labels = load("train", settings.directory)
+    train_images, train_labels = load("train", settings.directory, settings.images)
     test_images, test_labels = load("t10k", settings.directory)
     summation = make_summation(train_images, train_labels)
     model = Model(settings.hidden, settings.seed)
     buffers = [np.empty(len(model.parameters) + 1, np.float32) for _ in summation.shards]
     steps = summation.shards[0].steps
-    optimizer = make_optimizer(settings, model, summation, steps * settings.epochs)
+    planned = min(steps * settings.epochs, settings.steps or steps * settings.epochs)
+    optimizer = make_optimizer(settings, model, summation, planned)
     done = optimizer.begin()
     emit("begins", step=done)
     accuracy = model.accuracy(test_images, test_labels)
     started = time.monotonic()
-    for epoch in range(1 + done // steps, settings.epochs + 1):
+    step_ends = [started]
+    for epoch in range(1 + done // steps, 1 + -(-planned // steps)):
         epoch_started, summed_before, losses = time.monotonic(), summation.seconds, []
         batches_of_epoch = zip(*(shard.epoch(epoch) for shard in summation.shards))
-        for batches in itertools.islice(batches_of_epoch, done - (epoch - 1) * steps, None):
+        before = (epoch - 1) * steps
+        for batches in itertools.islice(batches_of_epoch, done - before, planned - before):
             gradients(model, batches, buffers, settings)
             losses.append(optimizer.step(buffers))
+            step_ends.append(time.monotonic())
             done += 1
         seconds = time.monotonic() - epoch_started
         summed = summation.seconds - summed_before
@@ -187,6 +200,7 @@ def train(settings, make_summation, make_optimizer=OptimizerHere):
         "steps": done,
         "images": len(train_images),
         "seconds": time.monotonic() - started,
+        "step_seconds": [round(b - a, 6) for a, b in itertools.pairwise(step_ends)],
         "allreduce_seconds": summation.seconds,
     }
 

@@ -12,6 +12,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples/fashion_mnist"
 sys.path.insert(0, str(EXAMPLE))
 
 import data  # noqa: E402  (needs the path above)
+import late  # noqa: E402
 import model  # noqa: E402
 import training  # noqa: E402
 
@@ -117,3 +118,26 @@ def test_two_runs_are_bit_identical_and_shards_matter(small):
     assert first["sha256"] == run(workers=3)["sha256"]
     assert first["sha256"] != run(workers=2)["sha256"]
     assert first["steps"] == 5 and first["images"] == 103
+    assert len(first["step_seconds"]) == 5
+    short = run(workers=3, steps=3, images=90)
+    assert short["steps"] == 3 and short["images"] == 90
+    settings = training.Settings(epochs=3, batch=8, hidden=4, directory=str(small), steps=7)
+    longer = training.train(settings, lambda i, l: training.LocalSum(settings, i, l))
+    assert longer["steps"] == 7, "an epoch has 4"
+
+
+def test_late_on_purpose_as_the_file_says_at_each_op(tmp_path):
+    path = tmp_path / "delay"
+    delay = late.OpDelay(path)
+    assert delay.next() == 0, "no file"
+    path.write_text("200ms every 3\n")
+    assert [delay.next() for _ in range(6)] == [0, 0, 0.2, 0, 0, 0.2]
+    path.write_text("5us")
+    assert delay.next() == pytest.approx(5e-6)
+    path.write_text("off")
+    assert delay.next() == 0
+    for bad in ("soon", "1ms every", "1ms every 0", "-1s", "1h", "9" * 500):
+        path.write_text(bad)
+        with pytest.raises(late.LateError, match="allowed: off, or a time"):
+            delay.next()
+    assert late.OpDelay().next() == 0

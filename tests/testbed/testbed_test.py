@@ -1,9 +1,12 @@
 """tools/lib/testbed without privilege: processes end, output is kept, directories are swept."""
 
+import argparse
 import os
 import signal
 import subprocess
 import sys
+import types
+import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 TOOLS = Path(__file__).resolve().parents[2] / "tools/lib"
 sys.path.insert(0, str(TOOLS))
 
-from testbed import run_directory  # noqa: E402  (needs the path above)
+from testbed import delay, keeper, late_training, plot, run_directory  # noqa: E402  (needs the path above)
 from testbed.loop import Interrupted, Loop  # noqa: E402
 from testbed.process import Process, ProcessFailed  # noqa: E402
 
@@ -146,3 +149,45 @@ def test_child_dies_with_a_killed_parent(loop, tmp_path):
         parent.signal(signal.SIGKILL)
         parent.wait_exit(LIMIT_S)
     loop.wait(lambda: group_is_gone(child), LIMIT_S, "the kernel kills the child")
+
+
+def test_delays_of_workers(tmp_path):
+    delays = delay.Delays(tmp_path)
+    assert delays.of("w1") == "-"
+    delays.set("w1", "200ms", 3)
+    assert delays.of("w1") == delays.path("w1").read_text().strip() == "200ms every 3"
+    for time, every in (("soon", 1), ("2h", 1), ("3601s", 1), ("-1s", 1), ("1ms", 0), ("1ms", 10**7)):
+        with pytest.raises(delay.DelayError, match="allowed: "):
+            delays.set("w1", time, every)
+    assert delays.of("w1") == "200ms every 3", "what was refused changed nothing"
+    delays.set("w1", "off")
+    delays.set("w1", "off")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_workers_of_the_file_can_be_late(tmp_path):
+    bed = types.SimpleNamespace(
+        topology=types.SimpleNamespace(workers={"w1": {}, "w2": {}}), delays=delay.Delays(tmp_path)
+    )
+    late = types.SimpleNamespace(bed=bed)
+    assert keeper._Keeper.delay(late, "w2", "5ms", 4) == {"text": "w2: 5ms every 4"}
+    assert keeper._Keeper.delay(late, "w2", "off") == {"text": "w2: -"}
+    with pytest.raises(keeper.KeeperError, match="no worker A; there are w1, w2"):
+        keeper._Keeper.delay(late, "A", "5ms")
+
+
+def test_lateness_on_the_command_line():
+    assert late_training._lateness("w112=300ms/3") == ("w112", "300ms", 3)
+    assert late_training._lateness("w1=2s") == ("w1", "2s", 1)
+    for bad in ("w1", "w1=", "w1=soon", "w1=1ms/0", "w1=1ms/x", "=1ms"):
+        with pytest.raises(argparse.ArgumentTypeError, match="allowed: "):
+            late_training._lateness(bad)
+
+
+def test_step_times_are_drawn():
+    text = plot.step_times("a < b", {"none": [0.01, 0.02, 0.015], "late": [0.3, 0.01, 0.01]})
+    root = xml.etree.ElementTree.fromstring(text)
+    lines = root.findall("{http://www.w3.org/2000/svg}polyline")
+    assert [len(line.get("points").split()) for line in lines] == [3, 3]
+    assert "a &lt; b" in text and "500 ms" in text
+    xml.etree.ElementTree.fromstring(plot.step_times("one step", {"none": [0.0]}))

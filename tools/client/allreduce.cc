@@ -5,6 +5,7 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "tools/client/op_delay.h"
 #include "tools/client/pattern.h"
 
 namespace tributary::client {
@@ -129,6 +130,7 @@ AllreduceReport run_allreduce(const AllreduceOptions& options, const Communicato
       [&](Communicator& communicator) {
         const std::size_t i = communicator.rank() - ranks.front();
         Arrays& mine = arrays[i];
+        OpDelay(options.job.delay, options.job.delay_file).before_op();
         const auto begin = Clock::now();
         communicator
             .start({options.collective, mine.data.data.data(), mine.output.data.data(), count,

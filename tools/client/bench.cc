@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "tools/client/op_delay.h"
 #include "tools/client/pattern.h"
 
 namespace tributary::client {
@@ -19,9 +20,11 @@ using Clock = std::chrono::steady_clock;
 // One rank's part in one size.
 class Rounds {
  public:
-  Rounds(Communicator& communicator, const BenchOptions& options, std::uint64_t bytes)
+  Rounds(Communicator& communicator, const BenchOptions& options, OpDelay& delay,
+         std::uint64_t bytes)
       : communicator_(communicator),
         options_(options),
+        delay_(delay),
         pattern_(options.dtype, options.op, communicator.size()),
         data_(bytes) {}
 
@@ -43,6 +46,7 @@ class Rounds {
   double run_one() {
     pattern_.fill(data_, communicator_.rank(), round_);
     communicator_.barrier();
+    delay_.before_op();
     const auto begin = Clock::now();
     communicator_.allreduce(data_.data(), count(), options_.dtype, options_.op).wait();
     const std::chrono::duration<double, std::micro> elapsed = Clock::now() - begin;
@@ -52,6 +56,7 @@ class Rounds {
 
   Communicator& communicator_;
   const BenchOptions& options_;
+  OpDelay& delay_;
   const Pattern pattern_;
   std::vector<std::byte> data_;
   std::vector<double> times_us_;
@@ -108,8 +113,9 @@ std::vector<BenchRow> run_bench(const BenchOptions& options,
   run_ranks(
       options.job,
       [&](Communicator& communicator) {
+        OpDelay delay(options.job.delay, options.job.delay_file);
         for (const std::uint64_t bytes : sizes) {
-          Rounds rounds(communicator, options, bytes);
+          Rounds rounds(communicator, options, delay, bytes);
           rounds.run();
           const std::uint64_t wrong = rounds.total_wrong();
           if (communicator.rank() != reporting_rank) continue;

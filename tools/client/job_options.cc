@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/switch_config.h"
+#include "tools/client/op_delay.h"
 
 namespace tributary::client {
 namespace {
@@ -63,6 +64,16 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       ->check(CLI::Range(0u, kMaxLossGroup))
       ->capture_default_str()
       ->type_name("N");
+  command
+      .add_option("--delay", options.delay,
+                  "Be late on purpose: wait so long before each operation, or before every\n"
+                  "Nth: \"200ms\", \"200ms every 3\"")
+      ->type_name("DELAY");
+  command
+      .add_option("--delay-file", options.delay_file,
+                  "Read that from a file before each operation; no file: no delay")
+      ->envname("TRIBUTARY_DELAY_FILE")
+      ->type_name("PATH");
 }
 
 CLI::Option* add_rank_option(CLI::App& command, JobOptions& options) {
@@ -78,6 +89,7 @@ void check_job_options(const JobOptions& options) {
     throw CLI::ValidationError("--rank " + std::to_string(*options.rank),
                                "allowed: 0 to " + std::to_string(options.size - 1) + " (--size " +
                                    std::to_string(options.size) + ")");
+  (void)parse_lateness(options.delay);  // refuses a bad one before anything joins
   if (options.loss_group != 0 && !std::has_single_bit(options.loss_group))
     throw CLI::ValidationError(
         "--loss-group " + std::to_string(options.loss_group),

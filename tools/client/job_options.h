@@ -11,7 +11,7 @@
 
 namespace tributary::client {
 
-// --job, --size, --address, --timeout, --loss-group.
+// --job, --size, --address, --timeout, --loss-group, --delay, --delay-file.
 void add_job_options(CLI::App& command, JobOptions& options);
 // --rank of one process; the caller decides what its absence means.
 CLI::Option* add_rank_option(CLI::App& command, JobOptions& options);

@@ -5,6 +5,9 @@
   tools/testbed run -- tributary allreduce --job 1 --size {size} --rank {rank} \\
                 --address {address} --count 1000 --dtype int32
   tools/testbed kill S201                    kill -9; `start S201` brings it back
+  tools/testbed show S250 stragglers         what a switch or server says of itself
+  tools/testbed delay w112 200ms --every 3   late in every third op from now on; `delay w112 off`
+  tools/testbed train                        a training with and without late workers, compared
   tools/testbed down                         leaves nothing behind
 
 `run` starts the command once for every worker of the job, behind that worker's port. {worker},
@@ -20,7 +23,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import keeper, rights, run_directory
+from . import keeper, late_training, rights, run_directory
+from .delay import DelayError
 from .keeper import KeeperError, ask
 from .loop import Interrupted, Loop
 from .namespace import NamespaceError
@@ -28,9 +32,11 @@ from .process import Process, ProcessFailed
 from .report import print_table
 from .run_directory import RunDirectory
 from .topology import TopologyError
+from .tree import binary, build_directory
 
 _DAY_S = 86400
 _DOWN_S = 120
+_SHOW_S = 30
 
 
 def main(arguments):
@@ -40,7 +46,9 @@ def main(arguments):
     except Interrupted as interrupt:
         print(f"testbed: {interrupt}", file=sys.stderr)
         return 128 + interrupt.number
-    except (KeeperError, TopologyError, ProcessFailed, NamespaceError, TimeoutError, OSError) as e:
+    except (
+        DelayError, KeeperError, TopologyError, ProcessFailed, NamespaceError, TimeoutError, OSError
+    ) as e:
         print(f"testbed: {e}", file=sys.stderr)
         return 1
 
@@ -86,6 +94,16 @@ def _parse(arguments):
     ):
         add(name, _node, text).add_argument("node")
         commands.choices[name].set_defaults(what=name)
+    show = add("show", _show, "`tributary show` of a switch or server")
+    show.add_argument("node")
+    show.add_argument("what", nargs="+", help="such as jobs, or: op 1/42")
+    delay = add("delay", _delay, "a worker whose ops begin late: 500us, 200ms, 2s; or off")
+    delay.add_argument("worker")
+    delay.add_argument("time")
+    delay.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth op")
+    late_training.add_arguments(
+        add("train", _train, "trains on a tree with and without late workers, and compares")
+    )
     add("down", _down, "ends all of it")
     add("clean", _clean, "removes what runs that were killed could not remove themselves")
     return parser.parse_args(arguments)
@@ -126,9 +144,10 @@ def _status(options):
     if options.json:
         print(json.dumps(state, indent=2))
         return 0
-    rows = [("node", "kind", "on", "address", "pid", "state")]
+    rows = [("node", "kind", "on", "address", "pid", "state", "late by")]
     for node in state["nodes"]:
-        rows.append(tuple(str(node[k]) for k in ("name", "kind", "on", "address", "pid", "state")))
+        columns = [str(node[k]) for k in ("name", "kind", "on", "address", "pid", "state")]
+        rows.append((*columns, node.get("delay", "-")))
     print_table(f"{state['file']} on {state['ports']} ports, files in {state['directory']}", rows)
     dead = [n for n in state["nodes"] if n["state"] == "dead"]
     return 1 if dead else 0
@@ -184,6 +203,27 @@ def _filled(word, place):
 def _node(options):
     print(ask(options.name, options.what, node=options.node)["text"])
     return 0
+
+
+def _show(options):
+    state = ask(options.name, "status")
+    names = [node["name"] for node in state["nodes"] if node["kind"] != "worker"]
+    if options.node not in names:
+        raise KeeperError(f"no switch or server {options.node}; there are {', '.join(names)}")
+    socket = Path(state["directory"]) / f"{options.node}.sock"
+    command = [binary(build_directory(), "tributary"), "show", *options.what, "--socket", socket]
+    return subprocess.run(command, check=False, timeout=_SHOW_S).returncode
+
+
+def _delay(options):
+    print(ask(options.name, "delay", worker=options.worker, time=options.time,
+              every=options.every)["text"])
+    return 0
+
+
+def _train(options):
+    with Loop() as loop:
+        return late_training.run(loop, options, _ports(options))
 
 
 def _down(options):

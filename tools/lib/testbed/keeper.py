@@ -12,6 +12,7 @@ import socket
 import struct
 import sys
 
+from .delay import DelayError
 from .fabric import Impairment
 from .loop import Interrupted, Loop
 from .namespace import NamespaceError
@@ -79,11 +80,11 @@ class _Keeper:
 
     def _answer(self, request):
         do = request.pop("do", "")
-        if do not in ("status", "places", "kill", "start", "down"):
+        if do not in ("status", "places", "kill", "start", "delay", "down"):
             return {"error": f"cannot '{do}'"}
         try:
             return getattr(self, do)(**request)
-        except (KeeperError, ProcessFailed, TimeoutError) as error:
+        except (KeeperError, DelayError, ProcessFailed, TimeoutError) as error:
             return {"error": str(error)}
 
     def status(self):
@@ -106,7 +107,8 @@ class _Keeper:
         for name, worker in topology.workers.items():
             nodes.append({
                 "name": name, "kind": "worker", "on": worker["switch"],
-                "address": worker.get("address", "-"), "pid": "-", "state": "-",
+                "address": worker.get("address", "-"), "pid": "-",
+                "state": "-", "delay": self.bed.delays.of(name),
             })
         return {"file": str(self.file), "ports": self.bed.ports, "pid": os.getpid(),
                 "directory": str(self.bed.run.path), "nodes": nodes}
@@ -146,6 +148,13 @@ class _Keeper:
         start = self.bed.start_switch if node in self.bed.switches else self.bed.start_server
         start(node)
         return {"text": f"{node} is ready"}
+
+    def delay(self, worker, time, every=1):
+        workers = self.bed.topology.workers
+        if worker not in workers:
+            raise KeeperError(f"no worker {worker}; there are {', '.join(workers)}")
+        self.bed.delays.set(worker, time, every)
+        return {"text": f"{worker}: {self.bed.delays.of(worker)}"}
 
     def down(self):
         self.over = True

@@ -41,13 +41,23 @@ def _arguments(settings):
 
 def run_workers(bed, settings, on_joined, on_event, job=1):
     """All ranks' reports, in rank order; ProcessFailed names every rank that failed and why."""
+    places = {rank: rank for rank in range(bed.workers)}
+    return _run(bed, job, places, settings, on_joined, on_event)
+
+
+def run_tree(bed, job, settings):
+    """The same on a TreeBed, where each rank has a worker's place."""
+    return _run(bed, job, bed.topology.ranks(job), settings, lambda: None, None)
+
+
+def _run(bed, job, places, settings, on_joined, on_event):
     ranks = []
-    for rank in range(bed.workers):
+    for rank, place in sorted(places.items()):
         events = Events(on_event if rank == 0 else None)
         command = [PYTHON, EXAMPLE / "train.py", "--rank", rank, "--job", job]
-        command += ["--address", bed.address(rank), "--workers", bed.workers]
+        command += ["--address", bed.address(place), "--workers", len(places)]
         process = bed.start(
-            f"worker{rank}", command + _arguments(settings), rank=rank, on_line=events.line
+            f"worker{rank}", command + _arguments(settings), place, on_line=events.line
         )
         ranks.append((process, events))
 

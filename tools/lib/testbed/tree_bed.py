@@ -13,6 +13,7 @@ import re
 
 import yaml
 
+from .delay import Delays
 from .namespace import Namespace, add_veth
 from .process import Process
 from .run_directory import RunDirectory, sweep
@@ -51,6 +52,8 @@ class TreeBed:
         with self._stack as stack:
             sweep()
             self.run = stack.enter_context(RunDirectory())
+            (self.run / "delays").mkdir()
+            self.delays = Delays(self.run / "delays")
             self.check(self.path)
             self.topology = Topology(self.path)
             if self.ports == "veth":
@@ -119,7 +122,7 @@ class TreeBed:
 
     def show(self, node, what):
         """The parsed output of `tributary show WHAT --json` of a switch or server."""
-        command = [binary(self.build, "tributary"), "show", what, "--json"]
+        command = [binary(self.build, "tributary"), "show", *what.split(), "--json"]
         command += ["--socket", self.socket(node)]
         with Process(self.loop, f"show {what}", command, self.run / "client.log") as process:
             return json.loads(process.check_exit(_READY_S).text())
@@ -140,6 +143,7 @@ class TreeBed:
         """What a command at a worker is told."""
         return {
             **self._common_environment(),
+            "TRIBUTARY_DELAY_FILE": str(self.delays.path(worker)),
             "TRIBUTARY_WORKER": worker,
             "TRIBUTARY_JOB": str(job),
             "TRIBUTARY_RANK": str(rank),
@@ -164,7 +168,10 @@ class TreeBed:
             argv,
             self.run / f"{name}.log",
             namespace=self._namespaces.get(worker),
-            env=self._common_environment(),
+            env={
+                **self._common_environment(),
+                "TRIBUTARY_DELAY_FILE": str(self.delays.path(worker)),
+            },
             on_line=on_line,
         )
         self._stack.enter_context(process)
