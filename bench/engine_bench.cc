@@ -8,84 +8,19 @@
 // own cost per packet. Only the work on a burst is timed, not the making of it; inputs come from
 // memory (flushed from every cache level before the burst) or from the last-level cache.
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "aggregator/burst.h"
 #include "aggregator/reduce.h"
-#include "bench/engine_traffic.h"
+#include "bench/engine_round.h"
 
 namespace tributary::bench {
 namespace {
 
 constexpr std::uint32_t kFewLiveBytes = 4 << 20;
 constexpr std::uint32_t kManySlots = 65'536;
-// Packets that pass through the stages together, as a switch receives them.
-constexpr std::size_t kBurst = 32;
-
-// Where the time of one round went, in ns of the thread.
-struct StageTimes {
-  double parse = 0;
-  double prefetch = 0;
-  double handle = 0;
-  double total = 0;
-};
-
-using Ticks = std::chrono::steady_clock;
-
-// Runs the batch through the engine, burst by burst; adds the stages' shares, in any unit.
-void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> batch,
-               StageTimes& shares) {
-  aggregator::Engine& engine = traffic.engine();
-  aggregator::Outbox& out = traffic.outbox();
-  std::array<wire::Packet, kBurst> parsed;
-  while (!batch.empty()) {
-    const auto burst = batch.first(std::min(kBurst, batch.size()));
-    batch = batch.subspan(burst.size());
-    const auto begin = Ticks::now();
-    // As the switch does when it receives them: two cache lines hold the headers.
-    for (const EngineTraffic::Received& r : burst) {
-      __builtin_prefetch(r.bytes.data());
-      __builtin_prefetch(r.bytes.data() + wire::kHeaderBytes);
-    }
-    for (std::size_t i = 0; i < burst.size(); ++i)
-      if (wire::parse(burst[i].bytes, parsed[i]) != DropReason::count_) return;
-    const auto ready = Ticks::now();
-    for (std::size_t i = 0; i < burst.size(); ++i) engine.prefetch_entry(parsed[i].header);
-    const auto fetched = Ticks::now();
-    aggregator::handle_burst(
-        engine, burst.size(), [&](std::size_t i) -> const wire::Packet& { return parsed[i]; },
-        [&](std::size_t i) { engine.on_packet(parsed[i], *burst[i].from, traffic.now(), out); });
-    traffic.note(out);
-    shares.parse += static_cast<double>((ready - begin).count());
-    shares.prefetch += static_cast<double>((fetched - ready).count());
-    shares.handle += static_cast<double>((Ticks::now() - fetched).count());
-  }
-}
-
-StageTimes run_engine(EngineTraffic& traffic) {
-  StageTimes times;
-  double seconds = 0;
-  traffic.begin_round();
-  for (auto batch = traffic.next_batch(); !batch.empty(); batch = traffic.next_batch()) {
-    const double begin = thread_seconds();
-    run_batch(traffic, batch, times);
-    seconds += thread_seconds() - begin;
-    traffic.check();
-  }
-  // The stages were timed by a clock that runs on while others have the core.
-  times.total = seconds * 1e9;
-  const double scale = times.total / (times.parse + times.prefetch + times.handle);
-  times.parse *= scale;
-  times.prefetch *= scale;
-  times.handle *= scale;
-  return times;
-}
-
 // Calls op(slot memory, payload, first) for every packet of a round; returns the ns it took.
 template <typename Operation>
 double run_bare(EngineTraffic& traffic, std::span<std::byte> slots, Operation op) {

@@ -34,6 +34,8 @@ config::SwitchConfig switch_config(const EngineLoad& load) {
     job.window = load.window;
     job.chunk_bytes = load.payload;
     job.shards = load.shards;
+    job.deadline = load.deadline;
+    job.on_deadline = config::OnDeadline::escalate;
     job.lease = Duration::seconds(1'000'000);
     c.jobs.push_back(job);
   }

@@ -26,7 +26,8 @@ struct EngineLoad {
   std::uint32_t window = 512;  // chunks of each job and shard, all live
   std::uint32_t payload = 1024;
   bool input_from_memory = true;  // else receive buffers that the last-level cache holds
-  bool one_op = true;             // all live chunks of a job are one op's; else an op has one chunk
+  Duration deadline = Duration::seconds(30);
+  bool one_op = true;  // all live chunks of a job are one op's; else an op has one chunk
 
   [[nodiscard]] std::uint32_t slots() const { return jobs * shards * window; }
 };

@@ -20,6 +20,8 @@ struct Options {
   bool quick = false;
   bool json = false;
   int cpu = -1;  // -1: the one we started on
+  // Pairs of which the middle half is given, too; quick or not.
+  [[nodiscard]] std::size_t pairs() const { return quick ? 11 : 31; }
   [[nodiscard]] std::size_t rounds() const { return quick ? 5 : 15; }
 };
 // Understands --quick, --json, --cpu N and --help; prints usage and exits on anything else.

@@ -1,0 +1,22 @@
+// One round of an EngineTraffic through its engine, as a switch's loop would drive it, and where
+// the time went.
+#pragma once
+
+#include "bench/engine_traffic.h"
+
+namespace tributary::bench {
+
+// Where the time of one round went, in ns of the thread.
+struct StageTimes {
+  double parse = 0;
+  double prefetch = 0;
+  double handle = 0;
+  double total = 0;
+};
+
+// Whether the loop looks for passed deadlines after each burst, as a switch does.
+enum class Deadlines : std::uint8_t { never, each_burst };
+
+StageTimes run_engine(EngineTraffic& traffic, Deadlines deadlines = Deadlines::never);
+
+}  // namespace tributary::bench

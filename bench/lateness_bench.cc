@@ -1,0 +1,163 @@
+// Suite `stragglers`, the part without a network: what deadlines and time-lines cost when nobody is
+// late.
+//
+// One side is the engine driven as a switch drives it, which looks for passed deadlines after every
+// burst; the other never looks. Arming and cancelling a chunk's deadline cannot be left out of the
+// engine: it is measured alone. Sides take turns round by round; a ratio is the median of the
+// pairs' own, and min and max of a row are its quartiles, not its extremes.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "aggregator/chunk_deadlines.h"
+#include "bench/engine_round.h"
+
+namespace tributary::bench {
+namespace {
+
+constexpr std::uint32_t kJobs = 8;
+constexpr std::uint32_t kFanIn = 8;
+constexpr std::uint32_t kLiveBytes = 4 << 20;
+constexpr int kRoundsEach = 8;  // of one side in a pair: tens of milliseconds
+
+struct Pair {
+  double subject = 0;  // ns a packet
+  double reference = 0;
+};
+
+EngineLoad load_of(std::uint32_t payload) {
+  EngineLoad load;
+  load.jobs = kJobs;
+  load.fan_in = kFanIn;
+  load.payload = payload;
+  load.input_from_memory = false;
+  load.deadline = Duration::ms(200);
+  load.window = std::min(kLiveBytes / payload / kJobs, std::uint32_t{config::kMaxWindow});
+  return load;
+}
+
+double quartile(std::vector<double> values, std::size_t quarter) {
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) * quarter / 4];
+}
+
+void add_row(const std::string& name, const std::string& metric, const std::string& reference,
+             const std::vector<Pair>& pairs, bool verified, Report& report) {
+  std::vector<double> ours;
+  std::vector<double> theirs;
+  std::vector<double> ratios;
+  for (const Pair& p : pairs) {
+    ours.push_back(p.subject);
+    theirs.push_back(p.reference);
+    ratios.push_back(p.reference / p.subject);
+  }
+  Row row;
+  row.suite = "stragglers";
+  row.case_name = name;
+  row.metric = metric;
+  row.unit = "ns/packet";
+  row.value = median(ours);
+  row.min = quartile(ours, 1);
+  row.max = quartile(ours, 3);
+  row.reference = reference;
+  row.reference_value = median(theirs);
+  row.ratio = median(ratios);
+  row.runs = pairs.size();
+  row.verified = verified;
+  std::fprintf(stderr, "lateness: %s: %s: ratio %.3f, quartiles %.3f to %.3f\n", name.c_str(),
+               metric.c_str(), row.ratio, quartile(ratios, 1), quartile(ratios, 3));
+  report.add(row);
+}
+
+double ns_per_packet(EngineTraffic& traffic, Deadlines deadlines, bool& verified) {
+  double total = 0;
+  for (int round = 0; round < kRoundsEach; ++round) {
+    total += run_engine(traffic, deadlines).total;
+    verified = verified && traffic.round_was_right();
+  }
+  return total / (kRoundsEach * static_cast<double>(traffic.packets_per_round()));
+}
+
+// The two sides take turns in going first; pair 0 warms up and does not count.
+template <typename Subject, typename Reference>
+std::vector<Pair> measure_pairs(const Options& options, Subject subject, Reference reference) {
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i <= options.pairs(); ++i) {
+    Pair p;
+    if (i % 2 == 0) p.subject = subject();
+    p.reference = reference();
+    if (i % 2 != 0) p.subject = subject();
+    if (i > 0) pairs.push_back(p);
+  }
+  return pairs;
+}
+
+// All chunks of a window armed, then cancelled in the order in which they complete.
+double arm_and_cancel(const EngineLoad& load) {
+  std::vector<aggregator::Tombstone> chunks(load.window);
+  aggregator::ChunkDeadlines deadlines(load.deadline, chunks);
+  const double begin = thread_seconds();
+  for (std::uint32_t job = 0; job < load.jobs; ++job) {
+    for (aggregator::Tombstone& chunk : chunks) deadlines.arm(chunk);
+    for (aggregator::Tombstone& chunk : chunks) deadlines.cancel(chunk);
+  }
+  const double ns = (thread_seconds() - begin) * 1e9;
+  return ns / (static_cast<double>(load.slots()) * load.fan_in);
+}
+
+std::string describe(const EngineLoad& load) {
+  const std::string payload = load.payload < 1024 ? std::to_string(load.payload) + " B"
+                                                  : std::to_string(load.payload >> 10) + " KiB";
+  return "nobody late, " + payload + (load.one_op ? "" : ", one chunk an op");
+}
+
+void run_deadlines(const Options& options, const EngineLoad& load, Report& report) {
+  bool verified = true;
+  EngineTraffic traffic(load);  // of both sides: where memory lies makes more of a difference
+  const auto cost = [&](Deadlines deadlines) {
+    return [&, deadlines] { return ns_per_packet(traffic, deadlines, verified); };
+  };
+  const auto pairs = measure_pairs(options, cost(Deadlines::each_burst), cost(Deadlines::never));
+  add_row(describe(load), "cost with deadlines, bar 0.98", "deadlines never looked at", pairs,
+          verified, report);
+  const auto alone = measure_pairs(
+      options, [&] { return arm_and_cancel(load); }, cost(Deadlines::never));
+  add_row(describe(load), "arm and cancel alone, bar 50", "whole packet", alone, verified, report);
+}
+
+// A time-line is kept of every op, of its first and last chunk.
+void run_short_ops(const Options& options, Report& report) {
+  bool verified = true;
+  const EngineLoad long_ops = load_of(1024);
+  EngineLoad short_ops = long_ops;
+  short_ops.one_op = false;
+  EngineTraffic subject(short_ops);
+  EngineTraffic reference(long_ops);
+  const auto pairs = measure_pairs(
+      options, [&] { return ns_per_packet(subject, Deadlines::each_burst, verified); },
+      [&] { return ns_per_packet(reference, Deadlines::each_burst, verified); });
+  add_row(describe(short_ops), "cost with time-lines, bar 0.85", "one op of all chunks", pairs,
+          verified, report);
+}
+
+int run(int argc, char** argv) {
+  const Options options = parse_options(
+      argc, argv, "What deadlines cost when nobody is late (part of suite stragglers).");
+  Report report(options);
+  for (const std::uint32_t payload : {256u, 1024u, 8192u}) {
+    run_deadlines(options, load_of(payload), report);
+  }
+  EngineLoad short_ops = load_of(1024);
+  short_ops.one_op = false;
+  run_deadlines(options, short_ops, report);
+  run_short_ops(options, report);
+  return report.exit_code();
+}
+
+}  // namespace
+}  // namespace tributary::bench
+
+int main(int argc, char** argv) {
+  return tributary::bench::run(argc, argv);
+}
