@@ -9,6 +9,13 @@
 namespace tributary::aggregator {
 namespace {
 
+std::vector<std::uint32_t> ranks_in(std::span<const std::uint64_t> set) {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < 64 * set.size(); ++rank)
+    if ((set[rank / 64] >> (rank % 64) & 1) != 0) ranks.push_back(rank);
+  return ranks;
+}
+
 // One op in one shard.
 class Lines {
  public:
@@ -25,6 +32,8 @@ class Lines {
       add_event(record_.escalated[why],
                 std::string("escalated: ").append(wire::name_of(static_cast<wire::Reason>(why))));
     add_event(record_.float_retries, "asked for again as floats");
+    add_event(record_.degraded, "result without these ranks");
+    if (record_.degraded.chunks != 0) out_.back().ranks = ranks_in(job_.history.left_out(record_));
     add_event(record_.sent_up, job_.config.parent ? "sent to the parent" : "sent to be verified");
     static constexpr std::array kMakers = {"result made here", "result of the completion engine",
                                            "result of the parent"};

@@ -84,7 +84,8 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
   job.completion_host = info->completion_host;  // the root's choice
   job.host_term = info->host_term;
   const wire::StartInfo own = start_info(job);
-  if (*info != own) {
+  const bool degrades = (h.flags & wire::kFlagDegraded) != 0;
+  if (*info != own || degrades != config::degrades(job.config)) {
     up.refused(wire::Reason::settings_mismatch, now);
     set_cause(job, switch_id);
     give_back(job, wire::Reason::settings_mismatch, out);

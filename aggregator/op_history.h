@@ -56,6 +56,7 @@ struct OpRecord {
   Instant began;  // first contribution here
   OpEvent sent_up;
   OpEvent float_retries;
+  OpEvent degraded;  // results that lack ranks
   OpEvent deadline;  // passed; the epoch ended with it, or the chunk was escalated
   std::array<OpEvent, static_cast<std::size_t>(MadeBy::count_)> made;
   std::array<OpEvent, kEscalationReasons> escalated;
@@ -74,7 +75,8 @@ class OpHistory {
   static constexpr std::uint32_t kOps = config::kOpHistory;
   static constexpr Instant kNotYet = Instant::max();
 
-  explicit OpHistory(std::uint32_t children);
+  // `rank_words`: of a set of ranks; 0 where every result has all.
+  explicit OpHistory(std::uint32_t children, std::size_t rank_words = 0);
   void reset();
 
   // Whether a chunk's arrivals are kept.
@@ -110,6 +112,12 @@ class OpHistory {
     if (OpRecord* r = find(d.op)) r->float_retries.note(d.chunk, now);
   }
 
+  void degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing, Instant now);
+  // Ranks that some result of the op lacks.
+  [[nodiscard]] std::span<const std::uint64_t> left_out(const OpRecord& record) const {
+    return std::span(left_out_).subspan((record.op % kOps) * rank_words_, rank_words_);
+  }
+
   // Every op that was seen is before it.
   [[nodiscard]] std::uint32_t end() const { return end_; }
   // nullptr: too long ago, or never seen.
@@ -127,7 +135,7 @@ class OpHistory {
   }
   [[nodiscard]] std::size_t table_bytes() const {
     return records_.size() * config::kOpRecordBytes + arrivals_.size() * sizeof(Instant) +
-           missed_.size() * sizeof(MissedDeadlines);
+           missed_.size() * sizeof(MissedDeadlines) + left_out_.size() * sizeof(std::uint64_t);
   }
 
  private:
@@ -144,6 +152,8 @@ class OpHistory {
   std::vector<OpRecord> records_;
   std::vector<Instant> arrivals_;  // of the first chunk by child, of the last one by child
   std::vector<MissedDeadlines> missed_;
+  std::size_t rank_words_;
+  std::vector<std::uint64_t> left_out_;
 };
 
 }  // namespace tributary::aggregator

@@ -117,6 +117,7 @@ void Shard::clear(std::uint32_t place) {
   }
   job.cache.drop(place, [&](std::uint32_t buffer) { job.buffers.put(buffer); });
   job.table.reset(0);
+  job.degraded.reset();
   job.sent_held = 0;
   job.running = false;
   pool_.stop(place);
@@ -241,7 +242,8 @@ std::size_t Shard::table_bytes() const {
   for (const auto& c : classes_) total += c->buffers.table_bytes() + c->cache.table_bytes();
   for (const ShardJob* const job : present_)
     total += job->table.table_bytes() + job->children.size() * sizeof(Child) +
-             job->held.size() * sizeof(std::uint32_t) + job->history.table_bytes();
+             job->held.size() * sizeof(std::uint32_t) + job->history.table_bytes() +
+             job->degraded.table_bytes();
   return total;
 }
 

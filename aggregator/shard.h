@@ -15,6 +15,7 @@
 // what goes to the completion host and comes back; shard_tree.cc sums that go up; shard_relay.cc
 // what other switches could not finish; shard_exclude.cc children that are left out;
 // shard_retry.cc chunks sent again as floating point;
+// shard_degrade.cc results that lack ranks;
 // shard_reply.cc results and answers to probes; shard_change.cc other jobs in their places.
 //
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
@@ -167,7 +168,7 @@ class Shard {
   Decision on_first(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
                     const wire::Packet& packet, Instant now, Outbox& out);
   Decision on_further(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
-                      const wire::Packet& packet, Instant now, Outbox& out);
+                      const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
   Decision on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, const Peer& from,
                        const wire::Packet& packet, Outbox& out);
   Decision on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
@@ -262,6 +263,14 @@ class Shard {
 
   // shard_retry.cc
   Decision on_retry(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out);
+
+  // shard_degrade.cc
+  bool takes_count(const ShardJob& job, const ChunkDescription& d, const wire::Packet& result);
+  static bool tells_all(const ShardJob& job, const Contribution& result);
+  void note_left_out(ShardJob& job, const Tombstone& e, const wire::Packet& result, Instant now);
+  static void add_left_out(const ShardJob& job, std::uint32_t seq, Outgoing& o);
+  static bool comes_late(const ShardJob& job, const Tombstone& e, const Contribution& c);
+  Decision answer_late(ShardJob& job, const Tombstone& e, const Peer& from, Outbox& out);
 
   // shard_reply.cc
   Decision on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,

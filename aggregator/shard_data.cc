@@ -123,7 +123,7 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   }
   if (place == ChunkTable::Place::unseen) return on_first(job, *e, c, kernels, packet, now, out);
   if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);
-  return on_further(job, *e, c, kernels, packet, now, out);
+  return on_further(job, *e, c, kernels, packet, from, now, out);
 }
 
 Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
@@ -161,8 +161,9 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
 }
 
 Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
-                           const Kernels* kernels, const wire::Packet& packet, Instant now,
-                           Outbox& out) {
+                           const Kernels* kernels, const wire::Packet& packet, const Peer& from,
+                           Instant now, Outbox& out) {
+  if (comes_late(job, e, c)) return answer_late(job, e, from, out);
   // Two ranks that both pass on their data for one chunk disagree, too.
   if (!e.agrees_with(c.description) || is_passed_on(c.description.collective))
     return e.retried ? Decision{Verdict::dropped, DropReason::duplicate}

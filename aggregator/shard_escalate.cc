@@ -307,7 +307,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   const wire::DType dtype = e->retried ? wire::DType::float32 : d.dtype;
   if (d.op != h.op || d.chunk != h.chunk || dtype != h.dtype || attempt != h.attempt ||
       d.element_count != h.element_count || packet.payload.size() != d.payload_bytes() ||
-      !is_result_of(d.collective, h))
+      !is_result_of(d.collective, h) || !takes_count(*job, d, packet))
     return false;
   if (e->retried) d = as_float(d);
   free_slot(*job, *e, now);
@@ -318,6 +318,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   }
   e->overflow = (h.flags & wire::kFlagOverflow) != 0;
   e->verified = (h.flags & wire::kFlagVerified) != 0;
+  note_left_out(*job, *e, packet, now);
   job->table.complete(*e);
   job->history.made(d, MadeBy::completion_engine, now);
   job->counters.host_results.add();

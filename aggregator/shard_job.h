@@ -12,6 +12,7 @@
 #include "aggregator/chunk_deadlines.h"
 #include "aggregator/chunk_table.h"
 #include "aggregator/counters.h"
+#include "aggregator/degraded_results.h"
 #include "aggregator/kernel_table.h"
 #include "aggregator/op_history.h"
 #include "aggregator/outbox.h"
@@ -21,6 +22,7 @@
 #include "config/switch_config.h"
 #include "core/exclusion.h"
 #include "core/wire/attempt.h"
+#include "core/wire/rank_bitmap.h"
 
 namespace tributary::aggregator {
 
@@ -95,13 +97,14 @@ struct ShardJob {
         order(config::declared_order(config), wide_children(child_map, config)),
         children(fan_in),
         tombstones(std::size_t{2} * config.window),
+        degraded(config::degrades(config) ? tombstones.size() : 0, config.workers),
         table(tombstones, fan_in, config.window),
         buffers(sums.buffers),
         cache(sums.cache),
         hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
         deadlines(config.deadline, tombstones),
-        history(fan_in) {
+        history(fan_in, config::degrades(config) ? wire::rank_words(config.workers) : 0) {
     awaited_above.reserve(wire::kMaxMissingIds);
     if (config.parent) asked_above.resize(config.window);
   }
@@ -133,6 +136,7 @@ struct ShardJob {
   std::vector<std::uint32_t> awaited_above;  // ranks that the parent said it waits for
   std::vector<Child> children;
   std::vector<Tombstone> tombstones;
+  DegradedResults degraded;  // of the complete ones
   ChunkTable table;
   // nullptr: the job has its buffers in common with others of the shard.
   std::unique_ptr<OwnBuffers> own_sums;

@@ -67,6 +67,8 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
   }
+  if (place == ChunkTable::Place::seen && comes_late(job, *e, c))
+    return answer_late(job, *e, from, out);
   // What is left of a first attempt says nothing any more (rule 12).
   if (place == ChunkTable::Place::seen && e->retried) {
     job.counters.duplicates.add();

@@ -184,6 +184,7 @@ void Shard::finish_result(ShardJob& job, const Tombstone& e, Outgoing& o, bool w
   o.header.shard = index_;
   o.header.slot = job.dynamic() ? pool_slot(job, e.seq) : job.first_slot + job.table.slot_of(e);
   o.header.seed_generation = job.next_seed;
+  if (job.degraded.counted(e.seq) != 0) add_left_out(job, e.seq, o);
   if (job.seed != job.next_seed) {
     wire::ExtensionWriter ext(std::span(o.extensions).subspan(o.extension_bytes));
     ext.add(wire::ResultInfo{job.config.window, job.seed_from, 0, job.next_seed});

@@ -35,6 +35,8 @@ Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Peer& 
     forward(job, packet, wire::kFlagAtPs, out);
     return {Verdict::forwarded};
   }
+  if (e->state == ChunkState::complete && job.degraded.counted(e->seq) != 0)
+    return answer_late(job, *e, from, out);
   job.counters.duplicates.add();
   if (e->state != ChunkState::complete || (h.flags & wire::kFlagResend) == 0)
     return {Verdict::dropped, DropReason::duplicate};

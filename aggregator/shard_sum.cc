@@ -125,11 +125,13 @@ void Shard::release_acknowledged(ShardJob& job) {
   job.refresh_gauges();
 }
 
-// An acknowledged result stays in the cache while there is room.
+// An acknowledged result stays in the cache while there is room, unless it has a list beside it.
 void Shard::keep_or_free(ShardJob& job, Tombstone& e) {
+  const bool whole = job.degraded.counted(e.seq) == 0;
+  job.degraded.forget(e.seq);
   if (e.buffer == kNone) return;
   std::uint32_t freed = e.buffer;
-  if (job.cache.capacity() != 0) {
+  if (job.cache.capacity() != 0 && whole) {
     freed = job.cache.put(job.place, e.seq, e.buffer, result_flags(e), e.description);
     if (freed != kNone) job.counters.cache_evictions.add();
   }

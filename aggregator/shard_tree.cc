@@ -17,6 +17,11 @@ bool is_elsewhere(const ShardJob& job, const ChunkDescription& d) {
   return has_target(d.collective) && !job.child_map.child_of(d.target);
 }
 
+// Says that such a chunk is done, and not what it is: its payload goes elsewhere, or it has none.
+bool is_notice(const ChunkDescription& d) {
+  return has_target(d.collective) && d.element_count == 0;
+}
+
 }  // namespace
 
 std::optional<Instant> Shard::parent_heard(std::uint32_t place) const {
@@ -121,8 +126,11 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
   if (for_a_rank && h.type == wire::PacketType::unknown && h.attempt != 0)
     return begin_retry(packet, now) ? Decision{Verdict::noted}
                                     : Decision{Verdict::dropped, DropReason::stale_epoch};
+  // Where all ranks below are late, nobody has heard of a second attempt (rules 12, 21).
+  const bool degraded = h.type == wire::PacketType::result && (h.flags & wire::kFlagDegraded) != 0;
   const bool retried = place == ChunkTable::Place::seen && e->retried;
-  if (h.attempt != (retried ? wire::kFloatRetry : 0) && h.type != wire::PacketType::escalation)
+  if (h.attempt != (retried ? wire::kFloatRetry : 0) && h.type != wire::PacketType::escalation &&
+      !(degraded && h.attempt == wire::kFloatRetry))
     return {Verdict::dropped, DropReason::stale_epoch};
   if (for_a_rank || h.type == wire::PacketType::escalation) {
     if (place != ChunkTable::Place::seen || e->description.op != h.op ||
@@ -139,7 +147,7 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
     return {Verdict::noted};
   }
   const bool others = is_passed_on(h.collective) && h.type == wire::PacketType::result;
-  if (place == ChunkTable::Place::unseen && others)
+  if (place == ChunkTable::Place::unseen && (others || degraded))
     return on_unasked_result(*job, packet, now, out);
   if (place != ChunkTable::Place::seen) return {Verdict::dropped, DropReason::beyond_window};
   if (e->description.op != h.op || e->description.chunk != h.chunk)
@@ -151,8 +159,10 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
     return request_mismatch_abort(*job, *e, elsewhere);
   }
   const bool result = h.type == wire::PacketType::result;
-  if (e->state != ChunkState::sent && !(result && e->state == ChunkState::escalated))
-    return {Verdict::dropped, DropReason::duplicate};
+  const bool waits = e->state == ChunkState::sent ||
+                     (result && e->state == ChunkState::escalated) ||
+                     (degraded && e->state == ChunkState::open);
+  if (!waits) return {Verdict::dropped, DropReason::duplicate};
   if (result) return on_parent_result(*job, *e, packet, now, out);
   if (h.type != wire::PacketType::unknown) return {Verdict::dropped, DropReason::bad_type};
   on_sum_missing_above(*job, *e, now, out);
@@ -169,12 +179,19 @@ void Shard::on_sum_missing_above(ShardJob& job, Tombstone& e, Instant now, Outbo
 Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
                                  Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  const ChunkDescription d = e.retried ? as_float(e.description) : e.description;
+  const bool degraded = (h.flags & wire::kFlagDegraded) != 0;
+  // Known by an announcement alone: whoever would have described it is late (rule 21).
+  Contribution told = contribution_of(packet);
+  told.child = kElsewhere;
+  if (!e.described && is_notice(told.description)) return {Verdict::dropped, DropReason::duplicate};
+  if (!e.described && !(degraded && tells_all(job, told)))
+    return {Verdict::dropped, DropReason::op_mismatch};
+  const bool retried = e.retried || h.attempt == wire::kFloatRetry;
+  const ChunkDescription& known = e.described ? e.description : told.description;
+  const ChunkDescription d = retried ? as_float(known) : known;
   const bool header_only = is_elsewhere(job, d);
-  const std::uint32_t covered = is_passed_on(d.collective) ? 1 : job.config.workers;
-  if (!e.described || h.dtype != d.dtype || h.reduce_op != d.reduce_op ||
-      h.collective != d.collective || h.encoding != d.encoding || !is_result_of(d.collective, h) ||
-      h.covered != covered)
+  if (h.dtype != d.dtype || h.reduce_op != d.reduce_op || h.collective != d.collective ||
+      h.encoding != d.encoding || !is_result_of(d.collective, h) || !takes_count(job, d, packet))
     return {Verdict::dropped, DropReason::op_mismatch};
   // Where the payload is one rank's, the others' copies have none; they are not for its switch.
   if (has_target(d.collective) && !header_only && h.element_count == 0 && d.element_count != 0)
@@ -182,24 +199,33 @@ Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet
   const std::size_t bytes = header_only ? 0 : d.payload_bytes();
   if (packet.payload.size() != bytes || h.element_count != (header_only ? 0 : d.element_count))
     return {Verdict::dropped, DropReason::op_mismatch};
+  if (e.state == ChunkState::open && job.hold_buffers != nullptr) put_back_held(job, e);
+  if (!e.described) e.describe(told);
+  e.retried = retried;
   e.description = d;
   keep_result(job, e, packet, now, out);
   return {Verdict::completed};
 }
 
-// Data of a rank elsewhere that is passed on to all: nobody here has anything to add.
+// Data of a rank elsewhere that is passed on to all: nobody here has anything to add. Or a result
+// that waits for nobody here any more (rule 21).
 Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Instant now,
                                   Outbox& out) {
   Contribution c = contribution_of(packet);
   c.child = 0;  // no child's, whatever a packet from above says: see forget_arrivals() below
-  if (c.description.dtype == wire::DType::none || packet.header.covered != 1 ||
-      c.payload.size() > job.config.chunk_bytes || c.description.encoding != wire::Encoding::plain)
+  const ChunkDescription& d = c.description;
+  if (is_notice(d)) return {Verdict::dropped, DropReason::beyond_window};
+  const bool fits = is_passed_on(d.collective) ? c.payload.size() <= job.config.chunk_bytes &&
+                                                     d.encoding == wire::Encoding::plain
+                                               : tells_all(job, c);
+  if (d.dtype == wire::DType::none || !fits || !takes_count(job, d, packet))
     return {Verdict::dropped, DropReason::op_mismatch};
   Tombstone* e = nullptr;
   job.table.find(c.seq, e);
   job.table.open(*e, c, now);
   job.table.forget_arrivals(*e);
   e->first_child = kElsewhere;
+  e->retried = packet.header.attempt != 0;
   keep_result(job, *e, packet, now, out);
   return {Verdict::completed};
 }
@@ -215,6 +241,7 @@ void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
   }
   e.overflow = (packet.header.flags & wire::kFlagOverflow) != 0;
   e.verified = (packet.header.flags & wire::kFlagVerified) != 0;
+  note_left_out(job, e, packet, now);
   job.table.complete(e);
   job.history.made(e.description, MadeBy::parent, job.parent_heard);
   job.awaited_above.clear();

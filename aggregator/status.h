@@ -69,7 +69,7 @@ struct OpLine {
   std::uint32_t chunks = 1;  // how many
   Duration until;            // when it happened to the last of them
   Duration late;             // behind the deadline; 0: in time, or nothing that is waited for
-  std::vector<std::uint32_t> ranks;  // of the child whose data arrived
+  std::vector<std::uint32_t> ranks;  // of the child whose data arrived; or those left out
 };
 
 // How far behind the first arrival of a chunk each child's data came, in one op: the most of its

@@ -1,13 +1,15 @@
 // One chunk at the completion engine.
 //
 //   unseen ──first piece or mark──▶ open ──exact cover──▶ complete ──root accepted──▶ released
+//                                    └─waited too long──▶ (without some ranks, rule 21)
 //     ▲  ▲                           │                                                  │
 //     │  └────── given up (memory) ──┘                                                  │
 //     └──────────────────────── seq + 2W takes the place ◀──────────────────────────────┘
 //
 // Invariant: the pieces of an open chunk are pairwise disjoint and `covered` is their union. So
 // nothing can be counted twice, and the chunk is complete exactly when `covered_count` reaches
-// what is required. (Protocol rules 5 and 7.)
+// what is required, or is decided not to be waited for. From then on `covered` is what the result
+// is made of. (Protocol rules 5, 7 and 21.)
 #pragma once
 
 #include <cstdint>
@@ -44,6 +46,12 @@ struct Chunk : aggregator::DeadlineNode {
 // Ranks that the chunk's result is made of: one for what is only passed on.
 inline std::uint32_t required_ranks(const Chunk& chunk, std::uint32_t workers) {
   return aggregator::is_passed_on(chunk.description.collective) ? 1 : workers;
+}
+
+// Complete, but without some ranks (rule 21).
+inline bool is_degraded(const Chunk& chunk, std::uint32_t workers) {
+  return chunk.state == ChunkState::complete &&
+         chunk.covered_count < required_ranks(chunk, workers);
 }
 
 // Whether `a` has to be finished before `b` can be sent by everybody: the order in which chunks

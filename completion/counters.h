@@ -24,6 +24,9 @@ struct JobCounters {
   Counter duplicates;                                 // all ranks were covered already
   Counter superseded;        // held pieces that a larger aggregate replaced
   Counter overlaps_dropped;  // aggregates, held or new, that overlapped a better one
+  Counter degraded;          // results that lack ranks
+  Counter left_out;          // ranks that those lack, one a chunk
+  Counter late;              // pieces of them that came after that
   Counter rerequests;        // ranks asked for what was dropped
   Counter refused_full;      // pieces refused for lack of memory
   Counter given_up;          // chunks given up for earlier ones

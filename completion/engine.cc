@@ -9,7 +9,8 @@
 namespace tributary::completion {
 namespace {
 
-// One packet brings a RESULT or an ABORT, besides UNKNOWN to some ranks.
+// One packet brings a RESULT or an ABORT, besides UNKNOWN to some ranks; and time an ABORT of each
+// job.
 constexpr std::size_t kOutboxReserve = 2;
 
 // A piece that a former host of the job is meant to have, or that one sent.
@@ -75,8 +76,8 @@ Engine::Engine(std::span<const JobLimits> jobs) : impl_(std::make_unique<Impl>(j
 Engine::~Engine() = default;
 
 void Engine::start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
-                         std::uint32_t host_term, bool retries) {
-  if (Job* j = impl_->find_job(job)) j->start(epoch, first_seq, host_term, retries);
+                         std::uint32_t host_term, bool retries, bool may_degrade) {
+  if (Job* j = impl_->find_job(job)) j->start(epoch, first_seq, host_term, retries, may_degrade);
 }
 
 void Engine::set_model(std::uint32_t job, Model& model) {
@@ -100,10 +101,16 @@ Decision Engine::on_packet(const wire::Packet& packet, Instant now, Outbox& out)
 }
 
 void Engine::expire(Instant now, Outbox& out) {
+  // Each job may have to end its epoch, too.
+  const std::size_t most = outbox_capacity() - impl_->jobs.size();
+  const std::size_t end = out.items().size() + std::min(most, out.room());
   for (const auto& job : impl_->jobs) {
     if (job->state != JobState::running) continue;
-    if (const auto* overdue = static_cast<const Chunk*>(job->deadlines.due(now)))
+    if (job->limits.degraded_after != Duration::max()) {
+      impl_->degrade_waiting(*job, now, end, out);
+    } else if (const auto* overdue = static_cast<const Chunk*>(job->deadlines.due(now))) {
       impl_->abort_overdue(*job, *overdue, out);
+    }
   }
 }
 
@@ -153,12 +160,12 @@ void Engine::apply(Change& change) {
 std::size_t Engine::outbox_capacity() const {
   std::size_t ranks = 0;
   for (const auto& job : impl_->jobs) ranks = std::max<std::size_t>(ranks, job->limits.workers);
-  return std::max(ranks, impl_->jobs.size()) + kOutboxReserve;
+  return ranks + impl_->jobs.size() + kOutboxReserve;
 }
 std::size_t Engine::outbox_capacity(std::span<const JobLimits> jobs) {
   std::size_t ranks = 0;
   for (const JobLimits& job : jobs) ranks = std::max<std::size_t>(ranks, job.workers);
-  return std::max(ranks, jobs.size()) + kOutboxReserve;
+  return ranks + jobs.size() + kOutboxReserve;
 }
 
 std::size_t Engine::job_count() const {

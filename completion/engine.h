@@ -2,7 +2,8 @@
 //
 //   ESCALATION, forwarded CONTRIBUTION ─▶ on_packet ─▶ cover of the chunk ──exact──▶ RESULT
 //   forwarded PROBE ────────────────────▶ on_packet ─▶ RESULT, PENDING, UNKNOWN
-//   clock ──────────────────────────────▶ expire ────▶ ABORT(deadline, missing ids)
+//   clock ──────────────────────────────▶ expire ────▶ ABORT(deadline, missing ids), or RESULT
+//                                                      without those that are late (rule 21)
 //
 // One engine per job finishes all that is escalated of it; one Engine object serves several jobs,
 // each with its own memory. All it sends goes to the root switch, which keeps and multicasts
@@ -67,9 +68,10 @@ class Engine {
 
   // Life of a job. Unknown jobs are none of this engine's: these do nothing then. `host_term`
   // tells this host's answers from those of an earlier one. `retries`: the root lets sums that
-  // overflow be sent again as floats, where this engine does.
+  // overflow be sent again as floats, where this engine does. `may_degrade`: it takes results that
+  // lack ranks, where this engine makes some.
   void start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
-                   std::uint32_t host_term, bool retries = true);
+                   std::uint32_t host_term, bool retries = true, bool may_degrade = true);
   void end_epoch(std::uint32_t job);  // aborted, or all ranks have left
   // Of the epoch that began last; 0 before the first, and for unknown jobs.
   [[nodiscard]] std::uint16_t epoch_of(std::uint32_t job) const;
@@ -80,7 +82,7 @@ class Engine {
 
   // Payload spans of what is appended to `out` are valid until the next call of any method.
   Decision on_packet(const wire::Packet& packet, Instant now, aggregator::Outbox& out);
-  // Chunks past their deadline. Cheap when there are none.
+  // Chunks past their deadline, or waited for long enough. Cheap when there are none.
   void expire(Instant now, aggregator::Outbox& out);
   // The root keeps this result now, so it needs not be kept here.
   void result_accepted(std::uint32_t job, std::uint8_t shard, std::uint32_t seq);

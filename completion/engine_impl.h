@@ -1,5 +1,6 @@
-// The completion engine's insides, shared by its source files: pieces (engine_pieces.cc), what it
-// says (engine_replies.cc), and construction, checks and clock (engine.cc).
+// The completion engine's insides, shared by its source files: pieces (engine_pieces.cc), chunks
+// that wait too long (engine_degrade.cc), what it says (engine_replies.cc), and construction,
+// checks and clock (engine.cc).
 #pragma once
 
 #include <memory>
@@ -38,6 +39,9 @@ struct Engine::Impl {
 
   // engine_retry.cc
   void retry_as_float(Job& job, Chunk& chunk, Instant now, Outbox& out);
+
+  // engine_degrade.cc
+  void degrade_waiting(Job& job, Instant now, std::size_t end, Outbox& out);
 
   // engine_replies.cc
   Decision on_probe(Job& job, const wire::Packet& packet, Outbox& out);

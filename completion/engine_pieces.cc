@@ -106,11 +106,16 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
   }
 
   Chunk* chunk = nullptr;
-  const Job::Find found = job.find(h.shard, h.seq, chunk);
+  Job::Find found = job.find(h.shard, h.seq, chunk);
   if (found == Job::Find::stale) {
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
   }
+  // The root has begun another attempt, so it has not taken what was made of this one, and will
+  // not.
+  if (found == Job::Find::found && chunk->state == ChunkState::complete &&
+      h.attempt > chunk->attempt)
+    found = Job::Find::none;
   if (found == Job::Find::none) {
     chunk = job.open(h.shard, h.seq, arrival.description, now);
     job.refresh_gauges();
@@ -128,9 +133,12 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
   if (chunk->state == ChunkState::open && h.attempt > chunk->attempt)
     job.begin_attempt(*chunk, h.attempt, now);
   if (chunk->state != ChunkState::open) {
-    job.counters.duplicates.add();
-    // A resend says that its sender has no result, so the root may have none either.
-    if (chunk->state == ChunkState::released || (h.flags & wire::kFlagResend) == 0)
+    const bool late = is_degraded(*chunk, job.limits.workers) &&
+                      count_common(chunk->covered, job.ranks) < count(job.ranks);
+    (late ? job.counters.late : job.counters.duplicates).add();
+    // A resend says that its sender has no result, so the root may have none either; and whoever is
+    // late may have missed it.
+    if (chunk->state == ChunkState::released || ((h.flags & wire::kFlagResend) == 0 && !late))
       return {Verdict::dropped, DropReason::duplicate};
     job.counters.results_repeated.add();
     send_result(job, *chunk, out);
@@ -196,6 +204,10 @@ void Engine::Impl::complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
   }
   chunk.overflow = done.overflow;
   job.complete(chunk, *done.result);
+  if (is_degraded(chunk, job.limits.workers)) {
+    job.counters.degraded.add();
+    job.counters.left_out.add(job.limits.workers - chunk.covered_count);
+  }
   if (done.overflow) job.counters.overflows.add();
   job.counters.completed[static_cast<std::size_t>(chunk.reason)].add();
   const auto latency = static_cast<std::uint64_t>((now - chunk.armed_at).to_ns());

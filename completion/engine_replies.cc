@@ -3,6 +3,7 @@
 #include <array>
 
 #include "completion/engine_impl.h"
+#include "core/wire/degraded.h"
 
 namespace tributary::completion {
 namespace {
@@ -118,6 +119,13 @@ void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
   wire::ExtensionWriter extensions(o->extensions);
   extensions.add(wire::ResultInfo{job.limits.window, 0, job.host_term, 0});
   if (d.target != aggregator::ChunkDescription::kNoTarget) extensions.add_target_rank(d.target);
+  if (is_degraded(chunk, job.limits.workers)) {
+    o->header.flags |= wire::kFlagDegraded;
+    clear(job.lost);
+    for (std::uint32_t rank = 0; rank < job.limits.workers; ++rank)
+      if (!contains(chunk.covered, rank)) insert(job.lost, rank);
+    wire::add_degraded_list(extensions, chunk.covered_count, job.lost);
+  }
   o->extension_bytes = extensions.bytes().size();
 }
 

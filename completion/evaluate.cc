@@ -38,7 +38,7 @@ Evaluation evaluate(Job& job, Chunk& chunk, const Kernels* kernels) {
   if (kernels == nullptr) return {&result, overflow};
 
   const std::size_t n = chunk.description.element_count;
-  const std::uint32_t contributions = required_ranks(chunk, job.limits.workers);
+  const std::uint32_t contributions = chunk.covered_count;
   const bool declared =
       job.limits.order == wire::Order::reproducible && contributions == job.limits.workers;
   overflow |= declared ? job.order.evaluate(*kernels, job.at, job.sources, n, job.accumulators)

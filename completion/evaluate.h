@@ -1,6 +1,6 @@
-// Makes the result of a chunk whose pieces are an exact cover: combined in rank order, a mean
-// divided once, narrowed to the wire type once. Or, where the job wants that, adds each piece to a
-// sum as it comes (T16).
+// Makes the result of a chunk out of its pieces, which cover all that is counted: combined in rank
+// order, a mean divided once, by the number of ranks counted, narrowed to the wire type once. Or,
+// where the job wants that, adds each piece to a sum as it comes (T16).
 #pragma once
 
 #include "completion/job.h"

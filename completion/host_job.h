@@ -83,6 +83,7 @@ struct HostJob {
   std::uint32_t id = 0;
   bool root_is_last = false;
   bool retries_floats = false;  // overflowed sums are sent again as floats (rule 12)
+  bool degrades = false;        // results may lack ranks (rule 21)
   std::vector<Host> hosts;
   std::vector<Seat> seats;  // by shard
   HostCounters counters;

@@ -22,6 +22,9 @@ const JobLimits& checked(const JobLimits& limits) {
     refuse("has " + std::to_string(limits.bytes) + " bytes; one chunk of " +
            std::to_string(limits.workers) + " pieces and the results that may be asked for need " +
            std::to_string(least_bytes(limits)));
+  if (limits.degraded_after != Duration::max() &&
+      (limits.deadline != Duration::max() || limits.order == wire::Order::reproducible))
+    refuse("results without late ranks go with no deadline and no declared order");
   return limits;
 }
 
@@ -34,7 +37,7 @@ std::size_t pieces_of(const JobLimits& limits) {
 
 Job::Job(const JobLimits& job_limits)
     : limits(checked(job_limits)),
-      deadlines(limits.deadline),
+      deadlines(std::min(limits.deadline, limits.degraded_after)),
       order(limits.bracketing, limits.workers),
       ranks(wire::rank_words(limits.workers)),
       lost(ranks.size()),
@@ -56,12 +59,13 @@ Job::Job(const JobLimits& job_limits)
   }
 }
 
-void Job::start(std::uint16_t new_epoch, std::uint32_t first_seq, std::uint32_t term,
-                bool retries) {
+void Job::start(std::uint16_t new_epoch, std::uint32_t first_seq, std::uint32_t term, bool retries,
+                bool may_degrade) {
   stop(JobState::running);
   epoch = new_epoch;
   host_term = term;
   float_retry = limits.float_retry && retries;
+  degrades = limits.degraded_after != Duration::max() && may_degrade;
   std::fill(newest_.begin(), newest_.end(), first_seq + 2 * limits.window - 1);
 }
 
@@ -188,6 +192,10 @@ void Job::begin_attempt(Chunk& chunk, std::uint8_t attempt, Instant now) {
   chunk.covered_count = 0;
   chunk.attempt = attempt;
   chunk.description = aggregator::as_float(chunk.description);
+  wait_again(chunk, now);
+}
+
+void Job::wait_again(Chunk& chunk, Instant now) {
   aggregator::DeadlineQueue::cancel(chunk);
   deadlines.arm(chunk, now);
 }

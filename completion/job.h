@@ -45,7 +45,7 @@ class Job {
 
   // Forgets everything; the epoch's first chunks have `first_seq`.
   void start(std::uint16_t epoch, std::uint32_t first_seq, std::uint32_t host_term,
-             bool retries = true);
+             bool retries = true, bool may_degrade = true);
   void stop(JobState state);
 
   enum class Find : std::uint8_t { found, none, stale };
@@ -66,6 +66,8 @@ class Job {
   void complete(Chunk& chunk, Piece& result);
   // Begins the next attempt: what is held counts no more; the right to memory stays.
   void begin_attempt(Chunk& chunk, std::uint8_t attempt, Instant now);
+  // Its wait begins anew.
+  void wait_again(Chunk& chunk, Instant now);
   // The root has the result.
   void release(Chunk& chunk);
   // Releases the results of a shard before `seq`.
@@ -88,6 +90,7 @@ class Job {
   std::uint16_t epoch = 0;
   std::uint32_t host_term = 0;
   bool float_retry = false;  // the epoch has a second attempt (rule 12)
+  bool degrades = false;     // results of the epoch may lack ranks (rule 21)
   aggregator::DeadlineQueue deadlines;
   AbortCause last_abort;
   Model* model = nullptr;  // none: nothing that concerns a model can be answered

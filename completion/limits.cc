@@ -23,6 +23,7 @@ JobLimits limits_of(const config::JobConfig& job) {
   limits.trigger = job.completion_trigger;
   // Whoever misses a deadline may come as late as callers are ready to wait.
   if (job.on_deadline == config::OnDeadline::abort) limits.deadline = job.deadline;
+  limits.degraded_after = job.stragglers.degraded_after.value_or(Duration::max());
   return limits;
 }
 

@@ -33,7 +33,9 @@ struct JobLimits {
   // The host accepts each result in the call that brings it, so none has to be kept.
   bool root_is_here = true;
   Duration deadline = Duration::max();  // from a chunk's first piece to ABORT
-  std::uint64_t bytes = 0;              // for pieces; at least least_bytes()
+  // A chunk that has waited so long is finished without the ranks that are missing (rule 21).
+  Duration degraded_after = Duration::max();
+  std::uint64_t bytes = 0;  // for pieces; at least least_bytes()
 
   bool operator==(const JobLimits&) const = default;
 };

@@ -34,6 +34,7 @@ std::unique_ptr<HostJob> make_job(const config::SwitchConfig& config,
   auto made = std::make_unique<HostJob>();
   made->id = job.id;
   made->retries_floats = config::retries_floats(job);
+  made->degrades = config::degrades(job);
   for (const std::string& name : job.completion_hosts) {
     made->root_is_last = name == config::kRootHost;
     for (const config::CompletionHost& host : config.completion.hosts) {
@@ -207,6 +208,7 @@ void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box)
   o->peer = host.peer;
   o->header = header_of(job, PacketType::start);
   if (job.retries_floats) o->header.flags |= wire::kFlagFloatRetry;
+  if (job.degrades) o->header.flags |= wire::kFlagDegraded;
   o->header.epoch = seat.epoch;
   o->header.shard = seat.shard;
   o->header.seq = engine_.accepted_before(job.id, seat.shard);

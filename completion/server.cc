@@ -137,7 +137,8 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
   }
   seat.serving = true;
   const bool retries = (h.flags & wire::kFlagFloatRetry) != 0;
-  seat.engine.start_epoch(h.job, h.epoch, h.seq, info->host_term, retries);
+  const bool may_degrade = (h.flags & wire::kFlagDegraded) != 0;
+  seat.engine.start_epoch(h.job, h.epoch, h.seq, info->host_term, retries, may_degrade);
   counters_.starts.add();
   answer(seat, PacketType::ack, wire::Reason::none, out);
   return DropReason::count_;

@@ -124,6 +124,7 @@ AggregationMemory job_memory(const JobConfig& job) {
   shard.tables = seqs * (kTombstoneBytes + bitmap_words * 8 + kBufferIndexBytes);
   shard.tables += fan_in * (kChildBytes + 4 + 1);
   shard.tables += kOpHistory * (kOpRecordBytes + fan_in * (2 * kArrivalBytes + kLatenessBytes));
+  if (degrades(job)) shard.tables += left_out_bytes(job.workers, seqs);
   if (holds_data(job)) {
     shard.tables += std::size_t{job.window} * fan_in * kBufferIndexBytes;
     shard.tables += hold_buffers(job) * kBufferIndexBytes;

@@ -24,9 +24,16 @@ inline constexpr std::size_t kCacheEntryBytes = 64;  // of each cached result
 inline constexpr std::size_t kPoolSlotBytes = 16;    // of each slot that dynamic jobs share
 inline constexpr std::size_t kBufferIndexBytes = 4;
 inline constexpr std::uint32_t kOpHistory = 32;     // ops of a job whose time-lines are kept
-inline constexpr std::size_t kOpRecordBytes = 512;  // of each of them
+inline constexpr std::size_t kOpRecordBytes = 576;  // of each of them
 inline constexpr std::size_t kArrivalBytes = 8;     // of each child, in two chunks of each
 inline constexpr std::size_t kLatenessBytes = 16;   // of each child in each
+
+// Who is missing from results that lack ranks: a bit for each rank, and how many are counted, of
+// each result that is kept; and the former of each op whose time-line is kept.
+constexpr std::size_t left_out_bytes(std::uint32_t workers, std::size_t results) {
+  const std::size_t bitmap = (std::size_t{workers} + 63) / 64 * 8;
+  return results * (bitmap + 4) + kOpHistory * bitmap;
+}
 
 // One sum or result.
 std::size_t slot_buffer_bytes(const JobConfig& job);

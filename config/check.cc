@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/check_degraded.h"
 #include "config/check_sums.h"
 #include "config/codec.h"
 #include "config/lift.h"
@@ -270,6 +271,7 @@ void check_job_hosts(const SwitchConfig& config, ReadContext& context) {
 
 void check_stragglers(const SwitchConfig& config, ReadContext& context) {
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    check_degraded(config.jobs[i], item_path("jobs", i), true, context);
     const auto mistake = mistake_in(config.jobs[i].stragglers);
     if (!mistake) continue;
     const std::string path = job_path(i, "stragglers") + '.' + mistake->key;

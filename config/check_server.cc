@@ -5,6 +5,7 @@
 #include <string>
 
 #include "config/bracketing.h"
+#include "config/check_degraded.h"
 #include "config/memory_plan.h"
 
 namespace tributary::config {
@@ -27,6 +28,11 @@ void check_jobs(const ServerConfig& config, ReadContext& context) {
     if (context.usable(job_path(i, "root")) && config.jobs[i].root_ipv4 == config.ipv4)
       context.report(job_path(i, "root"), "is the server's own address; allowed: a switch's");
     check_optimizer(config.jobs[i].optimizer, job_path(i, "optimizer"), context);
+    check_degraded(job, item_path("jobs", i), false, context);
+    if (degrades(job) && config.jobs[i].optimizer.kind != OptimizerKind::none)
+      context.report(job_path(i, "stragglers.degraded_after"),
+                     "a model is stepped by the gradients of all ranks, or not at all; allowed: "
+                     "left out, or no optimizer");
     if (!job.bracketing || !context.usable(job_path(i, "bracketing"))) continue;
     if (job.order != wire::Order::reproducible)
       context.report(job_path(i, "bracketing"),

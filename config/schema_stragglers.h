@@ -7,5 +7,7 @@
 namespace tributary::config {
 
 const Fields<StragglerPolicy>& straggler_fields();
+// Of those, what concerns the completion host, and so a parameter server's file, too.
+const Fields<StragglerPolicy>& waiting_fields();
 
 }  // namespace tributary::config

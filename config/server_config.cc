@@ -7,11 +7,24 @@
 #include "config/lift.h"
 #include "config/memory_plan.h"
 #include "config/schema.h"
+#include "config/schema_stragglers.h"
 
 namespace tributary::config {
 namespace {
 
 using enum Presence;
+
+// Left out of a file, and of what dump() writes, where the job waits for all.
+Field<ServedJobConfig> stragglers_field() {
+  using J = ServedJobConfig;
+  Field<J> field = mapping<J, StragglerPolicy>(
+      "stragglers", [](auto& j) -> auto& { return j.job.stragglers; }, waiting_fields(),
+      "What becomes of ranks that are late, as far as the server decides it.");
+  field.write = [write = field.write](const J& job, int indent) {
+    return degrades(job.job) ? write(job, indent) : std::string();
+  };
+  return field;
+}
 
 const Fields<ServedJobConfig>& job_fields() {
   using J = ServedJobConfig;
@@ -34,6 +47,7 @@ const Fields<ServedJobConfig>& job_fields() {
     all.push_back(scalar("root_udp_port", &J::root_udp_port, integer<std::uint16_t>(1024, 65535),
                          "The root's `udp_base_port`."));
     all.push_back(optimizer_field<J>());
+    all.push_back(stragglers_field());
     return all;
   }();
   return fields;

@@ -1,4 +1,5 @@
-// Which of a switch's children are to be excluded for having been late before (T12, T13).
+// Which of a switch's children are to be excluded for having been late before (T12, T13), and
+// whether results may do without those that are late now (T9, T16).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ struct StragglerPolicy {
   Duration threshold = Duration::ms(100);       // threshold: those strictly above it
   Duration recovered_below = Duration::ms(10);  // lateness of a child that is well again ...
   std::uint32_t recovered_ops = 8;              // ... when it was so in as many ops in a row
+  // So long chunks wait at the completion host, which then finishes them without the ranks that are
+  // missing (protocol rule 21). None: it waits for all.
+  std::optional<Duration> degraded_after;
 
   bool operator==(const StragglerPolicy&) const = default;
 };

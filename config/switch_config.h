@@ -259,15 +259,21 @@ inline bool retries_floats(const JobConfig& job) {
   return admitted && job.arithmetic == wire::Arithmetic::saturating;
 }
 
+// Whether results of this job may do without ranks that are late (protocol rule 21).
+inline bool degrades(const JobConfig& job) {
+  return job.stragglers.degraded_after.has_value();
+}
+
 // Extensions beyond the 64 bytes that every packet may have: a sum that goes to another switch or
-// to a parameter server names the ranks inside (protocol rule 10), beside all else that describes
-// it.
+// to a parameter server names the ranks inside (protocol rule 10), and a degraded result those that
+// are not, beside all else that describes it.
 inline std::size_t coverage_bytes(const JobConfig& job) {
   constexpr std::size_t kUsual = 64;
-  constexpr std::size_t kOthers = 20 + 8 + 8;  // task information, target rank, CRC32C
-  const std::size_t bitmap = 8 + (std::size_t{job.workers} + 31) / 32 * 4;
+  constexpr std::size_t kOthers = 20 + 8 + 8;         // task information, target rank, CRC32C
+  const std::size_t counted = degrades(job) ? 4 : 0;  // beside the bitmap of who is missing
+  const std::size_t bitmap = 8 + (std::size_t{job.workers} + 31) / 32 * 4 + counted;
   const std::size_t all = (kOthers + bitmap + 7) / 8 * 8;
-  const bool travels = spans_switches(job) || !job.completion_hosts.empty();
+  const bool travels = spans_switches(job) || !job.completion_hosts.empty() || degrades(job);
   return travels && all > kUsual ? all - kUsual : 0;
 }
 

@@ -106,6 +106,7 @@ ordered_json Show::jobs() {
          {"collisions", c.collisions.get()},
          {"escalations", escalations},
          {"host_results", c.host_results.get()},
+         {"degraded_results", c.degraded.get()},
          {"overflows", c.saturated.get()},
          {"aborts", c.aborts_deadline.get() + c.aborts_lease.get() + c.aborts_left.get() +
                         c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get() +

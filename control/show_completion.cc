@@ -31,6 +31,8 @@ ordered_json engine_row(const completion::JobCounters& c, std::uint64_t bytes_li
               {"given_up", c.given_up.get()},
               {"overflows", c.overflows.get()},
               {"float_retries", c.float_retries.get()},
+              {"degraded", c.degraded.get()},
+              {"left_out", c.left_out.get()},
               {"bytes_held", c.bytes_held.get()},
               {"bytes_high_water", c.bytes_high_water.get()},
               {"bytes_limit", bytes_limit},

@@ -286,9 +286,35 @@ tributary_status tributary_get_stats(const tributary_communicator* communicator,
                                  s.unknown_replies,
                                  s.drops,
                                  s.smoothed_rtt_ns,
-                                 s.float_retries};
+                                 s.float_retries,
+                                 s.degraded_results};
     // A caller built against an older header knows fewer fields.
     std::memcpy(stats, &all, room);
     return TRIBUTARY_OK;
   });
+}
+
+tributary_status tributary_request_outcome(tributary_request* request, tributary_outcome* outcome) {
+  return guarded([&] {
+    const std::size_t room = checked(outcome, "outcome").struct_size;
+    if (room < sizeof(std::size_t) || room > sizeof(tributary_outcome))
+      throw std::invalid_argument("outcome.struct_size is not sizeof(tributary_outcome)");
+    const tributary::Outcome o = checked(request, "request").impl.outcome();
+    const tributary_outcome all = {room, o.degraded() ? 1u : 0u, o.counted,
+                                   static_cast<std::uint32_t>(o.missing.size())};
+    std::memcpy(outcome, &all, room);
+    return TRIBUTARY_OK;
+  });
+}
+
+size_t tributary_request_missing(tributary_request* request, uint32_t* ranks, size_t capacity) {
+  if (request == nullptr || !request->impl.done()) return 0;
+  std::vector<std::uint32_t> missing;
+  const tributary_status status = guarded([&] {
+    missing = request->impl.outcome().missing;
+    return TRIBUTARY_OK;
+  });
+  if (status != TRIBUTARY_OK) return 0;
+  if (ranks != nullptr) std::copy_n(missing.begin(), std::min(capacity, missing.size()), ranks);
+  return missing.size();
 }

@@ -115,6 +115,7 @@ class CommunicatorImpl final : public Communicator {
     if (::getpid() != owner_)
       throw std::logic_error("this communicator belongs to process " + std::to_string(owner_) +
                              "; a forked process must create its own");
+    for (const auto& state : states) state->ranks = options_.size;
     progress_->submit(states);
     return Request(states.back());
   }
@@ -136,6 +137,17 @@ bool Request::wait_for(Duration limit) {
   if (!state_->done.wait_for(limit)) return false;
   if (state_->failure) throw_failure(*state_->failure);
   return true;
+}
+
+Outcome Request::outcome() {
+  wait();
+  Outcome outcome;
+  if (!state_) return outcome;
+  const auto& left_out = state_->left_out;
+  for (std::uint32_t rank = 0; rank < state_->ranks && !left_out.empty(); ++rank)
+    if ((left_out[rank / 64] >> (rank % 64) & 1) != 0) outcome.missing.push_back(rank);
+  outcome.counted = state_->ranks - static_cast<std::uint32_t>(outcome.missing.size());
+  return outcome;
 }
 
 bool Request::done() const {

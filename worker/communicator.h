@@ -73,7 +73,18 @@ struct CommunicatorStats {
   std::uint64_t unknown_replies = 0;
   std::uint64_t drops = 0;
   std::uint64_t smoothed_rtt_ns = 0;
-  std::uint64_t float_retries = 0;  // chunks whose fixed-point sum overflowed
+  std::uint64_t float_retries = 0;     // chunks whose fixed-point sum overflowed
+  std::uint64_t degraded_results = 0;  // chunks whose result lacks ranks
+};
+
+// Whose data an op's result is made of. Everybody's, unless the job allows results without ranks
+// that are late (`stragglers.degraded_after`): then all ranks, the late ones included, hold the
+// same result and the same list. Each chunk of the op may lack others; a mean is divided by how
+// many ranks its chunk has.
+struct Outcome {
+  std::uint32_t counted = 0;           // ranks that are inside of every chunk
+  std::vector<std::uint32_t> missing;  // the others, ascending
+  [[nodiscard]] bool degraded() const { return !missing.empty(); }
 };
 
 class Request {
@@ -86,6 +97,8 @@ class Request {
   bool wait_for(Duration limit);
   // True when wait() would not block.
   [[nodiscard]] bool done() const;
+  // Of an op that is done: waits for it, as wait() does.
+  [[nodiscard]] Outcome outcome();
 
   struct State;
   explicit Request(std::shared_ptr<State> state) : state_(std::move(state)) {}

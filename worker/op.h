@@ -25,6 +25,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/wire/extension.h"
 #include "core/wire/types.h"
@@ -53,6 +54,9 @@ struct Op {
   std::uint32_t remaining = 0;           // results to come
   std::uint32_t elements_per_chunk = 0;  // of every chunk but a part's last
   std::optional<Failure> failure;        // set before it is finished, if it failed
+  // Of a finished op: bit r mod 64 of word r / 64 for every rank that some chunk's result lacks
+  // (rule 21). Empty: every chunk has all.
+  std::vector<std::uint64_t> left_out;
   Op* next = nullptr;
   Op* previous = nullptr;
 

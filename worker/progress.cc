@@ -79,6 +79,7 @@ CommunicatorStats Progress::stats() const {
   s.drops = c.drops.total() + transport_->drops().total();
   s.smoothed_rtt_ns = c.smoothed_rtt_ns.get();
   s.float_retries = c.float_retries.get();
+  s.degraded_results = c.degraded.get();
   return s;
 }
 

@@ -18,6 +18,7 @@ struct Request::State : worker::Op {
   // Of a block-scaled op: its elements, and the op that agrees on their exponents (Op::after).
   std::unique_ptr<worker::BlockScaled> block_scaled;
   std::shared_ptr<State> first;
+  std::uint32_t ranks = 0;  // of the job
 };
 
 }  // namespace tributary

@@ -19,6 +19,7 @@ Session::Session(const SessionOptions& options, Instant now)
 void Session::submit(Op& op, Instant now) {
   op.id = next_op_++;
   op.failure.reset();
+  op.left_out.clear();
   counters_.ops.add();
   if (state_ != SessionState::running) {
     const Failure closed{wire::Reason::none, {}, "the communicator is closed", {}};

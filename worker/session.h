@@ -5,13 +5,14 @@
 //      └─────timeout, NACK, ABORT─▶ failed ────┘ (only where the switch still holds this member)
 //
 // Pure: packets, ops and `now` come in; datagrams and finished ops go out. No clock, no I/O, no
-// threads, and no allocation between START and the end of the epoch. One thread at a time calls it;
-// counters may be read by others at any time. An epoch that failed stays so: a new session joins
-// the next one.
+// threads, and no allocation between START and the end of the epoch, but for an op whose result
+// lacks ranks. One thread at a time calls it; counters may be read by others at any time. An epoch
+// that failed stays so: a new session joins the next one.
 //
 // Files: session.cc (life, ops), session_join.cc (JOIN, START, LEAVE), session_send.cc (what goes
-// out while running), session_receive.cc (what comes in while running), session_retry.cc (chunks
-// sent again as floating point), session_timers.cc (what is overdue, and asking for it).
+// out while running), session_receive.cc (what comes in while running), session_degraded.cc
+// (results that lack ranks), session_retry.cc (chunks sent again as floating point),
+// session_timers.cc (what is overdue, and asking for it).
 #pragma once
 
 #include <array>
@@ -59,6 +60,7 @@ struct SessionCounters {
   Counter pending_replies;
   Counter unknown_replies;
   Counter float_retries;  // chunks whose fixed-point sum overflowed
+  Counter degraded;       // results that lack ranks
   Counter smoothed_rtt_ns;
   DropCounters drops;
 };
@@ -122,8 +124,7 @@ class Session {
   void on_pending(const wire::Packet& packet, Instant now);
   void on_unknown(const wire::Packet& packet, Instant now);
   ChunkIndex find_chunk(const wire::Header& h);
-  [[nodiscard]] static bool result_fits(const ChunkState& c, const wire::Packet& packet,
-                                        std::uint32_t size);
+  [[nodiscard]] bool result_fits(const ChunkState& c, const wire::Packet& packet);
   static void deliver(const ChunkState& c, std::span<const std::byte> payload);
   void on_exclusion(const wire::Header& h);
   static void fail_op(Op& op, const wire::Header& result);
@@ -134,6 +135,10 @@ class Session {
   static std::span<const std::byte> scale(const ChunkState& c, wire::Header& h);
   void begin_retry(ChunkIndex i, Instant now);
   void hold(ChunkIndex i, Instant now);
+
+  // session_degraded.cc
+  [[nodiscard]] bool count_fits(const Op& op, const wire::Packet& result);
+  void note_left_out(Op& op, const wire::Header& result);
 
   // session_send.cc
   [[nodiscard]] wire::Header header(wire::PacketType type) const;
@@ -202,6 +207,9 @@ class Session {
   std::optional<Instant> last_heard_;
   Exclusion excluded_;                    // the switch sums these ops without this rank (rule 14)
   std::optional<Instant> refused_since_;  // the switch has answered nothing but sender mismatch
+
+  bool may_lack_ranks_ = false;          // results of this job may be degraded (rule 21)
+  std::vector<std::uint64_t> left_out_;  // scratch: bits of who is missing from a result
 
   // Ranks the switch named as missing last, and for which op (or for the JOIN).
   static constexpr std::size_t kMostMissing = 254;

@@ -4,6 +4,7 @@
 
 #include "config/switch_config.h"
 #include "core/wire/integrity.h"
+#include "core/wire/rank_bitmap.h"
 #include "worker/session.h"
 
 namespace tributary::worker {
@@ -104,6 +105,8 @@ void Session::on_start(const wire::Packet& packet, Instant now) {
   fresh.base = fresh.next = packet.header.seq;
   fresh.last_activity = now;
   shards_.assign(start_.shards, fresh);
+  may_lack_ranks_ = (packet.header.flags & wire::kFlagDegraded) != 0;
+  left_out_.assign(wire::rank_words(options_.size), 0);
 }
 
 void Session::leave(Instant now) {

@@ -91,8 +91,11 @@ ChunkIndex Session::find_chunk(const wire::Header& h) {
     drop(DropReason::op_mismatch);
     return kNoChunk;
   }
-  // Of another attempt than this rank's; only the next one may be asked for.
-  const bool next = h.type == wire::PacketType::unknown && h.attempt == wire::kFloatRetry &&
+  // Of another attempt than this rank's; only the next one may be asked for. A rank that is late
+  // may hear of it by the result that was made without it (rule 21).
+  const bool told = h.type == wire::PacketType::unknown ||
+                    (h.type == wire::PacketType::result && (h.flags & wire::kFlagDegraded) != 0);
+  const bool next = told && h.attempt == wire::kFloatRetry &&
                     (h.flags & wire::kFlagFloatRetry) != 0 && c.op->scaled != nullptr;
   if (h.attempt != c.attempt && !(next && c.attempt == 0)) {
     drop(DropReason::stale_epoch);
@@ -109,20 +112,19 @@ void Session::note_missed(ShardWindow& shard, std::uint32_t seq) const {
   if (!shard.missed_before || seq_before(*shard.missed_before, end)) shard.missed_before = end;
 }
 
-bool Session::result_fits(const ChunkState& c, const wire::Packet& packet, std::uint32_t size) {
+bool Session::result_fits(const ChunkState& c, const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   const Op& op = *c.op;
-  const bool scaled = op.scaled != nullptr && c.attempt == 0;
+  const bool scaled = op.scaled != nullptr && h.attempt == 0;
   const auto encoding = scaled ? wire::Encoding::block_scaled : wire::Encoding::plain;
-  const wire::DType dtype = c.attempt == 0 ? op.dtype : wire::DType::float32;
+  const wire::DType dtype = h.attempt == 0 ? op.dtype : wire::DType::float32;
   if (h.dtype != dtype || h.reduce_op != op.reduce_op || h.collective != op.collective ||
       h.encoding != encoding)
     return false;
   // Parameters, and nothing that passes for them.
   if (wire::concerns_model(op.collective) != ((h.flags & wire::kFlagParams) != 0)) return false;
   if (scaled && h.scale_exponent != op.scaled->exponent(c.chunk)) return false;
-  // Where one rank alone sends a chunk, the switch may count that rank only.
-  if (h.covered != size && !(op.has_one_sender() && h.covered == 1)) return false;
+  if (!count_fits(op, packet)) return false;
   if (packet.payload.size() != std::size_t{h.element_count} * wire::size_of(h.dtype)) return false;
   const std::size_t expected = op.receives(c.chunk) ? op.elements_of(c.chunk) : 0;
   if (h.element_count == expected) return true;
@@ -134,12 +136,14 @@ void Session::on_result(const wire::Packet& packet, Instant now) {
   const ChunkIndex i = find_chunk(packet.header);
   if (i == kNoChunk) return;
   ChunkState& c = chunks_[i];
-  if (!result_fits(c, packet, options_.size)) return drop(DropReason::op_mismatch);
+  if (!result_fits(c, packet)) return drop(DropReason::op_mismatch);
   const bool overflow = (packet.header.flags & wire::kFlagOverflow) != 0;
   // The other ranks' notice that a chunk is done; this rank's own comes with the data.
   const bool for_others = header_only(packet.header) && c.op->target_of(c.chunk) &&
                           c.op->receives(c.chunk) && c.op->elements_of(c.chunk) > 0;
   if (for_others && !overflow) return;
+  c.attempt = packet.header.attempt;
+  note_left_out(*c.op, packet.header);
   if (overflow)
     fail_op(*c.op, packet.header);
   else

@@ -115,8 +115,18 @@ typedef struct tributary_stats {
   uint64_t unknown_replies;
   uint64_t drops;
   uint64_t smoothed_rtt_ns;
-  uint64_t float_retries; /* chunks whose fixed-point sum overflowed, and was made of floats */
+  uint64_t float_retries;    /* chunks whose fixed-point sum overflowed, and was made of floats */
+  uint64_t degraded_results; /* chunks whose result lacks ranks */
 } tributary_stats;
+
+/* Whose data an op's result is made of: everybody's, unless the job allows results without ranks
+ * that are late. Then all ranks, the late ones included, hold the same result and the same list. */
+typedef struct tributary_outcome {
+  size_t struct_size; /* set by the caller: sizeof(tributary_outcome) */
+  uint32_t degraded;  /* 1: some rank is missing */
+  uint32_t counted;   /* ranks that are inside of every chunk of the op */
+  uint32_t missing;   /* all others; tributary_request_missing names them */
+} tributary_outcome;
 
 /* Version of the library, e.g. "0.1.0". */
 const char* tributary_version(void);
@@ -170,6 +180,11 @@ tributary_status tributary_wait(tributary_request* request);
 tributary_status tributary_wait_for(tributary_request* request, double seconds);
 /* 1 when tributary_wait would not block. */
 int tributary_done(const tributary_request* request);
+/* Of an op that is done; waits for it. */
+tributary_status tributary_request_outcome(tributary_request* request, tributary_outcome* outcome);
+/* Ranks that its result lacks, ascending: copies up to `capacity`, returns how many there are. 0
+ * before the op is done, and where it failed. */
+size_t tributary_request_missing(tributary_request* request, uint32_t* ranks, size_t capacity);
 /* Does not cancel the op: `data` stays in use until it is done. NULL is allowed. */
 void tributary_request_free(tributary_request* request);
 

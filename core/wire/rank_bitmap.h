@@ -17,6 +17,20 @@ namespace tributary::wire {
 // Words of one extension: it has at most 255, one is its head, one the first rank.
 inline constexpr std::size_t kMaxBitmapWords = 253;
 
+// The words of a set, of 32 ranks each, from its lowest rank's to its highest's; empty for no rank.
+struct BitmapWords {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+BitmapWords bitmap_words(std::span<const std::uint64_t> ranks);
+// Words begin to begin + words as data of an extension: u32 first rank, u32 words.
+void write_bitmap(std::span<const std::uint64_t> ranks, std::size_t begin, std::size_t words,
+                  std::span<be32> out);
+// ORs such data into `ranks`. False when its length is not `words` + 1 u32, or a bit stands for a
+// rank that the job does not have.
+bool read_bitmap(std::span<const std::byte> data, std::size_t words, std::uint32_t workers,
+                 std::span<std::uint64_t> ranks);
+
 // Words that hold `workers` ranks in memory.
 constexpr std::size_t rank_words(std::uint32_t workers) {
   return (std::size_t{workers} + 63) / 64;

@@ -82,6 +82,7 @@ TEST_F(OpHistoryTest, ADeadlineAndWhatFollows) {
   const std::int32_t sum = 3;
   wire::Header h = data_header(0, 0, 1);
   h.type = wire::PacketType::result;
+  h.covered = workers_;
   now_ = now_ + Duration::ms(4);
   ASSERT_TRUE(engine_->on_host_packet({h, {}, std::as_bytes(std::span(&sum, 1))}, now_, *outbox_));
   EXPECT_EQ(lines(0).back(), "525 result of the completion engine 0 x1");

@@ -32,6 +32,7 @@ class EscalateTest : public EngineTest {
   bool host_result(std::uint32_t seq, std::int32_t value, std::uint32_t flags = 0) {
     wire::Header h = data_header(0, seq, 1);
     h.type = PacketType::result;
+    h.covered = workers_;
     h.flags = flags;
     return from_host({h, {}, std::as_bytes(std::span(&value, 1))});
   }
@@ -142,6 +143,7 @@ TEST_F(EscalateTest, OnlyTheFirstResultOfAnEscalatedChunkCounts) {
   expire();
   wire::Header wrong = data_header(0, 0, 2);
   wrong.type = PacketType::result;
+  wrong.covered = workers_;
   const std::array<std::byte, 8> two{};
   EXPECT_FALSE(from_host({wrong, {}, two}));
   const std::uint16_t epoch = std::exchange(epoch_, 3);
@@ -149,6 +151,7 @@ TEST_F(EscalateTest, OnlyTheFirstResultOfAnEscalatedChunkCounts) {
   epoch_ = epoch;
   wire::Header attempt = data_header(0, 0, 1);
   attempt.type = PacketType::result;
+  attempt.covered = workers_;
   attempt.attempt = 1;
   const std::array<std::byte, 4> one{};
   EXPECT_FALSE(from_host({attempt, {}, one}));

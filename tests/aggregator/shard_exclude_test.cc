@@ -43,6 +43,7 @@ class ExcludeTest : public EngineTest {
   bool host_result(std::uint32_t seq, std::int32_t value) {
     wire::Header h = data_header(0, seq, 1);
     h.type = PacketType::result;
+    h.covered = workers_;
     sent_.clear();
     const bool accepted =
         engine_->on_host_packet({h, {}, std::as_bytes(std::span(&value, 1))}, now_, *outbox_);

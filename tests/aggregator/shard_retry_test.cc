@@ -56,6 +56,7 @@ class ShardRetryTest : public EngineTest {
     h.type = PacketType::result;
     h.attempt = attempt;
     h.flags = wire::kFlagVerified | wire::kFlagFloatRetry;
+    h.covered = workers_;
     return from_host(h, std::as_bytes(std::span(&value, 1)));
   }
   void overflow(std::uint32_t seq) {
@@ -407,6 +408,7 @@ TEST_F(RootRetryTest, O10_ASecondAttemptPassesBothWays) {
 
   wire::Header h = as_second(header(PacketType::result, 0));
   h.flags = wire::kFlagLast | wire::kFlagVerified | wire::kFlagFloatRetry;
+  h.covered = workers_;
   h.element_count = 1;
   ASSERT_TRUE(from_host(h, bytes_of(value)));
   EXPECT_EQ(sent_.at(0).to, Outgoing::To::job_group);
@@ -422,6 +424,7 @@ TEST_F(RootRetryTest, O10_WhatIsLeftOfTheFirstAttemptBelowSaysNothing) {
   EXPECT_EQ(deliver({late, {}, bytes_of(value)}, leaf()).reason, DropReason::duplicate);
   wire::Header h = as_second(header(PacketType::result, 0));
   h.flags = wire::kFlagLast | wire::kFlagVerified | wire::kFlagFloatRetry;
+  h.covered = workers_;
   h.element_count = 1;
   ASSERT_TRUE(from_host(h, bytes_of(value)));
   EXPECT_EQ(deliver({late, {}, bytes_of(value)}, leaf()).reason, DropReason::duplicate);

@@ -46,6 +46,7 @@ class SlotsTest : public EngineTest {
     h.type = PacketType::result;
     h.job = engine_->job_config(job).id;
     h.epoch = epochs_[job];
+    h.covered = engine_->job_config(job).workers;
     const std::int32_t value = 2;
     sent_.clear();
     EXPECT_TRUE(

@@ -1,10 +1,12 @@
 // Aggregation header and extensions, read: what parse() accepts is consistent, can be written
 // again to the same bytes, and its extensions are found where an independent walk finds them.
 #include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "core/wire/degraded.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
 #include "core/wire/rank_bitmap.h"
@@ -83,6 +85,24 @@ void check_ranks(Bytes area) {
   FUZZ_CHECK(read_rank_bitmaps(writer.bytes(), kWorkers, again) && again == ranks);
 }
 
+// A list that is taken is true to itself, and the same when it is written again (rule 21).
+void check_degraded_list(Bytes area) {
+  constexpr std::uint32_t kWorkers = 130;
+  using Ranks = std::array<std::uint64_t, rank_words(kWorkers)>;
+  Ranks missing{};
+  const auto counted = read_degraded_list(area, kWorkers, missing);
+  if (!counted) return;
+  std::uint32_t absent = 0;
+  for (const std::uint64_t word : missing)
+    absent += static_cast<std::uint32_t>(std::popcount(word));
+  FUZZ_CHECK(*counted != 0 && absent != 0 && *counted + absent == kWorkers);
+  std::array<std::byte, 128> room;
+  ExtensionWriter writer(room);
+  Ranks again{};
+  FUZZ_CHECK(add_degraded_list(writer, *counted, missing));
+  FUZZ_CHECK(read_degraded_list(writer.bytes(), kWorkers, again) == counted && again == missing);
+}
+
 void check_missing_ids(Bytes area) {
   std::array<std::uint32_t, 256> ids{};
   const std::size_t listed = find_missing_ids(area, ids);
@@ -138,6 +158,7 @@ void check_packet(const Packet& p, Bytes input) {
   check_found(p.extensions);
   check_typed(p.extensions);
   check_missing_ids(p.extensions);
+  check_degraded_list(p.extensions);
   check_ranks(p.extensions);
   check_written(p, input);
 }

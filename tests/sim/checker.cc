@@ -49,6 +49,19 @@ bool benign(const Scenario& s) {
          l.reorder_delay_max <= Duration::ms(5) && l.bits_per_second == 0 && patient;
 }
 
+// Nothing is lost, and nobody stands still but workers: who is late has sent late.
+bool is_punctual(const Scenario& s) {
+  const LinkQuality& l = s.links;
+  return s.changes.empty() && s.hostile.packets == 0 && s.hostile.faulty_ppm == 0 &&
+         s.backlog_frames >= 64 && !s.lose_first_between_switches &&
+         !(s.servers.count > 0 && s.servers.tight) &&
+         l.loss_ppm + l.corrupt_ppm + l.stray_ppm == 0 && l.bits_per_second == 0 &&
+         l.reorder_delay_max <= Duration::ms(5) &&
+         std::all_of(s.script.begin(), s.script.end(), [](const ScriptEntry& e) {
+           return e.action == ScriptAction::pause && e.target == ScriptTarget::worker;
+         });
+}
+
 // At the root of a tree deadlines are longer: an eighth, at least 100 ms, a level.
 Duration deadline_at_most(const Scenario& s, const JobScenario& job) {
   if (s.switches.size() < 2 && s.fat_tree.levels < 2) return job.deadline;
@@ -106,6 +119,7 @@ Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenar
     jobs_.push_back(std::move(view));
     if (job.sums.slots == config::SlotMode::dynamic) ++dynamic_jobs_;
   }
+  punctual_ = is_punctual(scenario);
   if (!benign(scenario)) settled_at_ = Instant() + scenario.heal_at + longest + kAftermath;
 }
 
@@ -251,6 +265,7 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
     result_bits_.clear();
   }
   if (h.type != PacketType::result) return;
+  check_list(node, message);
   if (view.scenario->sums.verify && reduces(h.collective) &&
       (h.flags & (wire::kFlagVerified | wire::kFlagOverflow)) == 0)
     violation(node.name() + " sent a result that nobody verified: job " + std::to_string(h.job) +
@@ -305,10 +320,12 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
            " (" + describe(plan) + "): ";
   };
   const Members& members = jobs_[o.job_index].members[epoch];
-  if (members.entered != o.job->workers && !plan.needs_one_rank())
+  if (!plan.needs_one_rank() && !all_inside_entered(members, result))
     return violation(where() + "done, though not all ranks have entered the epoch");
   // Where all get the same, the first rank's result is checked against the inputs, and the others'
   // against the first's.
+  if (const auto wrong = wrong_list(jobs_[o.job_index], epoch, index, result))
+    return violation(where() + *wrong);
   if (plan.same_everywhere()) {
     const std::uint64_t bits = hash_of(result.output.empty() ? result.data : result.output, index);
     const auto [known, fresh] = op_bits_.try_emplace(OpKey{o.job->id, epoch, index}, bits);
@@ -321,7 +338,8 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
                                                            return salts_of(o.job_index, any_epoch);
                                                          })
                          : wrong_with(plan, *o.job, jobs_[o.job_index].expressions[members.version],
-                                      salts_of(o.job_index, epoch), index, result);
+                                      salts_of(o.job_index, epoch), index, result,
+                                      missing_in(o.job_index, epoch, index));
   if (wrong) violation(where() + *wrong);
 }
 

@@ -3,9 +3,12 @@
 // each sum must be; it never asks the system under test for an opinion.
 //
 // What it checks, and when:
-//   op ends          the sum is exactly that of exactly the epoch's members; all ranks got the same
-//                    bits; a failure names job and cause
-//   result is sent   a chunk's result never changes (rule 5)
+//   op ends          the sum is exactly that of exactly the epoch's members, or of those counted;
+//   all
+//                    ranks got the same bits and the same list; a failure names job and cause
+//   result is sent   a chunk's result never changes (rule 5), nor who it lacks; it lacks somebody
+//   only
+//                    where the job allows it, and after the wait that it allows (rule 21)
 //   packet refused   an honest, intact packet is refused only for a reason that can be its own; no
 //                    result is given up that its rank still lacks (rule 4)
 //   turn ends        (at intervals where there are many ranks) no slot past its deadline, no silent
@@ -109,6 +112,15 @@ class Checker : public Observer {
     std::uint32_t term = 0;
     std::uint64_t nonce = 0;  // of the root's incarnation
   };
+  struct OpChunk {
+    std::uint32_t epoch, op, chunk;
+    auto operator<=>(const OpChunk&) const = default;
+  };
+  // When ranks first sent a chunk, and who its result was said to lack.
+  struct Waited {
+    std::vector<std::optional<Instant>> sent;  // by rank
+    std::optional<std::vector<std::uint64_t>> missing;
+  };
   struct JobView {
     const JobScenario* scenario = nullptr;
     std::vector<config::Bracket> expressions;  // how each version's tree combines ranks' data
@@ -118,6 +130,7 @@ class Checker : public Observer {
     std::vector<Appointment> hosts;            // per shard
     std::map<std::uint32_t, Members> members;  // by epoch
     ModelChecker model;
+    std::map<OpChunk, Waited> waited;  // of a job whose results may lack ranks
   };
 
   void violation(const std::string& what);
@@ -149,6 +162,16 @@ class Checker : public Observer {
   [[nodiscard]] const SwitchNode& concerned(const FrameRef& frame) const;
   [[nodiscard]] std::vector<std::uint64_t> salts_of(std::uint32_t job, std::uint32_t epoch);
   void check_cause(const WorkerNode& node, const worker::Failure& f);
+  // checker_degraded.cc
+  void note_sent(const WorkerNode& node, const FrameRef& frame);
+  void check_list(const SwitchNode& node, const aggregator::Outgoing& result);
+  [[nodiscard]] static bool all_inside_entered(const Members& members, const OpResult& result);
+  void check_wait(const JobView& view, const wire::Header& result, const Waited& chunk);
+  [[nodiscard]] MissingOf missing_in(std::uint32_t job, std::uint32_t epoch,
+                                     std::uint32_t op) const;
+  [[nodiscard]] std::optional<std::string> wrong_list(const JobView& view, std::uint32_t epoch,
+                                                      std::uint32_t op,
+                                                      const OpResult& result) const;
 
   const Scenario& scenario_;
   World* world_ = nullptr;
@@ -160,6 +183,7 @@ class Checker : public Observer {
   std::optional<Instant> last_overfull_;  // a queue had no room for a frame
   std::optional<Slots> slots_before_;
   std::uint32_t dynamic_jobs_ = 0;
+  bool punctual_ = false;  // what is sent arrives, and soon
   bool every_turn_ = true;
   Instant next_full_check_;
   std::size_t first_not_ended_ = 0;  // among all ranks; none starts again after its end

@@ -23,6 +23,7 @@ bool names_chunk(PacketType type) {
 
 // Now and then a worker is out of its mind, too: it repeats something it sent lately, bent.
 void Checker::on_contribution(WorkerNode& node, const FrameRef& frame) {
+  note_sent(node, frame);
   if (scenario_.hostile.faulty_ppm == 0 || Instant() + scenario_.heal_at <= world_->now()) return;
   auto& lately = contributions_[node.id()];
   lately.push_back(frame);

@@ -250,6 +250,7 @@ config::JobConfig job_config(const JobScenario& job) {
   jc.chunk_bytes = job.carried_chunk_bytes();
   jc.shards = job.shards;
   jc.deadline = job.deadline;
+  jc.stragglers.degraded_after = job.degraded_after;
   jc.lease = job.lease;
   jc.integrity = job.integrity;
   for (std::uint32_t i = 0; i < job.servers; ++i) jc.completion_hosts.push_back(server_name(i));

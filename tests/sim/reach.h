@@ -34,6 +34,7 @@ inline constexpr std::size_t kChunkStateCount = 6;
   X(returned, "release returned", sums.release == config::Release::returned)                      \
   X(escalate, "on_deadline escalate", sums.on_deadline == config::OnDeadline::escalate)           \
   X(early, "completion_trigger streaming", sums.completion_trigger == config::Trigger::streaming) \
+  X(degraded, "degraded_after", job.degraded_after.has_value())                                   \
   X(groups, "loss groups", job.loss_group > 1 && job.window > 1)                                  \
   X(scaled, "fixed point", plan.scales())
 
@@ -58,6 +59,8 @@ inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(Knob::count_)
   X(forwarded, "contribution forwarded", forwarded)                                             \
   X(sent_up, "sum sent to be verified", sent_up)                                                \
   X(host_result, "result came back", host_results)                                              \
+  X(degraded, "result lacks ranks", degraded)                                                   \
+  X(late, "data after a result without it", late)                                               \
   X(saturated, "result marked overflowed", saturated)                                           \
   X(cache_hit, "cache hit", cache_hits)                                                         \
   X(cache_eviction, "cache eviction", cache_evictions)
@@ -85,6 +88,8 @@ inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(Engine
   X(stale, "host: stale", stale)                                                                   \
   X(invalid, "host: contradiction", invalid)                                                       \
   X(overflow, "host: result marked overflowed", overflows)                                         \
+  X(degraded, "host: result without the late", degraded)                                           \
+  X(late, "host: piece after such a result", late)                                                 \
   X(float_retry, "host: float retry", float_retries)                                               \
   X(deadline_result, "host: result after deadline", completed[kReason(wire::Reason::deadline)])    \
   X(collision_result, "host: result after collision", completed[kReason(wire::Reason::collision)]) \

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct JobScenario {
   // And whom the root would rather have.
   std::uint32_t host_switches = 0;
   config::HostChoice host_choice = config::HostChoice::fixed;
+  // Results may do without ranks that are later than this at the completion host (rule 21).
+  std::optional<Duration> degraded_after;
   // How the switch sums, and in which slots. Only what config/schema_sums.h lists is looked at.
   config::JobConfig sums;
   std::uint64_t op_bytes = 0;  // of every op, an allreduce of int32; 0: ops of drawn kinds

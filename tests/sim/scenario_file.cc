@@ -112,6 +112,9 @@ const Fields<JobScenario>& job_fields() {
       scalar("host_switches", &J::host_switches, integer<std::uint32_t>(0, 64),
              "Before the servers: the first switches below the job's root, at most so many."),
       scalar("host_choice", &J::host_choice, config::host_choice(), "Which of all these begins."),
+      scalar("degraded_after", &J::degraded_after, or_absent(time(Duration::ms(1))),
+             "Chunks wait no longer for ranks that are late at the completion host; left out: they "
+             "wait for all."),
       scalar("depth", &J::depth, integer<std::uint32_t>(1, 1024), "Ops open at once."),
       scalar("think_max", &J::think_max, duration(Duration(), Duration::seconds(1)),
              "Pause before the next op, at most."),
@@ -325,6 +328,10 @@ void check_sums(const JobScenario& job, std::size_t index, std::uint32_t pool, b
   if (sums.completion_trigger == config::Trigger::streaming &&
       sums.order == wire::Order::reproducible)
     context.report(path(".sums.completion_trigger"), "streaming needs order: fast");
+  if (job.degraded_after && (sums.on_deadline != config::OnDeadline::escalate ||
+                             sums.order != wire::Order::fast || job.model))
+    context.report(path(".degraded_after"),
+                   "needs on_deadline: escalate and order: fast, and no model");
   if (!sums.bracketing) return;
   if (sums.order != wire::Order::reproducible)
     context.report(path(".sums.bracketing"), "needs order: reproducible");

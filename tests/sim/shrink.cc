@@ -34,7 +34,11 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   change([](JobScenario& job) { job.loss_group = 0; });
   change([](JobScenario& job) { job.think_max = Duration(); });
   change([](JobScenario& job) { job.disagree = false; });
-  change([](JobScenario& job) { job.sums = {}; });
+  change([](JobScenario& job) { job.degraded_after.reset(); });
+  change([](JobScenario& job) {
+    job.sums = {};
+    job.degraded_after.reset();
+  });
   change([](JobScenario& job) {
     job.sums.order = wire::Order::fast;
     job.sums.bracketing.reset();
@@ -54,7 +58,10 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
     job.sums.verify = false;
     job.sums.release = config::Release::sent;
   });
-  change([](JobScenario& job) { job.sums.on_deadline = config::OnDeadline::abort; });
+  change([](JobScenario& job) {
+    job.sums.on_deadline = config::OnDeadline::abort;
+    job.degraded_after.reset();
+  });
   change([](JobScenario& job) { job.integrity = wire::Integrity::udp_checksum; });
 }
 

@@ -322,6 +322,20 @@ void make_hasty(Draw& draw, Scenario& s) {
       job.deadline = std::min(job.deadline, draw.between(Duration::ms(60), Duration::ms(90)));
 }
 
+// Jobs that may do without the late, who are few where there is time, and many where there is not.
+void draw_degraded(Draw& draw, Scenario& s) {
+  constexpr std::int64_t kMostLevels = 4;
+  for (JobScenario& job : s.jobs) {
+    if (job.workers < 2 || job.model || job.sums.order != wire::Order::fast ||
+        job.sums.on_deadline != config::OnDeadline::escalate || draw.one_in(2))
+      continue;
+    Duration least = job.deadline;
+    if (s.switches.size() > 1)
+      least = least + std::max(job.deadline / 8, Duration::ms(100)) * kMostLevels;
+    job.degraded_after = draw.between(least, least + Duration::ms(draw.one_in(2) ? 20 : 300));
+  }
+}
+
 // What patience repairs: losses are few, and nobody is in a hurry.
 void make_gentle(Draw& draw, Scenario& s) {
   s.script.clear();
@@ -372,6 +386,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   if (tree) draw_tree(draw, s);
   if (tree && draw.one_in(3)) draw_changes(draw, s);
   if (tree && s.changes.empty() && draw.one_in(2)) draw_host_switches(draw, s);
+  draw_degraded(draw, s);
   return s;
 }
 

@@ -139,7 +139,8 @@ void WorkerNode::collect(Instant now) {
       observer_.on_op_failed(*this, finished->index, finished->plan, *op->failure);
     else
       observer_.on_op_done(*this, finished->index, finished->plan,
-                           {options_.rank, finished->data, finished->output});
+                           {options_.rank, finished->data, finished->output, op->left_out,
+                            op->elements_per_chunk, op->chunks_per_part});
     if (const Duration most = options_.job->think_max; most > Duration())
       think_until_ = now + Duration::ns(random_.below(static_cast<std::uint32_t>(most.to_ns())));
   }

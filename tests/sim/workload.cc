@@ -170,19 +170,22 @@ std::string at(std::size_t element, const char* what) {
 class Judge {
  public:
   Judge(const OpPlan& plan, const JobScenario& job, const config::Bracket& expression,
-        std::span<const std::uint64_t> salts, std::uint32_t index)
+        std::span<const std::uint64_t> salts, std::uint32_t index, const OpResult& result,
+        const MissingOf& missing_of)
       : plan_(plan),
         job_(job),
         expression_(expression),
         salts_(salts),
         index_(index),
-        values_(salts.size()) {}
+        result_(result),
+        missing_of_(missing_of) {}
 
   // `count` results in `data`, of the elements from `first` on.
   std::optional<std::string> reduced(std::span<const std::byte> data, std::size_t first) {
     for (std::size_t i = 0; i < plan_.count; ++i) {
-      for (std::size_t r = 0; r < salts_.size(); ++r)
-        values_[r] = value_of(plan_, salts_[r], index_, first + i);
+      take_values(first + i);
+      if (plan_.values == Values::overflows && values_.size() > 1)
+        return at(first + i, "overflowed, and was delivered");
       const Bits got = read_bits(data, plan_.dtype, i);
       if (plan_.scales() && is_fixed_point_sum(got)) continue;
       const bool any_order = (plan_.values == Values::rounding || plan_.scales()) &&
@@ -216,8 +219,19 @@ class Judge {
            got == bits_of(plan_.dtype, static_cast<double>(static_cast<float>(sum)));
   }
 
+  // Of the ranks that are inside.
+  void take_values(std::size_t element) {
+    const auto missing = missing_of_ ? missing_of_(result_.chunk_of(element, plan_.count))
+                                     : std::span<const std::uint64_t>();
+    values_.clear();
+    for (std::size_t r = 0; r < salts_.size(); ++r)
+      if (missing.empty() || (missing[r / 64] >> (r % 64) & 1) == 0)
+        values_.push_back(value_of(plan_, salts_[r], index_, element));
+  }
+
   // In the declared order; of values that do not round any order will do.
   [[nodiscard]] Bits expected() const {
+    if (values_.size() < salts_.size()) return reduce(plan_.dtype, plan_.reduce_op, values_);
     return finish(plan_.dtype, plan_.reduce_op,
                   evaluate(plan_, expression_, job_.sums.partials, values_), values_.size());
   }
@@ -227,6 +241,8 @@ class Judge {
   const config::Bracket& expression_;
   std::span<const std::uint64_t> salts_;
   std::uint32_t index_;
+  const OpResult& result_;
+  const MissingOf& missing_of_;
   std::vector<Bits> values_;
 };
 
@@ -316,11 +332,12 @@ void fill(const OpPlan& plan, std::uint64_t salt, std::uint32_t index, std::span
 std::optional<std::string> wrong_with(const OpPlan& plan, const JobScenario& job,
                                       const config::Bracket& expression,
                                       std::span<const std::uint64_t> salts, std::uint32_t index,
-                                      const OpResult& result) {
+                                      const OpResult& result, const MissingOf& missing_of) {
   if (plan.count == 0) return std::nullopt;
-  if (plan.reduces() && plan.values == Values::overflows)
+  // A single rank's number is in range.
+  if (plan.reduces() && plan.values == Values::overflows && result.left_out.empty())
     return "the sum overflowed, and was delivered";
-  Judge judge(plan, job, expression, salts, index);
+  Judge judge(plan, job, expression, salts, index, result, missing_of);
   const std::uint64_t own = salts[result.rank];
   const std::size_t part = std::size_t{plan.count} * wire::size_of(plan.dtype);
   switch (plan.collective) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,12 +79,25 @@ struct OpResult {
   std::uint32_t rank = 0;
   std::span<const std::byte> data;    // what it put in, or the result in its place
   std::span<const std::byte> output;  // empty where the result is in place
+  std::span<const std::uint64_t> left_out =
+      {};                                // ranks that it is told are missing, as worker::Op says
+  std::uint32_t elements_per_chunk = 1;  // as the op was cut
+  std::uint32_t chunks_per_part = 1;
+
+  // The chunk of an element of the whole array, of parts of `count` elements.
+  [[nodiscard]] std::uint32_t chunk_of(std::size_t element, std::size_t count) const {
+    return static_cast<std::uint32_t>(element / count * chunks_per_part +
+                                      element % count / elements_per_chunk);
+  }
 };
+// Of a chunk of the op: the ranks that its result does without, as bits; empty: none.
+using MissingOf = std::function<std::span<const std::uint64_t>(std::uint32_t chunk)>;
 // What is wrong with it, given the ranks' incarnations, and in which order switches combine the
-// data where the order is declared; nullopt: nothing.
+// data where the order is declared; nullopt: nothing. `missing_of` empty: every chunk has all
+// ranks.
 std::optional<std::string> wrong_with(const OpPlan& plan, const JobScenario& job,
                                       const config::Bracket& expression,
                                       std::span<const std::uint64_t> salts, std::uint32_t index,
-                                      const OpResult& result);
+                                      const OpResult& result, const MissingOf& missing_of = {});
 
 }  // namespace tributary::sim

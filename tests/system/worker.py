@@ -7,13 +7,16 @@ Steps:
      "compute_s": t}                 the rank's own work before each op, which makes a straggler
     {"do": "barrier"}
     {"do": "wait_fifo", "path": p}   goes on when somebody has opened the FIFO for writing
-Events: joined, submitted (the first op of a step is on its way), progress (each op done),
-step (both with "exact": whether every element was right), error (reason, missing_ranks, text), done.
+Events: joined, submitted (the first op of a step is on its way), progress (each op done, with the
+ranks that its result lacks and a digest of its bits), step (both with "exact": whether every
+element was right, as the sum of the ranks that it does not lack), error (reason, missing_ranks,
+text), done.
 
 Every rank can compute every rank's data, so each checks all elements of each sum. Floats are small
 integers: their sums are exact in any order.
 """
 
+import hashlib
 import json
 import sys
 import time
@@ -35,9 +38,9 @@ def data(dtype, count, seed, op, rank):
     return generator.integers(-1000, 1000, count).astype(np.float32)
 
 
-def expected(dtype, count, seed, op, size):
-    total = data(dtype, count, seed, op, 0)
-    for rank in range(1, size):
+def expected(dtype, count, seed, op, ranks):
+    total = data(dtype, count, seed, op, ranks[0])
+    for rank in ranks[1:]:
         total += data(dtype, count, seed, op, rank)
     return total
 
@@ -58,9 +61,12 @@ def allreduce(communicator, order, step):
         if op == 0:
             emit("submitted")
         request.wait()
-        right = bool(np.array_equal(values, expected(dtype, count, seed, op, order["size"])))
+        missing = request.missing
+        counted = [rank for rank in range(order["size"]) if rank not in missing]
+        right = bool(np.array_equal(values, expected(dtype, count, seed, op, counted)))
         exact = exact and right
-        emit("progress", op=op, exact=right)
+        digest = hashlib.sha256(values.tobytes()).hexdigest()
+        emit("progress", op=op, exact=right, missing=missing, digest=digest)
     emit("step", exact=bool(exact), ops=step.get("repeat", 1))
 
 

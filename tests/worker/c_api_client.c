@@ -13,6 +13,7 @@ static const char* use(tributary_communicator* comm) {
   int32_t more[2] = {6, 7};
   tributary_request* request = NULL;
   tributary_stats stats;
+  tributary_outcome outcome;
   tributary_call call;
 
   CHECK(tributary_rank(comm) == 0 && tributary_size(comm) == 1);
@@ -23,6 +24,14 @@ static const char* use(tributary_communicator* comm) {
   CHECK(tributary_wait(request) == TRIBUTARY_OK);
   CHECK(tributary_done(request) == 1);
   CHECK(tributary_wait_for(request, 0) == TRIBUTARY_OK);
+  memset(&outcome, 0, sizeof outcome);
+  CHECK(tributary_request_outcome(request, &outcome) == TRIBUTARY_INVALID_ARGUMENT);
+  outcome.struct_size = sizeof outcome;
+  CHECK(tributary_request_outcome(NULL, &outcome) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_request_outcome(request, &outcome) == TRIBUTARY_OK);
+  CHECK(outcome.degraded == 0 && outcome.counted == 1 && outcome.missing == 0);
+  CHECK(tributary_request_missing(request, NULL, 0) == 0);
+  CHECK(tributary_request_missing(NULL, NULL, 0) == 0);
   tributary_request_free(request);
   CHECK(more[1] == 7);
   CHECK(tributary_barrier(comm) == TRIBUTARY_OK);

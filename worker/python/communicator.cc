@@ -68,6 +68,11 @@ py::array PyRequest::wait() {
   return array_;
 }
 
+Outcome PyRequest::outcome() {
+  wait_for(request_);
+  return request_.outcome();
+}
+
 PyCommunicator::PyCommunicator(const CommunicatorOptions& options)
     : rank_(options.rank), size_(options.size) {
   std::optional<py::error_already_set> raised;
@@ -259,6 +264,7 @@ py::dict PyCommunicator::stats() const {
   out["drops"] = s.drops;
   out["smoothed_rtt_ns"] = s.smoothed_rtt_ns;
   out["float_retries"] = s.float_retries;
+  out["degraded_results"] = s.degraded_results;
   return out;
 }
 

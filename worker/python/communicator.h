@@ -26,6 +26,8 @@ class PyRequest {
   // Returns the array, which then holds the result.
   pybind11::array wait();
   [[nodiscard]] bool done() const { return request_.done(); }
+  // Waits for it, too.
+  Outcome outcome();
 
  private:
   Request request_;

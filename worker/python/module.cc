@@ -95,6 +95,12 @@ constexpr const char* kWaitDoc =
 Raises tributary.Error if the operation failed; the array's contents are then undefined. May be
 called again. Ctrl-C interrupts the wait, not the operation.)";
 
+constexpr const char* kDegradedDoc =
+    R"(Whether the result lacks ranks that were late; waits, as wait() does.
+
+Only where the job allows it (`stragglers.degraded_after`). All ranks, the late ones included, hold the
+same result and the same list of who is missing.)";
+
 constexpr const char* kOpenModelDoc =
     R"(Starts opening array `number` of the model at the job's parameter server; returns a Request.
 
@@ -129,7 +135,8 @@ constexpr const char* kStatsDoc =
 ops: operations done. contributions, contribution_bytes: chunks sent first time, and their payload
 bytes. results, result_bytes: chunks received. duplicate_results, probes, resends, pending_replies,
 unknown_replies: loss recovery. drops: packets refused. smoothed_rtt_ns: chunk round-trip time.
-float_retries: chunks whose fixed-point sum overflowed and was made of floats.)";
+float_retries: chunks whose fixed-point sum overflowed and was made of floats. degraded_results:
+chunks whose result lacks ranks.)";
 
 constexpr const char* kCloseDoc =
     R"(Leaves the job. Operations still open fail. Done by `with` and by deletion, too.)";
@@ -198,7 +205,15 @@ PYBIND11_MODULE(tributary, m) {
 
   py::class_<PyRequest>(m, "Request", "An operation in flight; see Communicator.allreduce().")
       .def("wait", &PyRequest::wait, kWaitDoc)
-      .def("done", &PyRequest::done, "True when wait() would not block.");
+      .def("done", &PyRequest::done, "True when wait() would not block.")
+      .def_property_readonly(
+          "degraded", [](PyRequest& self) { return self.outcome().degraded(); }, kDegradedDoc)
+      .def_property_readonly(
+          "counted", [](PyRequest& self) { return self.outcome().counted; },
+          "Ranks that are inside of every chunk of the result. Waits, as wait() does.")
+      .def_property_readonly(
+          "missing", [](PyRequest& self) { return self.outcome().missing; },
+          "Ranks that some chunk of the result lacks, ascending. Waits, as wait() does.");
 
   py::class_<PyCommunicator>(m, "Communicator", "One rank's membership in a job; see init().")
       .def("allreduce", &PyCommunicator::allreduce, py::arg("array"), py::arg("op") = "sum",

@@ -1,0 +1,57 @@
+"""Results that do without a late rank (rule 21, T9, T16), on a real switch."""
+
+import contextlib
+import os
+
+from testbed.switch import Job
+
+ALLOWED = (
+    ("deadline", "1s"),
+    ("on_deadline", "escalate"),
+    ("stragglers", {"degraded_after": "1s"}),
+)
+LATE = 3
+
+
+@contextlib.contextmanager
+def gate_at(path):
+    """A FIFO that holds back whoever opens it for reading until `open` is called."""
+    os.mkfifo(path, 0o666)
+    writers = []
+    try:
+        # For reading too: then it waits for nobody.
+        yield lambda: writers.append(os.open(path, os.O_RDWR))
+    finally:
+        for writer in writers:
+            os.close(writer)
+
+
+def test_rule21_all_get_the_same_result_without_the_late_rank(make_bed, launch):
+    """Three of four ranks end an op without the fourth, which gets their bits and list later."""
+    bed = make_bed("veth", 4, jobs=[Job(1, 4, options=ALLOWED)])
+    first = {"do": "allreduce", "count": 1000, "dtype": "int32", "seed": 1}  # one chunk
+    last = {**first, "seed": 2}
+    with gate_at(bed.run / "gate") as open_gate:
+        hold = {"do": "wait_fifo", "path": str(bed.run / "gate")}
+        workers = launch(bed).start(
+            lambda rank: ([hold] if rank == LATE else []) + [first, {"do": "barrier"}, last]
+        )
+        in_time = [worker.wait_event("progress") for worker in workers if worker.rank != LATE]
+        assert not workers[LATE].of("progress")
+        open_gate()
+        for worker in workers:
+            worker.finish()
+    results = [worker.of("progress")[0] for worker in workers]
+    # Who else was that late on a busy machine is on the list, too.
+    assert LATE in in_time[0]["missing"]
+    for result in results:
+        assert result["missing"] == in_time[0]["missing"], results
+        assert result["digest"] == in_time[0]["digest"], results
+        assert result["exact"], results
+    # The barrier has waited for everybody, and the next op has whoever was in time for it.
+    lasts = [worker.of("progress")[1] for worker in workers]
+    assert all(result["digest"] == lasts[0]["digest"] for result in lasts), lasts
+
+    host = bed.switch.show("completion")[0]
+    assert host["degraded"] >= 1 and host["left_out"] >= 1, host
+    assert bed.switch.show("jobs")[0]["degraded_results"] >= 1
