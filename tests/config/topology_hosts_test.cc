@@ -123,8 +123,10 @@ TEST(TopologyHosts, T10_RefusesSwitchesThatCannotHost) {
   refused("heartbeat: 50ms", "heartbeat: 400ms",
           "t.yaml:8:30: switches[2].completion.heartbeat: 400ms is not less than a third of 1s");
   refused("heartbeat: 50ms", "hosted_megabytes: 0", "hosted_megabytes: '0'");
-  refused("window: 8,", "window: 2048, chunk_bytes: 1344, shards: 16,",
-          "hosted_megabytes: 64 MiB cannot hold one chunk and the kept results of every job");
+  refused("window: 8, completion_hosts: [A, ps, B, root]",
+          "window: 2048, chunk_bytes: 1344, shards: 16, completion_hosts: [A, ps, root]",
+          "switches[2].completion.hosted_megabytes: 64 MiB cannot hold one chunk and the kept "
+          "results of every job");
 }
 
 // What was made at the start cannot be made anew while packets come.
