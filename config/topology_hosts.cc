@@ -1,5 +1,5 @@
-// Completion hosts of the jobs of a tree (T10): the way from a root to each, and switches that
-// host.
+// Completion hosts of the jobs of a tree (T10), servers, switches and workers: the way from a root
+// to each, and who may host.
 #include <algorithm>
 
 #include "config/codec.h"
@@ -49,7 +49,20 @@ std::optional<std::size_t> host_switch(const Topology& t, const std::string& hos
   return host == kRootHost || find_server(t, host) ? std::nullopt : find_switch(t, host);
 }
 
+// Names that a job may give; for people.
+std::string allowed_hosts(const Topology& t) {
+  std::string names;
+  for (const auto& s : t.servers) names.append(s.config.name).append(", ");
+  return names + "a switch that sums the job, a worker with an address, root as the last";
+}
+
 }  // namespace
+
+std::optional<std::size_t> find_host_worker(const Topology& topology, const std::string& name) {
+  if (name == kRootHost || find_server(topology, name) || find_switch(topology, name))
+    return std::nullopt;
+  return find_worker(topology, name);
+}
 
 std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node) {
   std::vector<CompletionHost> hosts;
@@ -71,6 +84,10 @@ std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node)
                              {sw.config.name, sw.config.ipv4, "", 1, sw.uplink_cost},
                              {*parent, sw.parent_port}));
   }
+  for (const TopologyWorker& worker : topology.workers)
+    if (find_host_worker(topology, worker.name) && wanted(worker.name))
+      hosts.push_back(way_to(topology, node, {worker.name, worker.ipv4.value(), "", 1, 1},
+                             {find_switch(topology, worker.attached_to).value(), worker.port}));
   return hosts;
 }
 
@@ -93,11 +110,12 @@ void check_host_names(const Topology& t, std::size_t j, ReadContext& context) {
     if (!context.usable(host_path(j, h)) || hosts[h] == kRootHost || find_server(t, hosts[h]) ||
         find_switch(t, hosts[h]))
       continue;
-    std::string names;
-    for (const auto& s : t.servers) names.append(s.config.name).append(", ");
-    context.report(host_path(j, h), "there is no server or switch " + quoted(hosts[h]) +
-                                        "; allowed: " + names +
-                                        "a switch that sums the job, root as the last");
+    const auto worker = find_worker(t, hosts[h]);
+    if (worker && t.workers[*worker].ipv4) continue;
+    context.report(host_path(j, h),
+                   (worker ? "worker " + quoted(hosts[h]) + " has no address"
+                           : "there is no server, switch or worker " + quoted(hosts[h])) +
+                       "; allowed: " + allowed_hosts(t));
   }
 }
 

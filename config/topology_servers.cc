@@ -6,6 +6,7 @@
 #include "config/check_server.h"
 #include "config/codec.h"
 #include "config/lift.h"
+#include "config/memory_plan.h"
 #include "config/topology_tree.h"
 
 namespace tributary::config {
@@ -22,18 +23,39 @@ void check_heartbeat(const Topology& t, std::size_t i, ReadContext& context) {
 }
 
 // Packets between a server and the roots have room on the roots' ports; and on the server's own?
-void check_mtu(const Topology& t, std::size_t i, const ServerConfig& told, ReadContext& context) {
+void check_mtu(const Topology& t, const std::string& path, const Hop& at, const ServerConfig& told,
+               ReadContext& context) {
   std::size_t packet = 0;
   for (const ServedJobConfig& served : told.jobs)
     packet =
         std::max(packet, job_frame_bytes(served.job) - wire::kEthernetBytes - wire::kVlanBytes);
-  const TopologyServer& server = t.servers[i];
-  for (const PortConfig& port : t.switches[*find_switch(t, server.attached_to)].config.ports)
-    if (port.name == server.port && port.mtu < packet)
-      context.report(server_path(i, "port"), "has an MTU of " + std::to_string(port.mtu) +
-                                                 ", and packets of its jobs have up to " +
-                                                 std::to_string(packet) +
-                                                 " bytes; allowed: an mtu of at least that");
+  for (const PortConfig& port : t.switches[at.node].config.ports)
+    if (port.name == at.port && port.mtu < packet)
+      context.report(path, "has an MTU of " + std::to_string(port.mtu) +
+                               ", and packets of its jobs have up to " + std::to_string(packet) +
+                               " bytes; allowed: an mtu of at least that");
+}
+
+// A worker that hosts has the settings of a server that says nothing about them.
+void check_host_worker(const Topology& t, std::size_t i, ReadContext& context) {
+  const TopologyWorker& worker = t.workers[i];
+  const auto is_it = [&](const TopologyJob& job) {
+    return is_among(job.config.completion_hosts, worker.name);
+  };
+  if (!find_host_worker(t, worker.name) || std::none_of(t.jobs.begin(), t.jobs.end(), is_it))
+    return;
+  const std::string path = item_path("workers", i);
+  const ServerConfig told = server_config(t, worker.name);
+  check_mtu(t, path + ".port", {find_switch(t, worker.attached_to).value(), worker.port}, told,
+            context);
+  if (const auto problem = heartbeat_problem(t, worker.name, told.heartbeat))
+    context.report(path, "its heartbeat of " + *problem);
+  std::uint64_t bytes = 0;
+  for (const ServedJobConfig& served : told.jobs) bytes += least_served_bytes(served.job);
+  if (bytes > std::uint64_t{told.megabytes} << 20)
+    context.report(path, "its " + std::to_string(told.megabytes) +
+                             " MiB cannot hold one chunk and the kept results of every job that it "
+                             "hosts; allowed: a server with more");
 }
 
 // As the server itself will see it.
@@ -52,15 +74,28 @@ std::optional<std::size_t> find_server(const Topology& topology, const std::stri
   return std::nullopt;
 }
 
-ServerConfig server_config(const Topology& topology, const std::string& name) {
-  const auto place = find_server(topology, name);
-  if (!place) {
-    std::string names;
-    for (const auto& s : topology.servers) names += (names.empty() ? "" : ", ") + s.config.name;
-    throw std::invalid_argument("there is no parameter server " + quoted(name) +
-                                "; allowed: " + (names.empty() ? "none" : names));
+namespace {
+
+// Without jobs: a server, or a worker in its place.
+ServerConfig node_of(const Topology& topology, const std::string& name) {
+  if (const auto server = find_server(topology, name)) return topology.servers[*server].config;
+  const auto worker = find_host_worker(topology, name);
+  if (worker && topology.workers[*worker].ipv4) {
+    ServerConfig config;
+    config.name = name;
+    config.ipv4 = *topology.workers[*worker].ipv4;
+    return config;
   }
-  ServerConfig config = topology.servers[*place].config;
+  std::string names;
+  for (const auto& s : topology.servers) names += s.config.name + ", ";
+  throw std::invalid_argument("there is no parameter server " + quoted(name) + "; allowed: " +
+                              names + "a worker with an address that some job names");
+}
+
+}  // namespace
+
+ServerConfig server_config(const Topology& topology, const std::string& name) {
+  ServerConfig config = node_of(topology, name);
   for (const TopologyJob& job : topology.jobs) {
     if (!is_among(job.config.completion_hosts, name)) continue;
     const JobTree tree(topology, job);
@@ -68,6 +103,8 @@ ServerConfig server_config(const Topology& topology, const std::string& name) {
     config.jobs.push_back(
         {tree.config_at(tree.top()), root.ipv4, root.udp_base_port, job.optimizer});
   }
+  if (config.jobs.empty() && !find_server(topology, name))
+    throw std::invalid_argument("no job names worker " + quoted(name) + " in its completion_hosts");
   return config;
 }
 
@@ -79,9 +116,12 @@ void check_servers(const Topology& t, ReadContext& context) {
                      "no job names " + quoted(told.name) +
                          " in its completion_hosts; allowed: servers that some job names");
     check_heartbeat(t, i, context);
-    check_mtu(t, i, told, context);
+    const TopologyServer& server = t.servers[i];
+    check_mtu(t, server_path(i, "port"), {find_switch(t, server.attached_to).value(), server.port},
+              told, context);
     check_as_server(i, told, context);
   }
+  for (std::size_t i = 0; i < t.workers.size(); ++i) check_host_worker(t, i, context);
 }
 
 }  // namespace tributary::config

@@ -72,11 +72,13 @@ std::optional<Bracket> order_over(const Bracket& declared,
 // The member list, or what stands for it when the file has none.
 std::vector<TopologyMember> members_of(const Topology& topology, const TopologyJob& job);
 
-// The parameter servers and switches that jobs with their root at this switch name, and the way
+// The servers, switches and workers that jobs with their root at this switch name, and the way
 // there.
 std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node);
-// That the hosts of a job are servers, or switches that carry it. Before and after it is known to
-// be a tree.
+// A worker as completion host: where nothing else has that name.
+std::optional<std::size_t> find_host_worker(const Topology& topology, const std::string& name);
+// That the hosts of a job are servers, switches that carry it, or workers with an address. Before
+// and after it is known to be a tree.
 void check_host_names(const Topology& topology, std::size_t job, ReadContext& context);
 void check_host_switches(const Topology& topology, std::size_t job, ReadContext& context);
 // Protocol rule on heartbeats: one that is lost must not be taken for a death.

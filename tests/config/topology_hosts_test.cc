@@ -108,9 +108,10 @@ TEST(TopologyHosts, MemoryOfHostedEnginesIsPlannedAndPrinted) {
 }
 
 TEST(TopologyHosts, T10_RefusesSwitchesThatCannotHost) {
-  refused("[A, ps, B, root]", "[A, C]",
-          "t.yaml:21:58: jobs[0].completion_hosts[1]: there is no server or switch 'C'; allowed: "
-          "ps, a switch that sums the job, root as the last");
+  refused(
+      "[A, ps, B, root]", "[A, C]",
+      "t.yaml:21:58: jobs[0].completion_hosts[1]: there is no server, switch or worker "
+      "'C'; allowed: ps, a switch that sums the job, a worker with an address, root as the last");
   refused("[A, ps, B, root]", "[A, root, B]", "completion_hosts[1]: never falls silent");
   refused("[A, ps, B, root]", "[A, B, A]", "host 'A' is already used");
   refused("[A, ps, B, root]", "[m, A]",
@@ -127,6 +128,32 @@ TEST(TopologyHosts, T10_RefusesSwitchesThatCannotHost) {
           "window: 2048, chunk_bytes: 1344, shards: 16, completion_hosts: [A, ps, root]",
           "switches[2].completion.hosted_megabytes: 64 MiB cannot hold one chunk and the kept "
           "results of every job");
+}
+
+// A worker's node hosts: it runs a parameter server beside its rank.
+TEST(TopologyHosts, T10_AWorkerMayHost) {
+  std::string text =
+      with("{name: y, switch: A, port: y}", "{name: y, switch: A, port: y, address: 10.0.9.2}");
+  text.replace(text.find("[A, ps, B, root]"), 16, "[y, A, ps, root]");
+  const Topology t = parse_topology(text, "t.yaml");
+  const SwitchConfig root = node_config(t, "root");
+  const CompletionHost& y = root.completion.hosts.back();
+  EXPECT_EQ(y.name, "y");
+  EXPECT_EQ(y.ipv4, 0x0A000902u);
+  EXPECT_EQ(y.port, "m");
+  EXPECT_EQ(y.hops, 3u);
+  EXPECT_EQ(y.cost, 1u + 1u + 5u);
+  const ServerConfig told = server_config(t, "y");
+  EXPECT_EQ(told.ipv4, 0x0A000902u);
+  ASSERT_THAT(told.jobs, SizeIs(1));
+  EXPECT_EQ(told.jobs[0].root_ipv4, 0x0A000001u);
+  EXPECT_THROW((void)server_config(t, "x"), std::invalid_argument) << "it has no address";
+  EXPECT_THROW((void)server_config(
+                   parse_topology(with("port: x}", "port: x, address: 10.0.9.1}"), "t.yaml"), "x"),
+               std::invalid_argument)
+      << "no job names it";
+  refused("[A, ps, B, root]", "[x, ps]",
+          "completion_hosts[0]: worker 'x' has no address; allowed: ps, a switch that sums");
 }
 
 // What was made at the start cannot be made anew while packets come.

@@ -340,8 +340,9 @@ TEST(Topology, T10_RefusesServersThatCannotServe) {
     EXPECT_THAT(errors_of(served(from, to)), ElementsAre(HasSubstr(error))) << from << " > " << to;
   };
   refused("[ps2, ps1, root]", "[ps2, ps3, ps1]",
-          "t.yaml:22:30: jobs[0].completion_hosts[1]: there is no server or switch 'ps3'; "
-          "allowed: ps1, ps2, a switch that sums the job, root as the last");
+          "t.yaml:22:30: jobs[0].completion_hosts[1]: there is no server, switch or "
+          "worker 'ps3'; allowed: ps1, ps2, a switch that sums the job, a worker with an address, "
+          "root as the last");
   refused("[ps2, ps1, root]", "[root, ps2]", "jobs[0].completion_hosts[0]: never falls silent");
   refused("[ps2, ps1, root]", "[ps1, ps1, ps2]", "host 'ps1' is already used");
   refused("[ps2, ps1, root]", "[ps1]", "t.yaml:18:5: servers[1]: no job names 'ps2'");
