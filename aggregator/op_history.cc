@@ -1,7 +1,5 @@
 #include "aggregator/op_history.h"
 
-#include "core/seq.h"
-
 namespace tributary::aggregator {
 
 OpHistory::OpHistory(std::uint32_t children, std::size_t rank_words)
@@ -22,39 +20,38 @@ void OpHistory::reset() {
 
 void OpHistory::degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing,
                          Instant now) {
-  OpRecord* const r = find(d.op);
+  OpRecord* const r = find_for_event(d.op);
   if (r == nullptr) return;
   r->degraded.note(d.chunk, now);
   const auto all = std::span(left_out_).subspan((d.op % kOps) * rank_words_, rank_words_);
   for (std::size_t i = 0; i < rank_words_; ++i) all[i] |= missing[i];
 }
 
-std::optional<Duration> OpHistory::arrived(const ChunkDescription& d, std::uint8_t shards,
-                                           std::uint16_t child, Instant now) {
-  OpRecord& r = records_[d.op % kOps];
-  if (r.used && seq_before(d.op, r.op)) return std::nullopt;  // long over
-  if (!r.used || r.op != d.op) {
-    r = OpRecord();
-    r.used = true;
-    r.op = d.op;
-    end_ = std::max(end_, d.op + 1);
-    r.began = now;
-    r.elements = d.element_count;
-    r.collective = d.collective;
-    r.dtype = d.dtype;
-    const std::size_t first = place(d.op, 0);
-    std::fill_n(arrivals_.begin() + static_cast<std::ptrdiff_t>(2 * first), 2 * children_, kNotYet);
-    std::fill_n(missed_.begin() + static_cast<std::ptrdiff_t>(first), children_, MissedDeadlines());
-    std::fill_n(left_out_.begin() + static_cast<long>((d.op % kOps) * rank_words_), rank_words_, 0);
-  }
-  const std::size_t which = d.chunk < shards ? 0 : 1;
-  if (!r.has_chunk[which]) r.first_arrival[which] = now;
-  r.chunk[which] = d.chunk;
+void OpHistory::begin(OpRecord& r, const ChunkDescription& d, Instant now) {
+  if (r.deadline.chunks != 0)
+    std::fill_n(missed_.begin() + static_cast<std::ptrdiff_t>(place(d.op, 0)), children_,
+                MissedDeadlines());
+  if (r.degraded.chunks != 0)
+    std::fill_n(left_out_.begin() + static_cast<std::ptrdiff_t>(d.op % kOps * rank_words_),
+                rank_words_, 0);
+  if (r.eventful) r = OpRecord();  // 500 bytes, which most ops leave as they were
+  r.made[static_cast<std::size_t>(MadeBy::here)].chunks = 0;
+  r.has_chunk = {};
+  r.used = true;
+  r.op = d.op;
+  end_ = std::max(end_, d.op + 1);
+  r.began = now;
+  r.elements = d.element_count;
+  r.collective = d.collective;
+  r.dtype = d.dtype;
+}
+
+void OpHistory::begin_chunk(OpRecord& r, std::size_t which, std::uint32_t chunk, Instant now) {
+  r.first_arrival[which] = now;
+  r.chunk[which] = chunk;
   r.has_chunk[which] = true;
-  Instant& at = arrivals_[2 * place(d.op, 0) + which * children_ + child];
-  if (at != kNotYet) return std::nullopt;
-  at = now;
-  return now - r.first_arrival[which];
+  const std::size_t first = 2 * place(r.op, 0) + which * children_;
+  std::fill_n(arrivals_.begin() + static_cast<std::ptrdiff_t>(first), children_, kNotYet);
 }
 
 }  // namespace tributary::aggregator

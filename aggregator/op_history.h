@@ -19,6 +19,7 @@
 #include "aggregator/contribution.h"
 #include "aggregator/counters.h"
 #include "config/aggregation_memory.h"
+#include "core/seq.h"
 #include "core/time.h"
 
 namespace tributary::aggregator {
@@ -47,6 +48,7 @@ struct OpEvent {
 struct OpRecord {
   std::uint32_t op = 0;
   bool used = false;
+  bool eventful = false;       // something happened other than results made here
   std::uint32_t elements = 0;  // of the first chunk
   wire::Collective collective = wire::Collective::allreduce;
   wire::DType dtype = wire::DType::none;
@@ -54,11 +56,11 @@ struct OpRecord {
   std::array<bool, 2> has_chunk{};
   std::array<Instant, 2> first_arrival{};
   Instant began;  // first contribution here
+  std::array<OpEvent, static_cast<std::size_t>(MadeBy::count_)> made;
   OpEvent sent_up;
   OpEvent float_retries;
   OpEvent degraded;  // results that lack ranks
   OpEvent deadline;  // passed; the epoch ended with it, or the chunk was escalated
-  std::array<OpEvent, static_cast<std::size_t>(MadeBy::count_)> made;
   std::array<OpEvent, kEscalationReasons> escalated;
 };
 static_assert(sizeof(OpRecord) <= config::kOpRecordBytes);
@@ -85,18 +87,32 @@ class OpHistory {
   }
   // How far this is behind the chunk's first arrival; nullopt: it is no news.
   std::optional<Duration> arrived(const ChunkDescription& d, std::uint8_t shards,
-                                  std::uint16_t child, Instant now);
+                                  std::uint16_t child, Instant now) {
+    OpRecord& r = records_[d.op % kOps];
+    if (!r.used || r.op != d.op) {
+      if (r.used && seq_before(d.op, r.op)) return std::nullopt;  // long over
+      begin(r, d, now);
+    }
+    const std::size_t which = d.chunk < shards ? 0 : 1;
+    if (!r.has_chunk[which]) begin_chunk(r, which, d.chunk, now);
+    Instant& at = arrivals_[2 * place(d.op, 0) + which * children_ + child];
+    if (at != kNotYet) return std::nullopt;
+    at = now;
+    return now - r.first_arrival[which];
+  }
   void sent_up(const ChunkDescription& d, Instant now) {
-    if (OpRecord* r = find(d.op)) r->sent_up.note(d.chunk, now);
+    if (OpRecord* r = find_for_event(d.op)) r->sent_up.note(d.chunk, now);
   }
   void made(const ChunkDescription& d, MadeBy by, Instant now) {
-    if (OpRecord* r = find(d.op)) r->made[static_cast<std::size_t>(by)].note(d.chunk, now);
+    OpRecord* const r = by == MadeBy::here ? find(d.op) : find_for_event(d.op);
+    if (r != nullptr) r->made[static_cast<std::size_t>(by)].note(d.chunk, now);
   }
   void escalated(const ChunkDescription& d, wire::Reason reason, Instant now) {
-    if (OpRecord* r = find(d.op)) r->escalated[static_cast<std::size_t>(reason)].note(d.chunk, now);
+    if (OpRecord* r = find_for_event(d.op))
+      r->escalated[static_cast<std::size_t>(reason)].note(d.chunk, now);
   }
   void deadline_passed(const ChunkDescription& d, Instant now) {
-    if (OpRecord* r = find(d.op)) r->deadline.note(d.chunk, now);
+    if (OpRecord* r = find_for_event(d.op)) r->deadline.note(d.chunk, now);
   }
   // Of each child without whose data the chunk went.
   void missed(const ChunkDescription& d, std::uint16_t child) {
@@ -109,13 +125,21 @@ class OpHistory {
     if (m.chunks != 0) m.late = std::max(m.late, after);
   }
   void retried(const ChunkDescription& d, Instant now) {
-    if (OpRecord* r = find(d.op)) r->float_retries.note(d.chunk, now);
+    if (OpRecord* r = find_for_event(d.op)) r->float_retries.note(d.chunk, now);
   }
 
   void degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing, Instant now);
   // Ranks that some result of the op lacks.
   [[nodiscard]] std::span<const std::uint64_t> left_out(const OpRecord& record) const {
     return std::span(left_out_).subspan((record.op % kOps) * rank_words_, rank_words_);
+  }
+
+  // What arrived() will touch.
+  void prefetch(std::uint32_t op, std::uint32_t chunk, std::uint8_t shards,
+                std::uint16_t child) const {
+    const std::size_t which = chunk < shards ? 0 : 1;
+    __builtin_prefetch(&records_[op % kOps], 1);
+    __builtin_prefetch(&arrivals_[2 * place(op, 0) + which * children_ + child], 1);
   }
 
   // Every op that was seen is before it.
@@ -139,6 +163,14 @@ class OpHistory {
   }
 
  private:
+  void begin(OpRecord& r, const ChunkDescription& d, Instant now);
+  void begin_chunk(OpRecord& r, std::size_t which, std::uint32_t chunk, Instant now);
+  // For what does not happen to most ops.
+  [[nodiscard]] OpRecord* find_for_event(std::uint32_t op) {
+    OpRecord* const r = find(op);
+    if (r != nullptr) r->eventful = true;
+    return r;
+  }
   [[nodiscard]] OpRecord* find(std::uint32_t op) {
     OpRecord& r = records_[op % kOps];
     return r.used && r.op == op ? &r : nullptr;

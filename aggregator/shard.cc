@@ -144,6 +144,8 @@ void Shard::prefetch_entry(const wire::Header& h) const {
   if (job == nullptr || h.child >= job->fan_in) return;
   __builtin_prefetch(&job->table.entry_for(h.seq), 1);
   __builtin_prefetch(&job->children[h.child], 1);
+  if (h.chunk < job->config.shards || (h.flags & wire::kFlagLast) != 0)
+    job->history.prefetch(h.op, h.chunk, job->config.shards, h.child);
 }
 
 void Shard::prefetch_data(const wire::Packet& packet) const {

@@ -119,7 +119,8 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   }
   if (OpHistory::keeps(c.description, job.config.shards)) {
     job.note_arrival(c.description, c.child, now);
-    remind(job, h, out);
+    const bool knows = job.excludes(c.child, h.op) == ((h.flags & wire::kFlagBypass) != 0);
+    if (!knows) remind(job, h, out);
   }
   if (place == ChunkTable::Place::unseen) return on_first(job, *e, c, kernels, packet, now, out);
   if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);

@@ -36,12 +36,10 @@ Decision Shard::bypass(ShardJob& job, const wire::Packet& packet, Outbox& out) {
   return {Verdict::forwarded};
 }
 
-// A worker that does not know that it is excluded, or that it is no more, is told: once for an op
-// in each shard. Its data is treated right in either case.
+// A child that does not know that it is excluded, or that it is no more, is told if it is a worker:
+// once for an op in each shard. Its data is treated right in either case.
 void Shard::remind(ShardJob& job, const wire::Header& h, Outbox& out) {
-  const bool believes = (h.flags & wire::kFlagBypass) != 0;
   if (h.chunk >= job.config.shards || job.child_map[h.child].is_switch) return;
-  if (believes == job.excludes(h.child, h.op)) return;
   Outgoing* const o = out.add();
   if (o == nullptr) return;
   o->peer = job.children[h.child].peer;

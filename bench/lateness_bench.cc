@@ -137,7 +137,7 @@ void run_short_ops(const Options& options, Report& report) {
   const auto pairs = measure_pairs(
       options, [&] { return ns_per_packet(subject, Deadlines::each_burst, verified); },
       [&] { return ns_per_packet(reference, Deadlines::each_burst, verified); });
-  add_row(describe(short_ops), "cost with time-lines, bar 0.85", "one op of all chunks", pairs,
+  add_row(describe(short_ops), "cost with time-lines, bar 0.9", "one op of all chunks", pairs,
           verified, report);
 }
 

@@ -268,6 +268,47 @@ TEST_F(LeafDegradeTest, Rule21_TwoLevelsThatDisagreeAboutItFormNoEpoch) {
   EXPECT_EQ(up().at(0).header.reason, wire::Reason::settings_mismatch);
 }
 
+// Between the two: switch 300 with rank 0 below it, and rank 2.
+class MiddleDegradeTest : public LeafDegradeTest {
+ protected:
+  static constexpr std::uint32_t kBelow = 300;
+  static constexpr std::uint32_t kBelowIpv4 = 0x0A4D00C8;
+  static Peer below() { return {0, 47000, kBelowIpv4, std::nullopt, {2, 8}}; }
+  void SetUp() override {
+    config::JobConfig job = leaf_job();
+    job.children[0] = {true, kBelow, kBelowIpv4, "p0", {0}};
+    allow(job);
+    build_leaf(job);
+    std::array<std::byte, 16> room;
+    wire::ExtensionWriter ext(room);
+    ext.add_nonce(1);
+    wire::Header h = from_below(PacketType::join);
+    h.epoch = 0;
+    h.flags = wire::kFlagCompleteSubtree;
+    h.covered = 1;
+    deliver({h, ext.bytes(), {}}, below());
+    join_worker(2);
+    const std::uint64_t nonce = join_nonce();
+    epoch_ = 500;
+    ASSERT_EQ(start_degrading(nonce).verdict, Verdict::answered);
+  }
+  wire::Header from_below(PacketType type) const {
+    wire::Header h = from_worker(type, 0);
+    h.origin = kBelow;
+    return h;
+  }
+};
+
+// The switch below has lost a sum, and asks its rank for its data again, which is late.
+TEST_F(MiddleDegradeTest, Rule21_IsTakenOfAChunkKnownByAnAnnouncementAlone) {
+  EXPECT_EQ(deliver(from_below(PacketType::escalation), below()).verdict, Verdict::forwarded);
+  EXPECT_EQ(degraded(0).verdict, Verdict::completed);
+  EXPECT_EQ(missing_in(sent_.at(0), 3), 0b101u);
+  expect_the_late_get_it(2, 0b101);
+  EXPECT_EQ(deliver(from_below(PacketType::escalation), below()).verdict, Verdict::answered);
+  EXPECT_EQ(missing_in(sent_.at(0), 3), 0b101u);
+}
+
 class RootRelayDegradeTest : public RootTest {
  protected:
   void SetUp() override {

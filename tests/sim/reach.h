@@ -89,7 +89,6 @@ inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(Engine
   X(invalid, "host: contradiction", invalid)                                                       \
   X(overflow, "host: result marked overflowed", overflows)                                         \
   X(degraded, "host: result without the late", degraded)                                           \
-  X(late, "host: piece after such a result", late)                                                 \
   X(float_retry, "host: float retry", float_retries)                                               \
   X(deadline_result, "host: result after deadline", completed[kReason(wire::Reason::deadline)])    \
   X(collision_result, "host: result after collision", completed[kReason(wire::Reason::collision)]) \

@@ -62,7 +62,7 @@ def test_a_file_that_makes_no_sense_is_named(make_tree):
 def options(tmp_path):
     class Options:
         file = FIVE
-        steps, images, hidden = 4, 1280, 8
+        steps, images, hidden = 3, 960, 8
         deadline = "200ms"
         late = (("w3", "500ms", 2),)
         svg = tmp_path / "steps.svg"

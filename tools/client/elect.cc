@@ -54,11 +54,13 @@ void add_elect(CLI::App& app) {
       ->add_option("--load", options->loads,
                    "What a host has to do, in any unit, the same for all; for host_choice: "
                    "least_load. Again for each host")
-      ->type_name("HOST=LOAD");
+      ->type_name("HOST=LOAD")
+      ->allow_extra_args(false);
   command
       ->add_option("--candidate", options->candidates,
                    "A host that the root may pick; for host_choice: two_stage. Again for each")
-      ->type_name("HOST");
+      ->type_name("HOST")
+      ->allow_extra_args(false);
   command->add_option("--socket", options->socket, "Control socket of the job's root switch")
       ->capture_default_str()
       ->type_name("PATH");
