@@ -393,6 +393,7 @@ void Checker::on_session_failed(WorkerNode& node, const worker::Failure& f) {
   if (node.session_began_world() < settled_at_) return;
   // Windows that overfill a queue lose frames for ever. Each takes a worker's timeout (at most
   // 200 ms) to find, and what one rank resends pushes out another's: that may outlast a deadline.
+  // So may completion hosts with memory for one chunk, which refuse all others.
   const JobScenario& job = *node.options().job;
   // While no server has said hello, the root stands in, which has no model.
   if (f.reason == wire::Reason::model_lost && job.root_too) return;

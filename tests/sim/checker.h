@@ -180,7 +180,7 @@ class Checker : public Observer {
   std::vector<ServerNode*> servers_;
   std::vector<const WorkerNode*> all_ranks_;
   Instant settled_at_;
-  std::optional<Instant> last_overfull_;  // a queue had no room for a frame
+  std::optional<Instant> last_overfull_;  // a queue had no room for a frame, or a host for a chunk
   std::optional<Slots> slots_before_;
   std::uint32_t dynamic_jobs_ = 0;
   bool punctual_ = false;  // what is sent arrives, and soon

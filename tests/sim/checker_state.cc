@@ -176,6 +176,7 @@ void Checker::on_server_drop(ServerNode& node, const FrameRef& frame, DropReason
 
 // What a root sends is right, but may be late, or of a term that is over.
 void Checker::check_host_drop(const std::string& name, const FrameRef& frame, DropReason reason) {
+  if (reason == DropReason::no_slot) last_overfull_ = world_->now();
   if (reason != DropReason::overlap) reach_.server_drops[static_cast<std::size_t>(reason)] += 1;
   if (frame.truth().forged || frame.truth().corrupted) return;
   switch (reason) {

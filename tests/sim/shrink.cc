@@ -143,6 +143,16 @@ bool same(const Scenario& a, const Scenario& b) {
   return to_yaml(a) == to_yaml(b);
 }
 
+// A failure is of use only where a file can say what fails.
+bool can_be_read_back(const Scenario& s) {
+  try {
+    parse_scenario(to_yaml(s), s.name);
+    return true;
+  } catch (const config::ConfigErrors&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Shrunk shrink(const Scenario& failing, std::uint32_t most_runs) {
@@ -157,7 +167,7 @@ Shrunk shrink(const Scenario& failing, std::uint32_t most_runs) {
       Scenario candidate = best.scenario;
       steps[i](candidate);
       fit_workers(candidate);
-      if (same(candidate, best.scenario)) continue;
+      if (same(candidate, best.scenario) || !can_be_read_back(candidate)) continue;
       // Another seed may fail where this one, on other ground, does not.
       for (std::uint64_t seed = 0; seed < 3 && best.runs < most_runs; ++seed) {
         candidate.seed = best.scenario.seed + seed;

@@ -28,5 +28,19 @@ TEST(Shrink, KeepsWhatTheFailureNeedsAndNothingElse) {
   EXPECT_TRUE(simulate(parse_scenario(to_yaml(small.scenario), "shrunk")).failure);
 }
 
+// A job with a model needs its server, which some step would take away.
+TEST(Shrink, TriesOnlyWhatAFileCanSay) {
+  Scenario s = draw_scenario(7);
+  s.jobs.resize(1);
+  s.jobs[0].model = true;
+  s.jobs[0].servers = s.servers.count = 1;
+  s.jobs[0].depth = 1;
+  s.servers.lease = Duration::ms(100);
+  s.servers.heartbeat = Duration::ms(10);
+  s.limit = Duration::us(20);
+  const Shrunk small = shrink(s, 400);
+  EXPECT_NO_THROW(parse_scenario(to_yaml(small.scenario), "shrunk"));
+}
+
 }  // namespace
 }  // namespace tributary::sim
