@@ -103,6 +103,7 @@ TEST(Topology, T1_RootHasNoParentAndItsChildrenAreInOrderOfTheirLowestRank) {
   EXPECT_EQ(job_at(twelve(), "S203").parent->child, 2);
 }
 
+// T2: a deadline for each switch, level by level unless given.
 TEST(Topology, Rule13_DeadlinesGrowTowardsTheRootUnlessGiven) {
   EXPECT_EQ(job_at(twelve(), "S250").deadline, Duration::seconds(10));
   EXPECT_EQ(job_at(twelve(), "S203").deadline, Duration::seconds(10));
