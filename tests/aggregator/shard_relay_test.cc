@@ -1,6 +1,5 @@
 // What a switch of a tree cannot finish goes up to the completion engine, through every switch on
-// the way, and what the host says comes down (T3, T5, T6, T7, O6, O7, O9; rules 5, 6, 7, 8, 10,
-// 11).
+// the way, and what the host says comes down (T3, T5, T6, O6, O7, O9; rules 5, 6, 7, 8, 10, 11).
 #include <gmock/gmock.h>
 
 #include "core/wire/rank_bitmap.h"
@@ -336,25 +335,11 @@ TEST_F(RootRelayTest, Rule5_AnOpenChunkIsGivenUpWhenASwitchBelowGivesItUp) {
   EXPECT_EQ(host()[0].header.origin, 2u);
 }
 
-TEST_F(RootRelayTest, Rule5_AChunkThatIsEscalatedBelowIsNotOpened) {
+TEST_F(RootRelayTest, T7_Rule5_AChunkThatIsEscalatedBelowIsNotOpened) {
   EXPECT_EQ(announcement(0).verdict, Verdict::forwarded);
   EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::escalated);
   EXPECT_EQ(contribution(0, 100).verdict, Verdict::forwarded);
   EXPECT_EQ(counters().slots_open.get(), 0u);
-}
-
-// T7: a straggler is known to its direct parent. A switch above waits for nobody because of it,
-// blames nobody, and passes its data on.
-TEST_F(RootRelayTest, T7_WhoIsLateBelowIsNoStragglerHere) {
-  escalation(0, {0}, 10, 1);
-  contribution(0, 100);
-  now_ = now_ + Duration::ms(500);
-  expire();
-  EXPECT_THAT(host(), IsEmpty());
-  EXPECT_EQ(counters().slots_open.get(), 0u);
-  for (std::uint32_t child = 0; child < 2; ++child)
-    EXPECT_EQ(engine_->child_totals(0, child).missed_deadlines.get(), 0u);
-  EXPECT_EQ(relayed(2, 0, 5).verdict, Verdict::forwarded);
 }
 
 TEST_F(RootRelayTest, Rule10_AWholeSumOfAnEscalatedChunkGoesOnWithItsRanks) {
