@@ -63,6 +63,9 @@ class HouseRules(unittest.TestCase):
     def test_tests_mirror_sources(self):
         self.holds(structure.check_tests_mirror_sources)
 
+    def test_top_level(self):
+        self.holds(structure.check_top_level)
+
     def test_system_tests_are_run(self):
         self.holds(structure.check_system_tests_are_run)
 

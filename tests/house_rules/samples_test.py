@@ -140,6 +140,10 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "tests/core/wire_frame_test.cc", "", others={"core/wire/frame.cc": ""})
         self.accepts(rule, "tests/impair/port_test.cc", "", others={"tools/impair/port.cc": ""})
 
+    def test_top_level(self):
+        self.accepts(structure.check_top_level, "README.md", "")
+        self.finds(structure.check_top_level, "sim-seed-7-shrunk.yaml", "")
+
     def test_system_tests(self):
         rule = structure.check_system_tests_are_run
         builds_of_a = {

@@ -21,6 +21,18 @@ SOURCE_FOLDERS = {"client": "tools/client", "daemon": "tools/daemon", "impair": 
                   "switchd": "tools/switchd", "worker_memif": "worker"}
 
 
+# All files at the top; what a run leaves there is none of the project's.
+AT_THE_TOP = {".clang-format", ".clang-tidy", ".gitattributes", ".gitignore", "CHANGELOG.md",
+              "CMakeLists.txt", "CMakePresets.json", "README.md", "meson.build",
+              "meson_options.txt"}
+
+
+def check_top_level(texts):
+    """At the top are folders, and the few files that are for all of them."""
+    return [f"{path}: does not belong at the top" for path in sorted(texts)
+            if "/" not in path and path not in AT_THE_TOP]
+
+
 def _entries(text):
     return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
 

@@ -27,16 +27,16 @@ set -e
 mount --make-rprivate /
 mkdir "$1/view"
 mount -t tmpfs none "$1/view"
-mkdir "$1/view/upper" "$1/view/work" "$1/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$1/view/upper,workdir=$1/view/work" "$1/root"
-for name in proc sys dev run; do mount --rbind "/$name" "$1/root/$name"; done
-mount -t tmpfs none "$1/root/run"
-mkdir "$1/root/run/manager"
-mount --bind "$1/manager" "$1/root/run/manager"
+mkdir "$1/view/upper" "$1/view/work" "$1/installed"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/view/upper,workdir=$1/view/work" "$1/installed"
+for name in proc sys dev run; do mount --rbind "/$name" "$1/installed/$name"; done
+mount -t tmpfs none "$1/installed/run"
+mkdir "$1/installed/run/manager"
+mount --bind "$1/manager" "$1/installed/run/manager"
 ip link set lo up
 ip address add 10.77.0.21/24 dev lo
-cp "$2" "$1/root/package.deb"
-exec chroot "$1/root" sh -c "$3"
+cp "$2" "$1/installed/package.deb"
+exec chroot "$1/installed" sh -c "$3"
 """
 
 
