@@ -25,6 +25,15 @@ struct List {
   }
 };
 
+// The header of data as that of a result.
+wire::Header as_result(wire::Header h, std::uint32_t covered,
+                       std::uint32_t flags = wire::kFlagDegraded) {
+  h.type = PacketType::result;
+  h.covered = covered;
+  h.flags = flags;
+  return h;
+}
+
 // Who is missing from a result that was sent; 0: nobody.
 std::uint64_t missing_in(const Sent& sent, std::uint32_t workers) {
   EXPECT_EQ(sent.header.type, PacketType::result);
@@ -53,10 +62,7 @@ class RootDegradeTest : public EngineTest {
   }
   bool host_result(std::uint32_t seq, std::uint32_t counted, std::uint64_t missing,
                    std::uint32_t flags = wire::kFlagDegraded, std::uint32_t covered = 2) {
-    wire::Header h = data_header(0, seq, 1);
-    h.type = PacketType::result;
-    h.covered = covered;
-    h.flags = flags;
+    const wire::Header h = as_result(data_header(0, seq, 1), covered, flags);
     const std::int32_t value = 5;
     const List list(counted, missing);
     sent_.clear();
@@ -115,10 +121,7 @@ TEST_F(RootDegradeTest, Rule21_AListThatContradictsItselfOrTheHeaderIsRefused) {
 
 TEST_F(RootDegradeTest, Rule21_NobodyElseCanMakeOne) {
   escalate();
-  wire::Header h = data_header(0, 0, 1);
-  h.type = PacketType::result;
-  h.covered = 2;
-  h.flags = wire::kFlagDegraded;
+  const wire::Header h = as_result(data_header(0, 0, 1), 2);
   const std::int32_t value = 5;
   const List list(2, 0b010);
   EXPECT_EQ(deliver({h, list.area, std::as_bytes(std::span(&value, 1))}, peer(0)).reason,
@@ -324,10 +327,7 @@ TEST_F(RootRelayDegradeTest, Rule21_ALateSubtreeIsAnswered) {
   contribution(0, 4);
   now_ = now_ + Duration::ms(500);
   expire();
-  wire::Header h = data_header(0, 0, 1);
-  h.type = PacketType::result;
-  h.covered = 1;
-  h.flags = wire::kFlagDegraded;
+  const wire::Header h = as_result(data_header(0, 0, 1), 1);
   const std::int32_t value = 4;
   const List list(1, 0b101);
   sent_.clear();

@@ -227,6 +227,19 @@ class RemoteFixture : public ::testing::Test {
     h.covered = 1;
     to_root({h, {}, {}}, rank_peer(rank));
   }
+  // A host that took over lacks the data of the first `ranks`: who probes is asked for it, and
+  // sends it again.
+  void bring_again(std::uint32_t ranks, std::uint32_t seq) {
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      told_.clear();
+      probe(r, seq);
+      settle();
+      ASSERT_EQ(told_.size(), 1u);
+      EXPECT_EQ(told_[0].type, wire::PacketType::unknown);
+      EXPECT_EQ(told_[0].flags & wire::kFlagAtPs, 0u);
+      contribute(r, seq, wire::kFlagResend);
+    }
+  }
   [[nodiscard]] static std::int32_t result_of(const Flying& f) {
     std::int32_t v = 0;
     std::memcpy(&v, f.payload.data(), sizeof v);

@@ -6,7 +6,6 @@ namespace tributary::completion {
 namespace {
 
 using config::HostChoice;
-using wire::PacketType;
 
 class ElectionTest : public RemoteFixture {
  protected:
@@ -46,14 +45,7 @@ TEST_F(ElectionTest, T11_LeastLoadMovesAnOpenChunk) {
   EXPECT_EQ(servers_[0]->counters().ended.get(), 1u);
   EXPECT_EQ(servers_[0]->engine(0).counters(0).bytes_held.get(), 0u);
   EXPECT_EQ(servers_[1]->engine(0).counters(0).marks.get(), 1u);
-  for (std::uint32_t r = 0; r < 2; ++r) {
-    told_.clear();
-    probe(r, 0);
-    settle();
-    ASSERT_EQ(told_.size(), 1u);
-    EXPECT_EQ(told_[0].type, PacketType::unknown);
-    contribute(r, 0, wire::kFlagResend);
-  }
+  bring_again(2, 0);
   contribute(2, 0);
   settle();
   ASSERT_EQ(results_.size(), 1u);

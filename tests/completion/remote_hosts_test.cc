@@ -73,15 +73,7 @@ TEST_F(RemoteHostsTest, TheNextServerTakesOver) {
   EXPECT_EQ(seat().state, SeatState::serving);
   EXPECT_EQ(remote().counters(0).takeovers.get(), 1u);
   EXPECT_EQ(servers_[1]->engine(0).counters(0).marks.get(), 1u);
-  for (std::uint32_t r = 0; r < 2; ++r) {
-    told_.clear();
-    probe(r, 0);
-    settle();
-    ASSERT_EQ(told_.size(), 1u);
-    EXPECT_EQ(told_[0].type, PacketType::unknown);
-    EXPECT_EQ(told_[0].flags & wire::kFlagAtPs, 0u);
-    contribute(r, 0, wire::kFlagResend);
-  }
+  bring_again(2, 0);
   contribute(2, 0);
   // The dead one was only slow.
   servers_[0] = std::move(dead);

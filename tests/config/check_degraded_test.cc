@@ -7,6 +7,7 @@
 #include "config/load.h"
 #include "config/server_config.h"
 #include "config/topology.h"
+#include "tests/config/sample.h"
 
 namespace tributary::config {
 namespace {
@@ -27,23 +28,8 @@ std::string switch_file(const std::string& job) {
          "  - {id: 1, " +
          job + "}\n";
 }
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-template <typename Load>
-std::vector<std::string> errors_of(const std::string& text, Load load) {
-  std::vector<std::string> lines;
-  try {
-    (void)load(text, "f.yaml");
-  } catch (const ConfigErrors& e) {
-    for (const auto& error : e.errors()) lines.push_back(error.to_string());
-  }
-  return lines;
-}
 std::vector<std::string> errors(const std::string& from, const std::string& to) {
-  return errors_of(switch_file(replaced(kGood, from, to)), parse_switch_config);
+  return errors_of(switch_file(replaced(kGood, from, to)));
 }
 
 TEST(CheckDegraded, Rule21_IsOffUnlessAskedFor) {
@@ -82,11 +68,13 @@ TEST(CheckDegraded, Rule21_AServerIsToldTheSame) {
   const ServerConfig config = parse_server_config(file(""), "f.yaml");
   EXPECT_TRUE(degrades(config.jobs[0].job));
   EXPECT_TRUE(degrades(parse_server_config(dump(config), "dump").jobs[0].job));
-  EXPECT_THAT(errors_of(file(", optimizer: {kind: sgd, parameters: [4]}"), parse_server_config),
-              ElementsAre(HasSubstr("jobs[0].stragglers.degraded_after: a model is stepped by")));
-  EXPECT_THAT(errors_of(replaced(file(""), "500ms", "200ms"), parse_server_config),
+  EXPECT_THAT(
+      errors_of(file(", optimizer: {kind: sgd, parameters: [4]}"), parse_server_config, "f.yaml"),
+      ElementsAre(HasSubstr("jobs[0].stragglers.degraded_after: a model is stepped by")));
+  EXPECT_THAT(errors_of(replaced(file(""), "500ms", "200ms"), parse_server_config, "f.yaml"),
               ElementsAre(HasSubstr("200ms is less than the deadline, 300ms")));
-  EXPECT_THAT(errors_of(replaced(file(""), "degraded_after: 500ms", "ops: 3"), parse_server_config),
+  EXPECT_THAT(errors_of(replaced(file(""), "degraded_after: 500ms", "ops: 3"), parse_server_config,
+                        "f.yaml"),
               ElementsAre(HasSubstr("jobs[0].stragglers")));
 }
 
@@ -106,8 +94,8 @@ TEST(CheckDegraded, Rule21_EverySwitchOfATreeHasToHaveSent) {
            "stragglers: {degraded_after: " +
            after + "}}\n";
   };
-  EXPECT_THAT(errors_of(file("400ms"), parse_topology), IsEmpty());
-  EXPECT_THAT(errors_of(file("399ms"), parse_topology),
+  EXPECT_THAT(errors_of(file("400ms"), parse_topology, "f.yaml"), IsEmpty());
+  EXPECT_THAT(errors_of(file("399ms"), parse_topology, "f.yaml"),
               ElementsAre(HasSubstr("399ms is less than the deadline, 400ms")));
 }
 

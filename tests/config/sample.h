@@ -1,4 +1,4 @@
-// A valid configuration whose lines tests replace one at a time.
+// A valid configuration whose lines tests replace one at a time, and what a file is refused for.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -59,15 +59,26 @@ inline std::string sample_with(int number, std::string_view line) {
   return out;
 }
 
-// Errors as text; empty when the configuration is accepted.
-inline std::vector<std::string> errors_of(std::string_view text) {
+// The one place where a text has `from` has `to` instead.
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+// Errors of `parse(text, file)` as text; empty when the configuration is accepted.
+template <typename Parse>
+std::vector<std::string> errors_of(std::string_view text, Parse parse, const char* file) {
   std::vector<std::string> lines;
   try {
-    (void)parse_switch_config(text, "f.yaml");
+    (void)parse(text, file);
   } catch (const ConfigErrors& e) {
     for (const auto& error : e.errors()) lines.push_back(error.to_string());
   }
   return lines;
+}
+inline std::vector<std::string> errors_of(std::string_view text) {
+  return errors_of(text, parse_switch_config, "f.yaml");
 }
 
 // One line of the sample changed, and the only error it causes (as a prefix).

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "config/memory_plan.h"
+#include "tests/config/sample.h"
 
 namespace tributary::config {
 namespace {
@@ -26,14 +27,8 @@ constexpr const char* kFile =
     "    root_udp_port: 6000\n"
     "control: {socket: /run/ps1.sock}\n";
 
-std::vector<std::string> errors_of(const std::string& text) {
-  std::vector<std::string> lines;
-  try {
-    (void)parse_server_config(text, "ps.yaml");
-  } catch (const ConfigErrors& e) {
-    for (const auto& error : e.errors()) lines.push_back(error.to_string());
-  }
-  return lines;
+std::vector<std::string> server_errors(const std::string& text) {
+  return errors_of(text, parse_server_config, "ps.yaml");
 }
 
 TEST(ServerConfig, FillsEveryField) {
@@ -56,15 +51,16 @@ TEST(ServerConfig, FillsEveryField) {
 }
 
 TEST(ServerConfig, EveryMistakeHasItsPlace) {
-  EXPECT_THAT(errors_of("server: {adress: 10.0.0.1}\njobs:\n  - {id: 1, workers: 2, slots: 4}\n"),
-              ElementsAre(StartsWith("ps.yaml:1:9: server.address: is missing"),
-                          StartsWith("ps.yaml:1:10: server.adress: unknown key; did you mean "
-                                     "'address'?"),
-                          StartsWith("ps.yaml:3:5: jobs[0].root: is missing"),
-                          StartsWith("ps.yaml:3:25: jobs[0].slots: unknown key")));
-  EXPECT_THAT(errors_of("server: {address: 10.0.0.1}\njobs:\n"
-                        "  - {id: 1, workers: 2, root: 10.0.0.1}\n"
-                        "  - {id: 1, workers: 2, root: 10.0.0.2, bracketing: [0, 1]}\n"),
+  EXPECT_THAT(
+      server_errors("server: {adress: 10.0.0.1}\njobs:\n  - {id: 1, workers: 2, slots: 4}\n"),
+      ElementsAre(StartsWith("ps.yaml:1:9: server.address: is missing"),
+                  StartsWith("ps.yaml:1:10: server.adress: unknown key; did you mean "
+                             "'address'?"),
+                  StartsWith("ps.yaml:3:5: jobs[0].root: is missing"),
+                  StartsWith("ps.yaml:3:25: jobs[0].slots: unknown key")));
+  EXPECT_THAT(server_errors("server: {address: 10.0.0.1}\njobs:\n"
+                            "  - {id: 1, workers: 2, root: 10.0.0.1}\n"
+                            "  - {id: 1, workers: 2, root: 10.0.0.2, bracketing: [0, 1]}\n"),
               ElementsAre(StartsWith("ps.yaml:3:31: jobs[0].root: is the server's own address"),
                           StartsWith("ps.yaml:4:10: jobs[1].id: id 1 is already used by jobs[0]"),
                           StartsWith("ps.yaml:4:53: jobs[1].bracketing: has no meaning with order: "
@@ -109,7 +105,7 @@ TEST(ServerConfig, AJobMayHaveAModel) {
 
 TEST(ServerConfig, MistakesOfAModelHaveTheirPlace) {
   const auto errors = [](const std::string& optimizer) {
-    return errors_of(
+    return server_errors(
         "server: {address: 10.0.0.1, megabytes: 8}\njobs:\n  - id: 1\n    workers: 2\n"
         "    root: 10.0.0.2\n    optimizer: {" +
         optimizer + "}\n");
@@ -163,8 +159,8 @@ TEST(ServerConfig, MemoryIsSharedOut) {
     sum += share;
   }
   EXPECT_LE(sum, std::uint64_t{32} << 20);
-  EXPECT_THAT(errors_of("server: {address: 10.0.0.1, megabytes: 1}\njobs:\n"
-                        "  - {id: 1, workers: 1000, chunk_bytes: 8192, root: 10.0.0.2}\n"),
+  EXPECT_THAT(server_errors("server: {address: 10.0.0.1, megabytes: 1}\njobs:\n"
+                            "  - {id: 1, workers: 1000, chunk_bytes: 8192, root: 10.0.0.2}\n"),
               ElementsAre(StartsWith("ps.yaml:1:40: server.megabytes: 1 MiB cannot hold")));
 }
 

@@ -6,6 +6,7 @@
 #include "config/change.h"
 #include "config/memory_plan.h"
 #include "config/topology.h"
+#include "tests/config/sample.h"
 
 namespace tributary::config {
 namespace {
@@ -40,20 +41,12 @@ constexpr const char* kTree =
     "  - {id: 2, workers: 2, completion_hosts: [ps]}\n";                                // 22
 
 std::string with(const std::string& from, const std::string& to) {
-  std::string text = kTree;
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+  return replaced(kTree, from, to);
 }
 
 void refused(const std::string& from, const std::string& to, const std::string& error) {
-  std::vector<std::string> lines;
-  try {
-    (void)parse_topology(with(from, to), "t.yaml");
-  } catch (const ConfigErrors& e) {
-    for (const auto& line : e.errors()) lines.push_back(line.to_string());
-  }
-  EXPECT_THAT(lines, ElementsAre(HasSubstr(error))) << from << " > " << to;
+  EXPECT_THAT(errors_of(with(from, to), parse_topology, "t.yaml"), ElementsAre(HasSubstr(error)))
+      << from << " > " << to;
 }
 
 TEST(TopologyHosts, T10_TheRootKnowsItsSwitchesAndTheWayThere) {

@@ -9,6 +9,7 @@
 
 #include "config/bracketing.h"
 #include "config/file.h"
+#include "tests/config/sample.h"
 
 namespace tributary::config {
 namespace {
@@ -50,24 +51,15 @@ constexpr const char* kSmall =
     "  - {id: 1, workers: 3, deadline: 8s}\n";                                      // 17
 
 std::string small_with(const std::string& from, const std::string& to) {
-  std::string text = kSmall;
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+  return replaced(kSmall, from, to);
 }
 
-std::vector<std::string> errors_of(const std::string& text) {
-  std::vector<std::string> lines;
-  try {
-    (void)parse_topology(text, "t.yaml");
-  } catch (const ConfigErrors& e) {
-    for (const auto& error : e.errors()) lines.push_back(error.to_string());
-  }
-  return lines;
+std::vector<std::string> topology_errors(const std::string& text) {
+  return errors_of(text, parse_topology, "t.yaml");
 }
 
 void expect_refused(const std::string& from, const std::string& to, const std::string& error) {
-  EXPECT_THAT(errors_of(small_with(from, to)), ElementsAre(HasSubstr(error)))
+  EXPECT_THAT(topology_errors(small_with(from, to)), ElementsAre(HasSubstr(error)))
       << from << " > " << to;
 }
 
@@ -157,11 +149,12 @@ TEST(Topology, MembersChooseTheRanks) {
 TEST(Topology, RefusesWhatIsNoTree) {
   expect_refused("parent: root, parent_port: a", "parent: A, parent_port: w",
                  "t.yaml:4:49: switches[1].parent: is a cycle: A -> A; allowed: a tree");
-  EXPECT_THAT(errors_of(small_with("address: 10.0.0.1,",
-                                   "address: 10.0.0.1, parent: B, parent_port: w, uplink: a,")),
-              testing::Contains(HasSubstr("t.yaml:2:52: switches[0].parent: is a cycle: root -> B "
-                                          "-> m -> root; allowed: a tree")));
-  EXPECT_THAT(errors_of(small_with(", parent: root, parent_port: a,\n     uplink: up", "")),
+  EXPECT_THAT(
+      topology_errors(small_with("address: 10.0.0.1,",
+                                 "address: 10.0.0.1, parent: B, parent_port: w, uplink: a,")),
+      testing::Contains(HasSubstr("t.yaml:2:52: switches[0].parent: is a cycle: root -> B "
+                                  "-> m -> root; allowed: a tree")));
+  EXPECT_THAT(topology_errors(small_with(", parent: root, parent_port: a,\n     uplink: up", "")),
               ElementsAre("t.yaml:4:5: switches[1]: a second root: 'A' has no parent, and neither "
                           "has 'root'; allowed: one"));
 }
@@ -179,7 +172,7 @@ TEST(Topology, RefusesNamesThatNobodyHas) {
 }
 
 TEST(Topology, RefusesWhatIsUsedTwice) {
-  EXPECT_THAT(errors_of(small_with("name: B,", "name: A,")),
+  EXPECT_THAT(topology_errors(small_with("name: B,", "name: A,")),
               testing::Contains(
                   "t.yaml:10:12: switches[3].name: name 'A' is already used by switches[1].name on "
                   "line 4"));
@@ -197,8 +190,8 @@ TEST(Topology, RefusesRanksTwiceOrNowhere) {
                  "workers: 2, members: [{rank: 0, worker: x}, {rank: 0, worker: y}],",
                  "members[1].rank: rank 0 is already used by jobs[0].members[0].rank on line 17");
   EXPECT_THAT(
-      errors_of(small_with("workers: 3,",
-                           "workers: 2, members: [{rank: 0, worker: x}, {rank: 1, worker: x}],")),
+      topology_errors(small_with(
+          "workers: 3,", "workers: 2, members: [{rank: 0, worker: x}, {rank: 1, worker: x}],")),
       ElementsAre(HasSubstr("members[1].worker: worker 'x' is already used")));
   expect_refused("workers: 3,",
                  "workers: 2, members: [{rank: 0, worker: x}, {rank: 2, worker: y}],",
@@ -218,14 +211,16 @@ TEST(Topology, RefusesATreeInWhichNobodyAggregates) {
   std::string text = small_with("id: 1,", "id: 1, aggregate: false,");
   const std::string b = "name: B,";
   text.replace(text.find(b), b.size(), "name: B, aggregate: false,");
-  EXPECT_THAT(errors_of(text), ElementsAre(HasSubstr("no switch between worker 'y' and the root")));
+  EXPECT_THAT(topology_errors(text),
+              ElementsAre(HasSubstr("no switch between worker 'y' and the root")));
 }
 
 TEST(Topology, O12_WhatASingleSwitchCanDoSeveralCan) {
   for (const std::string key :
        {"slots: dynamic", "on_deadline: escalate", "verify: true", "release: returned",
         "slots: dynamic, verify: true, release: returned, on_deadline: escalate"})
-    EXPECT_THAT(errors_of(small_with("workers: 3,", "workers: 3, " + key + ",")), IsEmpty()) << key;
+    EXPECT_THAT(topology_errors(small_with("workers: 3,", "workers: 3, " + key + ",")), IsEmpty())
+        << key;
 }
 
 // With m root{A{0}, m{B{1}, 2}}.
@@ -254,12 +249,12 @@ TEST(Topology, T15_ADeclaredOrderIsDealtOutToTheSwitches) {
 
 TEST(Topology, T15_RefusesADeclaredOrderThatIsNotTheTrees) {
   EXPECT_THAT(
-      errors_of(tree_with("bracketing: [[0, 1], 2],")),
+      topology_errors(tree_with("bracketing: [[0, 1], 2],")),
       ElementsAre(HasSubstr("t.yaml:17:58: jobs[0].bracketing: ranks 1-2, which m sums, are "
                             "no bracket of it; allowed: one for the ranks of each switch")));
-  EXPECT_THAT(errors_of(tree_with("bracketing: [0, 1],")),
+  EXPECT_THAT(topology_errors(tree_with("bracketing: [0, 1],")),
               Each(HasSubstr("jobs[0].bracketing: rank 2 is missing")));
-  EXPECT_THAT(errors_of(tree_with("partials: narrow,")),
+  EXPECT_THAT(topology_errors(tree_with("partials: narrow,")),
               ElementsAre(HasSubstr("jobs[0].partials: a reproducible job that spans 4 switches "
                                     "would be rounded at each of them; allowed: wide")));
 }
@@ -288,14 +283,11 @@ std::string served(const std::string& from = "", const std::string& to = "") {
                                 "  - {id: 1, workers: 3, deadline: 8s,\n"                   // 21
                                 "     completion_hosts: [ps2, ps1, root]}\n"                // 22
                                 "  - {id: 2, workers: 1, completion_hosts: [ps1]}\n");      // 23
-  const auto put = [&text](const std::string& a, const std::string& b) {
-    const std::size_t at = text.find(a);
-    EXPECT_NE(at, std::string::npos) << a;
-    text.replace(at, a.size(), b);
-  };
-  put("{name: w, devargs: d2}]}", "{name: w, devargs: d2}, {name: s, devargs: d3}]}");
-  put("{name: w, devargs: d1}]}", "{name: w, devargs: d1}, {name: s, devargs: d2}]}");
-  if (!from.empty()) put(from, to);
+  text = replaced(text, "{name: w, devargs: d2}]}",
+                  "{name: w, devargs: d2}, {name: s, devargs: d3}]}");
+  text = replaced(text, "{name: w, devargs: d1}]}",
+                  "{name: w, devargs: d1}, {name: s, devargs: d2}]}");
+  if (!from.empty()) text = replaced(text, from, to);
   return text;
 }
 
@@ -338,7 +330,8 @@ TEST(Topology, T10_AServerKnowsTheRootsOfItsJobs) {
 TEST(Topology, T10_RefusesServersThatCannotServe) {
   const auto refused = [](const std::string& from, const std::string& to,
                           const std::string& error) {
-    EXPECT_THAT(errors_of(served(from, to)), ElementsAre(HasSubstr(error))) << from << " > " << to;
+    EXPECT_THAT(topology_errors(served(from, to)), ElementsAre(HasSubstr(error)))
+        << from << " > " << to;
   };
   refused("[ps2, ps1, root]", "[ps2, ps3, ps1]",
           "t.yaml:22:30: jobs[0].completion_hosts[1]: there is no server, switch or "
@@ -347,7 +340,7 @@ TEST(Topology, T10_RefusesServersThatCannotServe) {
   refused("[ps2, ps1, root]", "[root, ps2]", "jobs[0].completion_hosts[0]: never falls silent");
   refused("[ps2, ps1, root]", "[ps1, ps1, ps2]", "host 'ps1' is already used");
   refused("[ps2, ps1, root]", "[ps1]", "t.yaml:18:5: servers[1]: no job names 'ps2'");
-  EXPECT_THAT(errors_of(served("name: ps2", "name: A")),
+  EXPECT_THAT(topology_errors(served("name: ps2", "name: A")),
               Contains(HasSubstr("name 'A' is already used by switches[1].name on line 4")));
   refused("10.0.2.2", "10.0.1.1", "address 10.0.1.1 is already used");
   refused("switch: m, port: s", "switch: q, port: s", "servers[0].switch: there is no switch 'q'");
@@ -382,8 +375,9 @@ TEST(Topology, T21_AJobsModelIsAtItsOnlyServer) {
 
 TEST(Topology, T21_RefusesAModelWithoutAServerOfItsOwn) {
   const auto errors = [](const std::string& hosts, const std::string& optimizer) {
-    return errors_of(served("completion_hosts: [ps1]}",
-                            "completion_hosts: " + hosts + ", optimizer: " + optimizer + "}"));
+    return topology_errors(
+        served("completion_hosts: [ps1]}",
+               "completion_hosts: " + hosts + ", optimizer: " + optimizer + "}"));
   };
   const std::string sgd = "{kind: sgd, parameters: [10]}";
   EXPECT_THAT(
@@ -401,7 +395,7 @@ TEST(Topology, T21_RefusesAModelWithoutAServerOfItsOwn) {
 TEST(Topology, NodesAreCheckedLikeSingleSwitches) {
   expect_refused("uplink: up, aggregate: false", "uplink: up, slots: 16, aggregate: true",
                  "switches[2].slots: 16 slots cannot hold the windows of all jobs");
-  EXPECT_THAT(errors_of(small_with("workers: 3,", "workers: 3, chunk_bytes: 4096,")),
+  EXPECT_THAT(topology_errors(small_with("workers: 3,", "workers: 3, chunk_bytes: 4096,")),
               ElementsAre(HasSubstr("t.yaml:17:38: jobs[0].chunk_bytes: 4096 bytes and 146 of "
                                     "headers exceed the MTU of port 'a'")));
   expect_refused("{name: w, devargs: d1}]}\nworkers", "{name: w, devargs: d0}]}\nworkers",
