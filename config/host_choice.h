@@ -2,8 +2,7 @@
 // at, a pure function from candidates to an order.
 //
 //   fixed          in the order of the list
-//   random         by a hash of job and node: jobs are spread over the hosts, and everybody who
-//   knows
+//   random         by a hash of job and node: jobs are spread over the hosts, and whoever knows
 //                  both numbers knows the outcome
 //   least_load     by the figures that the caller gave for this election
 //   fewest_hops    by links between host and root

@@ -159,8 +159,8 @@ struct CacheConfig {
 // In a job's completion_hosts: the switch itself.
 inline constexpr const char* kRootHost = "root";
 
-// Another node to which the switch may hand what it cannot finish: a parameter server, or a switch
-// below.
+// Another node to which the switch may hand what it cannot finish: a parameter server, on a machine
+// of its own or beside a worker, or a switch below.
 struct CompletionHost {
   std::string name;
   std::uint32_t ipv4 = 0;

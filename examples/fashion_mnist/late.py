@@ -7,8 +7,10 @@ The file is read before each op, so that lateness comes and goes while a trainin
 import re
 import time
 
-_LINE = re.compile(r"\s*([0-9]{1,9})(us|ms|s)(?: every ([1-9][0-9]{0,5}))?\s*")
+_LINE = re.compile(r"\s*([0-9]{1,9})(us|ms|s)(?: every ([0-9]{1,7}))?\s*")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_MOST_S = 3600
+_MOST_EVERY = 1_000_000
 
 
 class LateError(Exception):
@@ -39,9 +41,11 @@ class OpDelay:
         if text.strip() in ("", "off"):
             return 0.0, 1
         match = _LINE.fullmatch(text)
-        if match is None:
+        seconds = int(match[1]) * _SECONDS[match[2]] if match else 0.0
+        every = int(match[3] or 1) if match else 0
+        if seconds > _MOST_S or not 1 <= every <= _MOST_EVERY:
             raise LateError(
-                f"{self._path}: delay '{text.strip()}'; allowed: off, or a time such as 500us, 200ms "
-                'or 2s, and "every N" behind it with N from 1 to 999999'
+                f"{self._path}: delay '{text.strip()}'; allowed: off, or a time up to {_MOST_S}s, such "
+                f'as 500us, 200ms or 2s, and "every N" behind it with N from 1 to {_MOST_EVERY}'
             )
-        return int(match[1]) * _SECONDS[match[2]], int(match[3] or 1)
+        return seconds, every

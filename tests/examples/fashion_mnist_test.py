@@ -136,7 +136,10 @@ def test_late_on_purpose_as_the_file_says_at_each_op(tmp_path):
     assert delay.next() == pytest.approx(5e-6)
     path.write_text("off")
     assert delay.next() == 0
-    for bad in ("soon", "1ms every", "1ms every 0", "-1s", "1h", "9" * 500):
+    path.write_text("1us every 1000000")
+    assert delay.next() == 0, "the most that the testbed can say"
+    for bad in ("soon", "1ms every", "1ms every 0", "1ms every 1000001", "3601s", "-1s", "1h",
+                "9" * 500):
         path.write_text(bad)
         with pytest.raises(late.LateError, match="allowed: off, or a time"):
             delay.next()
