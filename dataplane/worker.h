@@ -1,7 +1,7 @@
 // The packet loop of one lcore: everything it owns, and one turn of it.
 //
-//   commands → per port { receive → classify → aggregate | host | forward | answer } → expire →
-//   transmit
+//   commands → per port { receive → classify → aggregate | host | forward | answer }
+//            → expire → transmit
 //
 // turn() takes the time as an argument and never sleeps, so tests drive it by hand; run() is
 // the loop on a real clock. Only the lcore touches the state; other threads read counters, or

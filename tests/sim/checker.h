@@ -3,17 +3,14 @@
 // each sum must be; it never asks the system under test for an opinion.
 //
 // What it checks, and when:
-//   op ends          the sum is exactly that of exactly the epoch's members, or of those counted;
-//   all
+//   op ends          the sum is exactly that of the epoch's members, or of those counted; all
 //                    ranks got the same bits and the same list; a failure names job and cause
-//   result is sent   a chunk's result never changes (rule 5), nor who it lacks; it lacks somebody
-//   only
-//                    where the job allows it, and after the wait that it allows (rule 21)
+//   result is sent   a chunk's result never changes (rule 5), nor who it lacks; that is somebody
+//                    only where the job allows it, and after the wait that it allows (rule 21)
 //   packet refused   an honest, intact packet is refused only for a reason that can be its own; no
 //                    result is given up that its rank still lacks (rule 4)
-//   turn ends        (at intervals where there are many ranks) no slot past its deadline, no silent
-//   member past its lease, gauges within
-//                    limits and true
+//   turn ends        (at intervals where there are many ranks) no slot past its deadline, no
+//                    silent member past its lease, gauges within limits and true
 //   at intervals     no op, join or leave past its bound
 //   after healing    no epoch fails that began when the network was perfect
 #pragma once
