@@ -10,7 +10,7 @@ OUTSIDE = ["tests", "bench", "examples"]
 # Libraries outside the product that tools are made of: (who, what).
 LENT = [("tools/sim/", "tests/sim/")]
 PURE = ["core", "aggregator", "completion", "config"]
-DPDK_ALLOWED = re.compile(r"(dataplane/|worker/memif|tools/impair/|"
+DPDK_ALLOWED = re.compile(r"(dataplane/|worker/memif|tools/impair/|tools/loadgen/|"
                           r"(tests|bench)/(dataplane|impair|worker_memif))")
 
 CLOCK_AND_THREADS = {

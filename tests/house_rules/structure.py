@@ -17,6 +17,7 @@ NOT_MIRRORED = {
 CMAKE_ALONE = {"tests/system/test_package.py"}
 # Where a test folder's sources live, if not in a folder of the same name at the top.
 SOURCE_FOLDERS = {"client": "tools/client", "daemon": "tools/daemon", "impair": "tools/impair",
+                  "loadgen": "tools/loadgen",
                   "sim": "tests/sim", "psd": "tools/psd", "simtool": "tools/sim",
                   "switchd": "tools/switchd", "worker_memif": "worker"}
 

@@ -113,6 +113,7 @@ def test_the_package_holds_what_it_should(package):
         "/usr/bin/tributary",
         "/usr/bin/tributary-switchd",
         "/usr/bin/tributary-psd",
+        "/usr/bin/tributary-loadgen",
         "/usr/include/tributary/tributary.h",
         "/usr/lib/systemd/system/tributary-switchd.service",
         "/usr/lib/systemd/system/tributary-psd.service",
@@ -182,6 +183,7 @@ def test_the_service_starts_feeds_the_watchdog_and_stops(package, name, tmp_path
     "page, program",
     [
         ("tributary.1", "tributary"),
+        ("tributary-loadgen.1", "tributary-loadgen"),
         ("tributary-switchd.8", "tributary-switchd"),
         ("tributary-psd.8", "tributary-psd"),
     ],

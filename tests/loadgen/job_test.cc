@@ -1,0 +1,83 @@
+#include "tools/loadgen/job.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/loadgen/played_job.h"
+
+namespace tributary::loadgen {
+namespace {
+
+config::JobConfig job_of(std::uint32_t workers) {
+  config::JobConfig job;
+  job.id = 7;
+  job.workers = workers;
+  job.window = 8;
+  job.chunk_bytes = 256;
+  return job;
+}
+
+TEST(Job, IssuesTheSameOpsToAllRanksAndEnds) {
+  PlayedJob played(job_of(3));
+  Job job({.ops = 25}, played.raw());
+  EXPECT_FALSE(job.joined());
+  ASSERT_TRUE(played.join());
+  EXPECT_TRUE(job.joined());
+  ASSERT_TRUE(played.run_until([&] {
+    job.run(played.now);
+    return job.done();
+  }));
+  EXPECT_EQ(job.issued(), 25u);
+  for (const Player* player : job.players()) EXPECT_EQ(player->finished(), 25u);
+}
+
+TEST(Job, KeepsTheRateAndSaysHowFarItIsBehind) {
+  PlayedJob played(job_of(2));
+  Job job({.op_interval = Duration::ms(10)}, played.raw());
+  ASSERT_TRUE(played.join());
+  const Instant begin = played.now;
+  played.run_until([&] {
+    job.run(played.now);
+    return played.now >= begin + Duration::ms(99);
+  });
+  EXPECT_EQ(job.issued(), 10u) << "at 0, 10, ... 90 ms";
+  EXPECT_LT(job.lag(), Duration::ms(1));
+  job.run(played.now + Duration::ms(51));
+  EXPECT_GT(job.lag(), Duration::ms(39)) << "the op of 110 ms came at 150 ms";
+}
+
+TEST(Job, LateRanksIssueEachOpLater) {
+  PlayedJob played(job_of(2));
+  Job job({.ops = 3, .late = {{1, Duration::ms(20)}}}, played.raw());
+  ASSERT_TRUE(played.join());
+  const Instant begin = played.now;
+  played.run_until([&] {
+    job.run(played.now);
+    return played.now >= begin + Duration::ms(19);
+  });
+  EXPECT_EQ(job.players()[0]->issued(), 3u);
+  EXPECT_EQ(job.players()[1]->issued(), 0u);
+  ASSERT_TRUE(played.run_until([&] {
+    job.run(played.now);
+    return job.done();
+  }));
+  EXPECT_GE(played.players[0]->latencies().max(), Duration::ms(19));
+}
+
+TEST(Job, StoppedItStillGivesLateRanksTheirOps) {
+  PlayedJob played(job_of(2));
+  Job job({.late = {{1, Duration::ms(20)}}}, played.raw());
+  ASSERT_TRUE(played.join());
+  job.run(played.now);
+  const std::uint64_t issued = job.issued();
+  EXPECT_EQ(issued, 4u) << "as many as may be open";
+  job.stop();
+  EXPECT_FALSE(job.done());
+  ASSERT_TRUE(played.run_until([&] {
+    job.run(played.now);
+    return job.done();
+  }));
+  EXPECT_EQ(job.issued(), issued);
+}
+
+}  // namespace
+}  // namespace tributary::loadgen

@@ -1,0 +1,83 @@
+#include "tools/loadgen/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::loadgen {
+namespace {
+
+using testing::HasSubstr;
+
+config::SwitchConfig config_of() {
+  config::SwitchConfig config;
+  config.ipv4 = 0x0A4D00FE;
+  config.ports = {{"a", "net_memif0,id=0,socket=/run/m.sock,bsize=9728,role=server", 9000},
+                  {"b", "net_vhost3,iface=/run/v.sock", 1500}};
+  config::JobConfig first;
+  first.id = 1;
+  first.workers = 3;
+  config::JobConfig second = first;
+  second.id = 2;
+  second.workers = 2;
+  second.members = {{0, "b"}, {1, "a"}};
+  config.jobs = {first, second};
+  return config;
+}
+
+template <typename F>
+std::string refusal(F&& f) {
+  try {
+    f();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Plan, TheOtherEndOfAPortFollowsFromItsDevargs) {
+  const Plan plan = make_plan(config_of(), {}, {});
+  ASSERT_EQ(plan.ports.size(), 2u);
+  EXPECT_EQ(plan.ports[0].devargs, "net_memif0,id=0,socket=/run/m.sock,bsize=9728,role=client");
+  EXPECT_EQ(plan.ports[1].devargs, "net_virtio_user3,path=/run/v.sock,queue_size=1024");
+  EXPECT_EQ(far_end({"c", "net_memif1,id=1", 1500}), "net_memif1,id=1,role=client");
+}
+
+TEST(Plan, OtherPortsAskForTheirOtherEnd) {
+  config::SwitchConfig config = config_of();
+  config.ports[1].devargs = "net_af_packet0,iface=ve0";
+  EXPECT_THAT(refusal([&] { make_plan(config, {}, {}); }), HasSubstr("give it with --port b="));
+  const Plan plan = make_plan(config, {}, {{"b", "net_af_packet1,iface=ve1"}});
+  EXPECT_EQ(plan.ports[1].devargs, "net_af_packet1,iface=ve1");
+  EXPECT_THAT(refusal([&] {
+                make_plan(config, {}, {{"b", "x"}, {"z", "y"}});
+              }),
+              HasSubstr("no port 'z'"));
+}
+
+TEST(Plan, RanksTakeThePortsInTurnUnlessTheyAreTied) {
+  const Plan plan = make_plan(config_of(), {}, {});
+  ASSERT_EQ(plan.workers.size(), 5u);
+  const std::vector<std::size_t> ports = {0, 1, 0, 1, 0};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(plan.workers[i].port, ports[i]) << i;
+  EXPECT_EQ(plan.workers[3].job, 1u);
+  EXPECT_EQ(plan.workers[3].rank, 0u);
+  for (std::size_t i = 1; i < 5; ++i)
+    EXPECT_NE(plan.workers[i].ipv4, plan.workers[i - 1].ipv4) << i;
+}
+
+TEST(Plan, PlaysTheJobsThatAreNamed) {
+  const Plan plan = make_plan(config_of(), {2}, {});
+  ASSERT_EQ(plan.jobs.size(), 1u);
+  EXPECT_EQ(plan.jobs[0].id, 2u);
+  EXPECT_EQ(plan.workers.size(), 2u);
+  EXPECT_THAT(refusal([] { make_plan(config_of(), {2, 9}, {}); }), HasSubstr("no job 9"));
+}
+
+TEST(Plan, RefusesAnAddressOfItsOwn) {
+  config::SwitchConfig config = config_of();
+  config.ipv4 = 0x0A500001;
+  EXPECT_THAT(refusal([&] { make_plan(config, {}, {}); }), HasSubstr("10.80.0.0/14"));
+}
+
+}  // namespace
+}  // namespace tributary::loadgen

@@ -1,0 +1,186 @@
+"""tributary-loadgen against the real switch: a fixed number of ops, every result verified."""
+
+import contextlib
+import json
+
+import pytest
+from testbed.namespace import Namespace, add_veth
+from testbed.process import Process
+from testbed.tree import binary, build_directory
+
+LIMIT_S = 60
+OPS = 150
+CHUNKS = 16  # of an op, which is the default
+MEMIF = '"net_memif{0},id={0},socket={1}/memif.sock,socket-abstract=no,rsize=10,role=server"'
+
+
+def _program(name):
+    return binary(build_directory(), name)
+
+
+class Stress:
+    """A switch with `ports`, its configuration, and runs of the generator against it."""
+
+    def __init__(self, loop, stack, directory, ports, jobs, slots=4096, namespace=None):
+        self.loop = loop
+        self._directory = directory
+        self._namespace = namespace
+        self._runs = 0
+        self.config = directory / "switch.yaml"
+        lines = ["switch:", "  address: 10.77.0.254", f"  slots: {slots}",
+                 "  memory: {megabytes: 128}", "ports:"]
+        lines += [f"  - {{name: p{i}, devargs: {devargs}}}" for i, devargs in enumerate(ports)]
+        lines += ["jobs:", *(f"  - {{{job}}}" for job in jobs)]
+        lines += [f"control: {{socket: {directory}/control.sock}}"]
+        self.config.write_text("\n".join(lines) + "\n")
+        argv = [_program("tributary-switchd"), "--config", self.config]
+        self.switch = stack(Process(loop, "switch", argv, directory / "switch.log", namespace))
+        self.switch.wait_line("^ready", LIMIT_S)
+
+    def start(self, *options):
+        self._runs += 1
+        report = self._directory / f"report{self._runs}.json"
+        argv = [_program("tributary-loadgen"), "--config", self.config, "--json", report]
+        process = Process(self.loop, f"loadgen{self._runs}", [*argv, *options],
+                          self._directory / "loadgen.log", self._namespace)
+        return process, report
+
+    def run(self, *options, status=0):
+        """The report of a run that ends with this status."""
+        process, report = self.start(*options)
+        with process:
+            assert process.wait_exit(LIMIT_S) == status, process.describe()
+        return json.loads(report.read_text())
+
+    def show(self, what, *options):
+        argv = [_program("tributary"), "show", what, *options, "--socket",
+                self._directory / "control.sock"]
+        with Process(self.loop, "show", argv, self._directory / "show.log") as process:
+            process.check_exit(LIMIT_S)
+            return process.text()
+
+
+@pytest.fixture
+def stress(loop, tmp_path):
+    with contextlib.ExitStack() as stack:
+
+        def make(ports, jobs, **options):
+            return Stress(loop, stack.enter_context, tmp_path, ports, jobs, **options)
+
+        yield make
+
+
+@pytest.fixture
+def memif(stress, tmp_path):
+    """So many memif ports, and jobs."""
+
+    def make(ports, *jobs, **options):
+        return stress([MEMIF.format(i, tmp_path) for i in range(ports)], jobs, **options)
+
+    return make
+
+
+def expect_all(report, workers, ops=OPS):
+    total = report["total"]
+    assert total["results_verified"] == workers * ops * CHUNKS, total
+    assert total["results_wrong"] == 0 and report["status"] == 0, total
+
+
+def test_every_result_is_verified(memif):
+    report = memif(4, "id: 1, workers: 4, shards: 2").run("--ops", OPS)
+    expect_all(report, 4)
+    latency = report["total"]["latency_us"]
+    assert 0 < latency["p50"] <= latency["p99"] <= latency["p999"] <= latency["max"]
+    assert report["total"]["goodput_gbytes_per_s"] > 0
+
+
+def test_faults_of_all_kinds_change_no_result(memif):
+    """Loss both ways, duplicates, malformed and foreign packets, a late rank, plain traffic."""
+    bed = memif(4, "id: 1, workers: 4")
+    report = bed.run("--ops", OPS, "--lose", "1%", "--duplicate", "2%", "--garbage", "5%",
+                     "--late", "2:1ms", "--l2", "5k", "--dtype", "int32")
+    expect_all(report, 4)
+    faults = report["total"]["faults"]
+    assert min(faults[k] for k in ("lost_sent", "lost_received", "duplicated", "garbage")) > 0
+    assert report["total"]["resends"] > 0 and report["total"]["probes"] > 0
+    assert report["l2"]["received"] > 0 and report["l2"]["damaged"] == 0
+    drops = bed.show("drops")
+    for reason in ("bad-version", "checksum", "unknown-job", "stale-epoch", "beyond-window"):
+        assert reason in drops, drops
+
+
+def test_wrong_data_is_found(memif):
+    """The check can fail: a worker that sends other data than it should makes every rank see it."""
+    report = memif(2, "id: 1, workers: 2").run("--ops", OPS, "--falsify", "0.5%", status=2)
+    total = report["total"]
+    assert total["faults"]["falsified"] > 0
+    assert 0 < total["results_wrong"] <= 2 * total["faults"]["falsified"]
+    assert report["jobs"][0]["first_wrong"].startswith("job 1 rank ")
+
+
+def test_many_jobs_that_collide(memif):
+    """Dynamic jobs share fewer slots than they have chunks in flight; nothing mixes (O1, O7)."""
+    jobs = [f"id: {i}, workers: 2, slots: dynamic, window: 16" for i in range(1, 9)]
+    bed = memif(2, *jobs, slots=16)
+    report = bed.run("--ops", OPS)
+    expect_all(report, 2 * len(jobs))
+    assert [job["results_verified"] for job in report["jobs"]] == [2 * OPS * CHUNKS] * len(jobs)
+    rows = json.loads(bed.show("jobs", "--json"))
+    assert sum(row["collisions"] for row in rows) > 0, "none collided"
+
+
+def test_crc32c_and_jumbo_chunks(stress, tmp_path):
+    port = MEMIF.replace("rsize=10", "rsize=10,bsize=9728") + ", mtu: 9000"
+    bed = stress([port.format(i, tmp_path) for i in range(2)],
+                 ["id: 1, workers: 2, chunk_bytes: 8192, integrity: crc32c"])
+    expect_all(bed.run("--ops", OPS, "--lose", "0.5%"), 2)
+
+
+def test_a_signal_ends_it_with_a_report_and_the_switch_is_told(memif):
+    bed = memif(2, "id: 1, workers: 2, lease: 60s")
+    process, report = bed.start()
+    with process:
+        # The first line of progress: it runs.
+        bed.loop.wait(lambda: any("contributions/s" in text for text in process.stderr), LIMIT_S,
+                       "the generator runs")
+        process.signal(2)
+        assert process.wait_exit(LIMIT_S) == 0, process.describe()
+    report = json.loads(report.read_text())
+    assert report["interrupted"] and report["total"]["results_verified"] > 0
+    # It has left: another run joins at once, though the lease is long.
+    expect_all(bed.run("--ops", OPS, "--join-timeout", "20s"), 2)
+
+
+def test_ranks_that_never_come_fail_it(memif):
+    bed = memif(2, "id: 1, workers: 2, members: [{rank: 1, port: p0}]")
+    # The generator's own file has the rank behind another port than the switch's.
+    bed.config.write_text(bed.config.read_text().replace("port: p0", "port: p1"))
+    report = bed.run("--ops", 1, "--join-timeout", "300ms", status=1)
+    assert "waiting for rank 1" in " ".join(report["jobs"][0]["failures"]), report["jobs"]
+
+
+def test_kernel_interfaces(stress):
+    """The same over af_packet, whose other ends are named; both ends in one namespace."""
+    with Namespace() as here:
+        for i in range(2):
+            add_veth(here, f"ve{i}", here, f"wo{i}", mtu=1500)
+        bed = stress([f'"net_af_packet{i},iface=ve{i}"' for i in range(2)],
+                     ["id: 1, workers: 2"], namespace=here)
+        ends = [word for i in range(2) for word in ("--port", f"p{i}=net_af_packet{i},iface=wo{i}")]
+        expect_all(bed.run("--ops", OPS, "--lose", "0.5%", *ends), 2)
+
+
+def test_vhost_user(stress, tmp_path):
+    bed = stress([f'"net_vhost{i},iface={tmp_path}/v{i}"' for i in range(2)], ["id: 1, workers: 2"])
+    expect_all(bed.run("--ops", OPS, "--duplicate", "1%"), 2)
+
+
+@pytest.mark.parametrize("words, why", [
+    (("--port", "p9=net_null0"), "no port 'p9'"),
+    (("--job", "5"), "no job 5"),
+])
+def test_mistakes_are_named(memif, words, why):
+    process, _ = memif(2, "id: 1, workers: 2").start("--ops", 1, *words)
+    with process:
+        assert process.wait_exit(LIMIT_S) == 1
+        assert why in "\n".join(process.stderr)

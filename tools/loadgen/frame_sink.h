@@ -1,0 +1,25 @@
+// Where frames are written that are to be sent: a port's queue, or a test's list.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace tributary::loadgen {
+
+class FrameSink {
+ public:
+  // Who has seen this may commit so many frames.
+  static constexpr std::size_t kRoom = 256;
+
+  FrameSink() = default;
+  FrameSink(const FrameSink&) = delete;
+  FrameSink& operator=(const FrameSink&) = delete;
+  virtual ~FrameSink() = default;
+
+  [[nodiscard]] virtual bool roomy() const = 0;
+  // Room for the next frame; empty where there are no buffers. The same until commit().
+  virtual std::span<std::byte> frame() = 0;
+  virtual void commit(std::size_t bytes) = 0;
+};
+
+}  // namespace tributary::loadgen

@@ -1,0 +1,167 @@
+#include "tools/loadgen/options.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "tools/impair/options.h"
+
+namespace tributary::loadgen {
+namespace {
+
+template <typename T, typename Parse>
+void add_parsed(CLI::App& app, const std::string& name, T& target, Parse parse,
+                const std::string& allowed, const std::string& type, const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [&target, name, parse, allowed](const std::string& text) {
+           const auto value = parse(text);
+           if (!value) throw CLI::ValidationError(name, "'" + text + "' is not " + allowed);
+           target = *value;
+         },
+         help)
+      ->type_name(type);
+}
+
+void add_share(CLI::App& app, const std::string& name, std::uint32_t& target,
+               const std::string& help) {
+  add_parsed(app, name, target, impair::parse_ppm, "0 or 0% to 100%", "PERCENT", help);
+}
+
+void add_time(CLI::App& app, const std::string& name, Duration& target, const std::string& help) {
+  add_parsed(app, name, target, impair::parse_duration, "0, or 1us to 60s", "TIME", help);
+}
+
+std::optional<wire::DType> parse_dtype(const std::string& text) {
+  if (text == "float32") return wire::DType::float32;
+  if (text == "int32") return wire::DType::int32;
+  return std::nullopt;
+}
+
+void add_ends(CLI::App& app, Options& options) {
+  app.add_option_function<std::vector<std::string>>(
+         "--port",
+         [&options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             const std::size_t equals = text.find('=');
+             if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+               throw CLI::ValidationError("--port", "'" + text + "' is not NAME=DEVARGS");
+             options.ends[text.substr(0, equals)] = text.substr(equals + 1);
+           }
+         },
+         "other end of the switch's port NAME; memif and vhost-user need none")
+      ->type_name("NAME=DEVARGS")
+      ->expected(1)
+      ->take_all();
+}
+
+void add_late(CLI::App& app, Options& options) {
+  app.add_option_function<std::vector<std::string>>(
+         "--late",
+         [&options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             const auto late = parse_late(text);
+             if (!late)
+               throw CLI::ValidationError("--late",
+                                          "'" + text + "' is not RANK:TIME, such as 3:20ms");
+             options.late.insert_or_assign(late->first, late->second);
+           }
+         },
+         "rank that issues each op so much after the others; repeatable")
+      ->type_name("RANK:TIME")
+      ->expected(1)
+      ->take_all();
+}
+
+void add_load(CLI::App& app, Options& options) {
+  app.add_option("--job", options.jobs, "id of a job to play; repeatable (default: all)");
+  add_ends(app, options);
+  add_parsed(app, "--rate", options.rate, parse_rate, "max, or a number such as 250000 or 250k",
+             "RATE", "contributions a second, of all workers together (default: max)");
+  app.add_option("--ops", options.ops, "ops of each job (default: until --duration or a signal)");
+  add_time(app, "--duration", options.duration, "how long ops are issued");
+  add_parsed(app, "--dtype", options.dtype, parse_dtype, "float32 or int32", "TYPE",
+             "of the data (default: float32)");
+  app.add_option("--op-chunks", options.op_chunks, "chunks of an op (default: 16)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--loss-group", options.loss_group, "as of the library's communicators")
+      ->check(CLI::Range(0, 4096));
+  add_time(app, "--join-timeout", options.join_timeout, "for the links and all ranks to appear");
+  add_time(app, "--op-timeout", options.op_timeout, "of an op");
+}
+
+void add_faults(CLI::App& app, Options& options) {
+  add_share(app, "--lose", options.faults.lose_ppm, "packets sent and results that get lost");
+  add_share(app, "--duplicate", options.faults.duplicate_ppm, "packets sent twice");
+  add_share(app, "--garbage", options.faults.garbage_ppm,
+            "contributions that a malformed or foreign packet follows");
+  add_share(app, "--falsify", options.faults.falsify_ppm,
+            "contributions with wrong data, to see that the check of the sums fails");
+  add_late(app, options);
+  app.add_option_function<std::string>(
+         "--l2",
+         [&options](const std::string& text) {
+           const auto rate = parse_rate(text);
+           if (!rate || *rate == 0)
+             throw CLI::ValidationError("--l2", "'" + text + "' is not a number such as 50k");
+           options.l2_rate = *rate;
+         },
+         "frames a second of plain Ethernet traffic between the ports")
+      ->type_name("RATE");
+  app.add_option("--l2-macs", options.l2_stations, "stations of that (default: 1024)")
+      ->check(CLI::Range(2, 1'000'000));
+  app.add_option("--l2-bytes", options.l2_bytes, "of a frame (default: 256)")
+      ->check(CLI::Range(60, 9234));
+  app.add_option("--seed", options.seed, "of all chances (default: 1)");
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_rate(const std::string& text) {
+  if (text == "max") return 0;
+  std::uint64_t value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  const std::string_view unit(end, last);
+  constexpr std::uint64_t kMost = 1'000'000'000;
+  if (error != std::errc{} || value == 0 || value > kMost) return std::nullopt;
+  if (unit == "k") value *= 1'000;
+  if (unit == "M") value *= 1'000'000;
+  if ((!unit.empty() && unit != "k" && unit != "M") || value > kMost) return std::nullopt;
+  return value;
+}
+
+std::optional<std::pair<std::uint32_t, Duration>> parse_late(const std::string& text) {
+  std::uint32_t rank = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, rank);
+  if (error != std::errc{} || end == last || *end != ':') return std::nullopt;
+  const auto time = impair::parse_duration(std::string(end + 1, last));
+  if (!time) return std::nullopt;
+  return std::pair(rank, *time);
+}
+
+std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {
+  CLI::App app(
+      "Plays the workers of a switch's jobs over DPDK ports, with known data, and checks every "
+      "result.\nExit status: 0 every result was right; 1 something did not work; 2 a result was "
+      "wrong.");
+  app.set_version_flag("--version", std::string("tributary-loadgen ") + TRIBUTARY_VERSION);
+  app.add_option("--config", options.config_path, "the switch's configuration")->required();
+  add_load(app, options);
+  add_faults(app, options);
+  app.add_option("--json", options.json, "write the report to this file; -: standard output");
+  app.add_flag("--quiet", options.quiet, "no line a second on standard error");
+  app.add_flag("--busy", options.busy, "never sleep, also when there is nothing to do");
+  app.add_flag("--hugepages", options.hugepages, "take memory from hugepages");
+  app.add_option("--dpdk-log-level", options.dpdk_log_level, "of DPDK's libraries and drivers")
+      ->check(CLI::IsMember(
+          {"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tributary::loadgen

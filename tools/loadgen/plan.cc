@@ -1,0 +1,85 @@
+#include "tools/loadgen/plan.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "dataplane/devargs.h"
+
+namespace tributary::loadgen {
+namespace {
+
+constexpr std::uint32_t kFirstIpv4 = 0x0A500000;  // 10.80.0.0/14: as many as workers can be
+constexpr std::uint32_t kIpv4Mask = 0xFFFC0000;
+
+std::string joined(const dataplane::Devargs& args, const std::string& device) {
+  std::string text = device;
+  for (const auto& [key, value] : args.arguments) text += "," + key + "=" + value;
+  return text;
+}
+
+std::size_t port_index(const Plan& plan, const std::string& name) {
+  const auto at = std::find_if(plan.ports.begin(), plan.ports.end(),
+                               [&](const PlannedPort& port) { return port.name == name; });
+  if (at == plan.ports.end()) throw std::invalid_argument("the switch has no port '" + name + "'");
+  return static_cast<std::size_t>(at - plan.ports.begin());
+}
+
+void add_workers(Plan& plan, std::size_t job) {
+  const config::JobConfig& config = plan.jobs[job];
+  for (std::uint32_t rank = 0; rank < config.workers; ++rank) {
+    std::size_t port = rank % plan.ports.size();
+    for (const config::MemberConfig& member : config.members)
+      if (member.rank == rank) port = port_index(plan, member.port);
+    const auto ipv4 = kFirstIpv4 + static_cast<std::uint32_t>(plan.workers.size()) + 1;
+    plan.workers.push_back({job, rank, port, ipv4});
+  }
+}
+
+}  // namespace
+
+std::string far_end(const config::PortConfig& port) {
+  dataplane::Devargs args = dataplane::parse_devargs(port.devargs);
+  if (args.driver == "net_memif") {
+    bool has_role = false;
+    for (auto& [key, value] : args.arguments) {
+      if (key != "role") continue;
+      value = "client";
+      has_role = true;
+    }
+    if (!has_role) args.arguments.emplace_back("role", "client");
+    return joined(args, args.device);
+  }
+  if (args.driver == "net_vhost" && args.get("iface"))
+    return "net_virtio_user" + args.device.substr(args.driver.size()) +
+           ",path=" + std::string(*args.get("iface")) + ",queue_size=1024";
+  throw std::invalid_argument("port " + port.name + " (" + port.devargs +
+                              "): its other end does not follow from this; give it with --port " +
+                              port.name + "=DEVARGS");
+}
+
+Plan make_plan(const config::SwitchConfig& config, const std::vector<std::uint32_t>& jobs,
+               const std::map<std::string, std::string>& ends) {
+  Plan plan;
+  plan.config = config;
+  if ((config.ipv4 & kIpv4Mask) == kFirstIpv4)
+    throw std::invalid_argument(
+        "the switch's address is in 10.80.0.0/14, which the load "
+        "generator's workers have");
+  for (const config::PortConfig& port : config.ports) {
+    const auto given = ends.find(port.name);
+    plan.ports.push_back({port.name, given != ends.end() ? given->second : far_end(port)});
+  }
+  for (const auto& [name, devargs] : ends) port_index(plan, name);
+  for (const std::uint32_t id : jobs)
+    if (std::none_of(config.jobs.begin(), config.jobs.end(),
+                     [id](const auto& job) { return job.id == id; }))
+      throw std::invalid_argument("the configuration has no job " + std::to_string(id));
+  for (const config::JobConfig& job : config.jobs) {
+    if (!jobs.empty() && std::find(jobs.begin(), jobs.end(), job.id) == jobs.end()) continue;
+    plan.jobs.push_back(job);
+    add_workers(plan, plan.jobs.size() - 1);
+  }
+  return plan;
+}
+
+}  // namespace tributary::loadgen

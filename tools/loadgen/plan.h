@@ -1,0 +1,42 @@
+// Who is played, and where: derived from the switch's own configuration.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/switch_config.h"
+
+namespace tributary::loadgen {
+
+struct PlannedPort {
+  std::string name;     // the switch's port that it is connected to
+  std::string devargs;  // of this end
+};
+
+struct PlannedWorker {
+  std::size_t job = 0;  // in Plan::jobs
+  std::uint32_t rank = 0;
+  std::size_t port = 0;  // in Plan::ports
+  std::uint32_t ipv4 = 0;
+};
+
+struct Plan {
+  config::SwitchConfig config;
+  std::vector<config::JobConfig> jobs;  // those that are played
+  std::vector<PlannedPort> ports;       // all of the switch, in its order
+  std::vector<PlannedWorker> workers;   // by job, then rank
+};
+
+// The other end of a port of the switch: a memif's client, vhost-user's virtio-user. Throws
+// std::invalid_argument where none follows from the switch's devargs.
+std::string far_end(const config::PortConfig& port);
+
+// `jobs`: ids; none: all. `ends`: devargs by port name, for those that are not to be derived.
+// Throws std::invalid_argument. A rank is behind the port that `members` ties it to, otherwise the
+// ranks of a job take the ports in turn.
+Plan make_plan(const config::SwitchConfig& config, const std::vector<std::uint32_t>& jobs,
+               const std::map<std::string, std::string>& ends);
+
+}  // namespace tributary::loadgen
