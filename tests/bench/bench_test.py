@@ -2,13 +2,39 @@
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "bench"))
+import dut  # noqa: E402  (needs the path above)
+
 ROW = {"suite": "reduce", "case": "int32 sum, 1 KiB", "metric": "input rate", "value": 15.0,
        "unit": "GB/s", "reference": "memcpy", "reference_value": 12.0, "ratio": 1.25, "runs": 11,
        "min": 14.0, "max": 16.0, "verified": True}
+
+
+class Device(unittest.TestCase):
+    """bench/dut.py: what suites `forward` and `switch` share."""
+
+    def test_a_row_is_one_of_tools_bench_and_its_ratio_the_median_of_the_rounds(self):
+        row = dut.row("switch", "c", "m", [2.0, 9.0, 4.0], "Mpps", "testpmd", [4.0, 3.0, 4.0])
+        self.assertEqual(set(row), set(ROW))
+        self.assertEqual((row["value"], row["reference_value"], row["ratio"]), (4.0, 4.0, 1.0))
+        self.assertEqual((row["min"], row["max"], row["runs"]), (2.0, 9.0, 3))
+
+    def test_less_may_be_better(self):
+        row = dut.row("switch", "c", "p99", [5.0], "us", "testpmd", [10.0], less_is_better=True)
+        self.assertEqual(row["ratio"], 2.0)
+
+    def test_a_round_without_traffic_has_no_ratio(self):
+        self.assertEqual(dut.row("switch", "c", "m", [0.0], "Mpps", "t", [1.0])["ratio"], 0)
+
+    def test_both_ends_of_a_memif_name_the_same_interface(self):
+        ends = [dut.memif("/run", 3, role, 2048) for role in ("server", "client")]
+        self.assertEqual(ends[0].replace("server", "client"), ends[1])
+        self.assertIn("id=3,socket=/run/memif.sock", ends[0])
 
 
 class Bench(unittest.TestCase):
@@ -76,13 +102,14 @@ class Bench(unittest.TestCase):
     def test_unknown_suite_names_the_known(self):
         done = self.bench("nonsense")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("reduce, engine, checksum, allreduce, stragglers, simulation", done.stderr)
+        self.assertIn("reduce, engine, checksum, allreduce, forward, switch, stragglers, simulation", done.stderr)
 
     def test_lists_suites(self):
         done = self.bench("--list")
         self.assertEqual(done.returncode, 0)
         self.assertEqual([line.split()[0] for line in done.stdout.splitlines()],
-                         ["reduce", "engine", "checksum", "allreduce", "stragglers", "simulation"])
+                         ["reduce", "engine", "checksum", "allreduce", "forward", "switch", "stragglers",
+                          "simulation"])
 
 
 if __name__ == "__main__":
