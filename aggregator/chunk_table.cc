@@ -102,10 +102,10 @@ std::size_t ChunkTable::missing(const Tombstone& e, std::span<std::uint32_t> out
   return written;
 }
 
-const Tombstone* ChunkTable::unfinished_without(std::uint16_t child) const {
+const Tombstone* ChunkTable::unfinished_without(std::uint16_t child, std::uint32_t first_op) const {
   for (const Tombstone& e : entries_) {
     const bool unfinished = e.state == ChunkState::open || e.state == ChunkState::escalated;
-    if (unfinished && !has_contributed(e, child)) return &e;
+    if (unfinished && e.description.op >= first_op && !has_contributed(e, child)) return &e;
   }
   return nullptr;
 }

@@ -90,8 +90,10 @@ class ChunkTable {
   [[nodiscard]] bool all_complete_before(std::uint32_t seq) const {
     return seq_at_or_after(low_, seq);
   }
-  // Some chunk that is open, or escalated, and lacks this child; or nullptr.
-  [[nodiscard]] const Tombstone* unfinished_without(std::uint16_t child) const;
+  // Some chunk that is open, or escalated, and lacks this child; or nullptr. Of ops before
+  // `first_op` it lacks nothing.
+  [[nodiscard]] const Tombstone* unfinished_without(std::uint16_t child,
+                                                    std::uint32_t first_op) const;
 
   [[nodiscard]] std::span<Tombstone> entries() { return entries_; }
   [[nodiscard]] std::span<const Tombstone> entries() const { return entries_; }

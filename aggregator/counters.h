@@ -65,6 +65,7 @@ struct ShardCounters {
   Counter sent_up;       // sums sent to a parent, or to be verified
   Counter resent_up;     // sums that the parent asked for again
   Counter probes_up;     // questions to the parent
+  Counter recalls;       // to the host, for a result that some child is known to hold
   Counter host_results;  // results that came back
   Counter degraded;      // of those: that lack ranks
   Counter late;          // data of ranks that such a result lacks, answered with it
@@ -119,35 +120,21 @@ struct JobCounters : ShardCounters {
 
 inline void ShardCounters::include(const ShardCounters& other) {
   using S = ShardCounters;
-  static constexpr std::array kSums = {&S::contributions,
-                                       &S::contribution_bytes,
-                                       &S::completions,
-                                       &S::result_bytes,
-                                       &S::duplicates,
-                                       &S::stale,
-                                       &S::probes,
-                                       &S::resends,
-                                       &S::results_resent,
-                                       &S::pending_replies,
-                                       &S::unknown_replies,
-                                       &S::saturated,
-                                       &S::collisions,
-                                       &S::preemptions,
-                                       &S::forwarded,
-                                       &S::sent_up,
-                                       &S::resent_up,
-                                       &S::probes_up,
-                                       &S::host_results,
-                                       &S::degraded,
-                                       &S::late,
-                                       &S::cache_hits,
-                                       &S::cache_misses,
-                                       &S::cache_evictions,
-                                       &S::bytes_in,
-                                       &S::bytes_out,
-                                       &S::slots_open,
-                                       &S::slots_high_water,
-                                       &S::results_retained};
+  static constexpr std::array kSums = {&S::contributions,    &S::contribution_bytes,
+                                       &S::completions,      &S::result_bytes,
+                                       &S::duplicates,       &S::stale,
+                                       &S::probes,           &S::resends,
+                                       &S::results_resent,   &S::pending_replies,
+                                       &S::unknown_replies,  &S::saturated,
+                                       &S::collisions,       &S::preemptions,
+                                       &S::forwarded,        &S::sent_up,
+                                       &S::resent_up,        &S::probes_up,
+                                       &S::recalls,          &S::host_results,
+                                       &S::degraded,         &S::late,
+                                       &S::cache_hits,       &S::cache_misses,
+                                       &S::cache_evictions,  &S::bytes_in,
+                                       &S::bytes_out,        &S::slots_open,
+                                       &S::slots_high_water, &S::results_retained};
   for (const auto counter : kSums) (this->*counter).add((other.*counter).get());
   for (std::size_t r = 0; r < escalations.size(); ++r)
     escalations[r].add(other.escalations[r].get());

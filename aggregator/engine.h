@@ -62,6 +62,11 @@ class Engine {
   // and multicast, PENDING and UNKNOWN go to the rank in `origin`, ABORT ends the epoch. False: it
   // was of no use, because it is late or nobody waits for it.
   bool on_host_packet(const wire::Packet& packet, Instant now, Outbox& out);
+  // RESULT of an engine that this switch hosts for the job's root above: kept and multicast like
+  // the root's own, which comes later (T9). False: of no use.
+  bool on_hosted_result(const wire::Packet& packet, Instant now, Outbox& out);
+  // Some chunk of the shard waits for what a host makes of it.
+  [[nodiscard]] bool waits_for_host(std::uint32_t job, std::uint8_t shard) const;
   // Who finishes what is escalated of a shard, from now on: START names it for shard 0, and no
   // other term's results are taken. Address and term 0: the engine next door.
   void set_completion_host(std::uint32_t job, std::uint8_t shard, std::uint32_t ipv4,

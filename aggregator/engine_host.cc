@@ -24,6 +24,25 @@ bool Engine::on_host_packet(const wire::Packet& packet, Instant now, Outbox& out
   }
 }
 
+bool Engine::on_hosted_result(const wire::Packet& packet, Instant now, Outbox& out) {
+  const wire::Header& h = packet.header;
+  Job* const job = impl_->job_index.find(h.job);
+  const bool hosts = job != nullptr && job->upstream && job->config.hosting &&
+                     job->config.notify == wire::Notify::host_switch;
+  if (!hosts || job->upstream->state() != Upstream::State::running ||
+      h.epoch != job->upstream->epoch() || h.shard >= job->config.shards)
+    return false;
+  Shard& shard = *impl_->shards[h.shard];
+  const Decision decision = shard.on_hosted_result(packet, now, out);
+  if (decision.verdict == Verdict::epoch_aborted) impl_->abort_for(shard, out);
+  return decision.verdict == Verdict::completed;
+}
+
+bool Engine::waits_for_host(std::uint32_t id, std::uint8_t shard) const {
+  const Job* const job = impl_->job_index.find(id);
+  return job != nullptr && impl_->shards[shard]->waits_for_host(job->place);
+}
+
 void Engine::set_completion_host(std::uint32_t id, std::uint8_t shard, std::uint32_t ipv4,
                                  std::uint32_t term) {
   Job* const job = impl_->job_index.find(id);

@@ -92,6 +92,7 @@ struct Engine::Impl {
   void expire_upstream(Job& job, Instant now, Outbox& out);
   void join_parent(Job& job, Instant now, Outbox& out);
   void send_farewell(Job& job, Outbox& out);
+  void send_leave_up(const Job& job, Outbox& out);
   void send_abort_up(Job& job, Outbox& out);
   Outgoing* send_up(const Job& job, wire::PacketType type, std::uint16_t epoch, Outbox& out);
 

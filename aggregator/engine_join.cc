@@ -92,6 +92,7 @@ void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq,
                                Outbox& out) {
   job.start_epoch(epoch, now);
   job.first_seq = seq;
+  job.left_at_op = ShardJob::kNobodyLeft;
   std::vector<Peer>& peers = scratch_peers;
   peers.resize(job.child_map.count());
   for (std::uint32_t c = 0; c < peers.size(); ++c) peers[c] = job.membership.member(c).peer;
@@ -113,10 +114,15 @@ Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer
 
   Verdict said = Verdict::answered;
   if (m.present && h.epoch == membership.epoch()) {
+    // Hosts that notify workers may be ahead of the switches, which then still wait for a result
+    // that whoever leaves holds.
+    const std::uint32_t first_op = job.config.notify == wire::Notify::root ? 0 : h.op;
+    job.left_at_op = std::min(job.left_at_op, first_op);
     bool needed = false;
     membership.is_present(*child, from, now);
     membership.leave(*child);
-    for (const auto& shard : shards) needed = shard->forget_child(job.place, *child) || needed;
+    for (const auto& shard : shards)
+      needed = shard->forget_child(job.place, *child, first_op) || needed;
     if (needed && membership.present() > 0) {
       abort_missing_departed(job, wire::Reason::rank_left, out);
       said = Verdict::epoch_aborted;
@@ -124,7 +130,7 @@ Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer
       clear_shards(job);
       if (job.upstream && job.upstream->state() == Upstream::State::running) {
         job.upstream->leave();
-        send_up(job, wire::PacketType::leave, job.upstream->epoch(), out);
+        send_leave_up(job, out);
       }
     }
     job.counters.members.set(membership.present());
@@ -184,6 +190,7 @@ wire::StartInfo Engine::Impl::start_info(const Job& job) const {
   info.partials = static_cast<std::uint8_t>(job.config.partials);
   info.order = static_cast<std::uint8_t>(job.config.order);
   info.arithmetic = static_cast<std::uint8_t>(job.config.arithmetic);
+  info.notify = static_cast<std::uint8_t>(job.config.notify);
   return info;
 }
 

@@ -208,10 +208,15 @@ void Engine::Impl::expire_upstream(Job& job, Instant now, Outbox& out) {
   switch (up.due(now)) {
     case Upstream::Due::nothing: return;
     case Upstream::Due::lease: send_up(job, wire::PacketType::lease, up.epoch(), out); return;
-    case Upstream::Due::leave: send_up(job, wire::PacketType::leave, up.epoch(), out); return;
+    case Upstream::Due::leave: send_leave_up(job, out); return;
     case Upstream::Due::abort: send_abort_up(job, out); return;
     case Upstream::Due::parent_lost: return abort_parent_lost(job, out);
   }
+}
+
+void Engine::Impl::send_leave_up(const Job& job, Outbox& out) {
+  if (Outgoing* o = send_up(job, wire::PacketType::leave, job.upstream->epoch(), out))
+    o->header.op = job.left_at_op;
 }
 
 void Engine::Impl::join_parent(Job& job, Instant now, Outbox& out) {

@@ -26,6 +26,7 @@ struct Job {
   std::uint32_t first_seq = 0;        // of the running epoch
   std::uint32_t completion_host = 0;  // of shard 0, as START names it
   std::uint32_t host_term = 0;
+  std::uint32_t left_at_op = 0;  // who has left in this epoch holds all results of ops before it
   AbortCause last_abort;
   std::vector<GroupCopy> group_copies;  // of the running epoch; their ports lie in group_ports_
   JobCounters counters;                 // its own part; the shards have theirs

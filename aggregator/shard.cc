@@ -92,6 +92,8 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   job.running = true;
   job.seed = job.next_seed = 0;
   job.next_op = 0;
+  job.left_at_op = ShardJob::kNobodyLeft;
+  job.recalled_at = Instant();
   job.has_exclusions = false;
   job.table.reset(first_seq);
   job.history.reset();
@@ -125,13 +127,14 @@ void Shard::clear(std::uint32_t place) {
   job.refresh_gauges();
 }
 
-bool Shard::forget_child(std::uint32_t place, std::uint16_t child) {
+bool Shard::forget_child(std::uint32_t place, std::uint16_t child, std::uint32_t first_op) {
   if (jobs_[place] == nullptr) return false;
   ShardJob& job = *jobs_[place];
   job.children[child].present = false;
   job.table.forget_child(child);
   release_acknowledged(job);
-  return job.table.unfinished_without(child) != nullptr;
+  job.left_at_op = std::min(job.left_at_op, first_op);
+  return job.table.unfinished_without(child, first_op) != nullptr;
 }
 
 std::optional<Instant> Shard::last_heard(std::uint32_t place, std::uint32_t rank) const {
@@ -178,7 +181,7 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   if (h.type == wire::PacketType::contribution || h.type == wire::PacketType::aggregate)
     return on_contribution(*job, packet, from, now, out);
   if (h.type == wire::PacketType::probe) return on_probe(*job, packet, from, now, out);
-  return on_ack(*job, packet, out);
+  return on_ack(*job, packet, now, out);
 }
 
 void Shard::note_deadline(ShardJob& job, const Tombstone& e, Instant now) {

@@ -90,8 +90,9 @@ class Shard {
   void bind(std::uint32_t job, std::uint32_t rank, const Peer& peer);
   // The epoch is over: frees all that the job held.
   void clear(std::uint32_t job);
-  // A rank has left. True when an unfinished chunk still needs its contribution.
-  bool forget_child(std::uint32_t job, std::uint16_t child);
+  // A rank has left, with all results of the ops before `first_op`. True when an unfinished chunk
+  // of a later one still needs its contribution.
+  bool forget_child(std::uint32_t job, std::uint16_t child, std::uint32_t first_op);
   // When this member was last heard of here; nullopt: not since the epoch began.
   [[nodiscard]] std::optional<Instant> last_heard(std::uint32_t job, std::uint32_t rank) const;
 
@@ -124,6 +125,10 @@ class Shard {
   std::uint32_t announce_again(std::uint32_t job, std::uint32_t seq, Outbox& out);
   // RESULT of the completion host. False: it was of no use.
   bool on_result(const wire::Packet& packet, Instant now, Outbox& out);
+  // RESULT of an engine that this switch hosts, in the tree of a root above (T9).
+  Decision on_hosted_result(const wire::Packet& packet, Instant now, Outbox& out);
+  // Some chunk waits for what a host makes of it, and only that host can.
+  [[nodiscard]] bool waits_for_host(std::uint32_t job) const;
   // UNKNOWN of the completion host that asks for a chunk as floating point. False: of no use.
   bool begin_retry(const wire::Packet& request, Instant now);
   // Ends what is overdue. True: an epoch must be aborted, see abort_request(); then call again.
@@ -272,10 +277,13 @@ class Shard {
   static bool comes_late(const ShardJob& job, const Tombstone& e, const Contribution& c);
   Decision answer_late(ShardJob& job, const Tombstone& e, const Peer& from, Outbox& out);
 
+  // shard_notify.cc
+  Decision recall(ShardJob& job, const wire::Header& ahead, Instant now, Outbox& out);
+
   // shard_reply.cc
   Decision on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
                     Outbox& out);
-  Decision on_ack(ShardJob& job, const wire::Packet& packet, Outbox& out);
+  Decision on_ack(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
   Decision answer_from_cache(ShardJob& job, const wire::Packet& packet, const Peer& from,
                              Outbox& out);
   void multicast_result(ShardJob& job, const Tombstone& e, Outbox& out);

@@ -111,8 +111,7 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   if (c.resend) job.counters.resends.add();
   Tombstone* e = nullptr;
   const ChunkTable::Place place = locate(job, c.child, c.seq, e);
-  if (place == ChunkTable::Place::beyond_window)
-    return {Verdict::dropped, DropReason::beyond_window};
+  if (place == ChunkTable::Place::beyond_window) return recall(job, packet.header, now, out);
   if (place == ChunkTable::Place::stale) {
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
@@ -136,7 +135,7 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
     return on_complete(job, e, nullptr, now, out);
   }
   // A rank that left can contribute to nothing any more, wherever the chunk is made.
-  if (job.table.present() < job.fan_in) {
+  if (job.table.present() < job.fan_in && c.description.op >= job.left_at_op) {
     begin_abort(job, wire::Reason::rank_left);
     return {Verdict::epoch_aborted};
   }

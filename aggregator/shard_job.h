@@ -125,6 +125,10 @@ struct ShardJob {
   std::uint8_t seed = 0;        // of the slot hash, for seqs before seed_from
   std::uint8_t next_seed = 0;   // from seed_from on
   std::uint32_t seed_from = 0;
+  // Who has left holds all results of the ops before it: their chunks wait for nothing more of it.
+  std::uint32_t left_at_op = kNobodyLeft;
+  static constexpr std::uint32_t kNobodyLeft = 0xFFFFFFFF;
+  Instant recalled_at;          // when the host was asked for a result that some child holds
   std::uint32_t next_op = 0;    // every op with a chunk that was opened here is before it
   bool has_exclusions = false;  // or had some in this epoch
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns

@@ -61,8 +61,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
   if (c.resend) job.counters.resends.add();
   Tombstone* e = nullptr;
   const ChunkTable::Place place = locate(job, c.child, c.seq, e);
-  if (place == ChunkTable::Place::beyond_window)
-    return {Verdict::dropped, DropReason::beyond_window};
+  if (place == ChunkTable::Place::beyond_window) return recall(job, h, now, out);
   if (place == ChunkTable::Place::stale) {
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
@@ -79,7 +78,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
     job.note_arrival(c.description, c.child, now);
   if (place == ChunkTable::Place::unseen) {
     adopt_seed(job);
-    if (job.table.present() < job.fan_in) {
+    if (job.table.present() < job.fan_in && h.op >= job.left_at_op) {
       begin_abort(job, wire::Reason::rank_left);
       return {Verdict::epoch_aborted};
     }

@@ -68,7 +68,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
     return {Verdict::answered};
   }
   if (place == ChunkTable::Place::beyond_window && e == nullptr && !is_passed_on(h.collective))
-    return {Verdict::dropped, DropReason::beyond_window};
+    return recall(job, h, now, out);
   const bool relayed = job.child_map.relays(h);
   const bool waiting = only_waits || (seen && job.table.has_contributed(*e, h.child));
   const bool verifying = seen && waiting && e->state == ChunkState::sent && !job.config.parent;
@@ -133,9 +133,9 @@ Decision Shard::answer_from_cache(ShardJob& job, const wire::Packet& packet, con
   return {Verdict::answered};
 }
 
-Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet, Outbox& out) {
+Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  if (!job.table.acknowledge(h.child, h.seq)) return {Verdict::dropped, DropReason::beyond_window};
+  if (!job.table.acknowledge(h.child, h.seq)) return recall(job, h, now, out);
   release_acknowledged(job);
   if (job.config.parent) acknowledge_up(job, out);
   return {Verdict::noted};

@@ -12,6 +12,7 @@
 #include "config/host_choice.h"
 #include "core/counter.h"
 #include "core/time.h"
+#include "core/wire/types.h"
 
 namespace tributary::completion {
 
@@ -91,12 +92,15 @@ struct HostJob {
   // Whom the job would rather have (T11); whoever falls silent is followed by the next in the
   // order.
   config::HostChoice choice = config::HostChoice::fixed;
+  wire::Notify notify = wire::Notify::root;       // T9
   std::vector<config::HostCandidate> candidates;  // by host
   std::vector<std::size_t> order;                 // hosts, best first
 
   // Where a shard's search begins, and where a host stands.
   [[nodiscard]] std::size_t first_place(std::uint8_t shard) const {
-    return choice == config::HostChoice::fixed ? shard % order.size() : 0;
+    // START names one host, and workers listen to that alone.
+    const bool shared = choice == config::HostChoice::fixed && notify != wire::Notify::direct;
+    return shared ? shard % order.size() : 0;
   }
   [[nodiscard]] std::size_t place_of(std::size_t host) const {
     return static_cast<std::size_t>(std::find(order.begin(), order.end(), host) - order.begin());

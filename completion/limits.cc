@@ -19,6 +19,7 @@ JobLimits limits_of(const config::JobConfig& job) {
   limits.order = job.order;
   limits.bracketing = job.bracketing;
   limits.arithmetic = job.arithmetic;
+  limits.notify = job.notify;
   limits.float_retry = config::retries_floats(job);
   limits.trigger = job.completion_trigger;
   // Whoever misses a deadline may come as late as callers are ready to wait.

@@ -30,6 +30,7 @@ struct JobLimits {
   // Fixed-point sums that overflow are asked for again as floating point (rule 12).
   bool float_retry = false;
   config::Trigger trigger = config::Trigger::collect;  // T16
+  wire::Notify notify = wire::Notify::root;            // T9
   // The host accepts each result in the call that brings it, so none has to be kept.
   bool root_is_here = true;
   Duration deadline = Duration::max();  // from a chunk's first piece to ABORT

@@ -51,6 +51,7 @@ std::unique_ptr<HostJob> make_job(const config::SwitchConfig& config,
     seat.shard = shard;
   }
   made->choice = job.host_choice;
+  made->notify = job.notify;
   made->order.resize(made->hosts.size());
   made->rank();
   return made;
@@ -342,6 +343,10 @@ aggregator::Decision RemoteHosts::pass_on(HostJob& job, Seat& seat, const wire::
 
 void RemoteHosts::take_over(HostJob& job, Seat& seat, std::size_t first, Chosen why, Instant now,
                             Outbox& box) {
+  // Some ranks may hold what only the former host knows, and need no other decision (rule 5).
+  if (job.notify != wire::Notify::root && holds_a_host(seat) &&
+      engine_.waits_for_host(job.id, seat.shard))
+    return engine_.abort_host_lost(job.id, box);
   const auto next = find_alive(job, first, now);
   seat.chosen = why;
   job.counters.takeovers.add();

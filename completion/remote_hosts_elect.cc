@@ -39,6 +39,8 @@ Election RemoteHosts::elect(const Ballot& ballot, Instant now, Outbox& box) {
     const std::size_t first = job->first_place(seat.shard);
     const auto best = find_alive(*job, first, now);
     if (!best || seat.state == SeatState::here) continue;
+    // A host that notifies ranks itself keeps its shard until the epoch ends.
+    if (job->notify != wire::Notify::root && seat.state != SeatState::idle) continue;
     const bool stays = *best == seat.host && seat.state != SeatState::vacant;
     if (!stays && seat.state == SeatState::idle) appoint(*job, seat, *best);
     if (!stays && seat.state != SeatState::idle) {

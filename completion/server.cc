@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "config/switch_config.h"
+
 namespace tributary::completion {
 
 using aggregator::Outbox;
@@ -89,7 +91,8 @@ bool Server::agrees(const ServedJob& job, const wire::StartInfo& info) const {
          info.integrity == static_cast<std::uint8_t>(job.integrity) &&
          info.partials == static_cast<std::uint8_t>(l.partials) &&
          info.order == static_cast<std::uint8_t>(l.order) &&
-         info.arithmetic == static_cast<std::uint8_t>(l.arithmetic);
+         info.arithmetic == static_cast<std::uint8_t>(l.arithmetic) &&
+         info.notify == static_cast<std::uint8_t>(l.notify);
 }
 
 DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& from, Instant now,
@@ -171,7 +174,28 @@ DropReason Server::on_piece(Seat& seat, const wire::Packet& packet, Instant now,
   const std::size_t before = out.items().size();
   const Decision decision = seat.engine.on_packet(one, now, out);
   for (std::size_t i = before; i < out.items().size(); ++i) address(seat, out.item(i));
+  if (decision.verdict == Verdict::completed) add_direct(seat, before, out);
   return decision.reason;
+}
+
+// Behind the copy for the root. Whoever asks again asks the root, and is answered from there.
+void Server::add_direct(const Seat& seat, std::size_t first, Outbox& out) {
+  if (seat.job.limits.notify != wire::Notify::direct) return;
+  const std::size_t end = out.items().size();
+  for (std::size_t i = first; i < end; ++i) {
+    const Outgoing& for_root = out.items()[i];
+    // What is one rank's alone is the switches' to share out.
+    if (for_root.header.type != PacketType::result ||
+        aggregator::has_target(for_root.header.collective))
+      continue;
+    Outgoing* const o = out.add();
+    if (o == nullptr) return;  // the root notifies those
+    *o = out.items()[i];
+    o->to = Outgoing::To::job_group;
+    o->peer = {};
+    o->peer.ipv4 = config::job_group_ipv4(seat.job.limits.id);
+    o->peer.udp_port = static_cast<std::uint16_t>(seat.job.root_udp_port + seat.shard);
+  }
 }
 
 void Server::end(Seat& seat) {
@@ -227,6 +251,7 @@ bool Server::expire(Instant now, Outbox& out) {
     const std::size_t before = out.items().size();
     seat->engine.expire(now, out);
     for (std::size_t i = before; i < out.items().size(); ++i) address(*seat, out.item(i));
+    add_direct(*seat, before, out);
   }
   for (const auto& model : models_)
     if (model) model->copy_some(kCopiedAtOnce);
@@ -247,7 +272,7 @@ void Server::shut_down(Outbox& out) {
 std::size_t Server::outbox_capacity() const {
   std::size_t most = 0;
   for (const auto& seat : seats_) most = std::max(most, seat->engine.outbox_capacity());
-  return most + seats_.size() + jobs_.size() + 1;
+  return 2 * most + seats_.size() + jobs_.size() + 1;  // to the root, and to a group
 }
 
 std::vector<ServerSeatStatus> Server::status(Instant now) const {

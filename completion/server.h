@@ -137,6 +137,8 @@ class Server {
   [[nodiscard]] bool agrees(const ServedJob& job, const wire::StartInfo& info) const;
 
   ServerIdentity identity_;
+  // Results of a job that the host notifies itself, to the group as well (T9).
+  static void add_direct(const Seat& seat, std::size_t first, aggregator::Outbox& out);
   std::vector<ServedJob> jobs_;
   std::vector<Root> roots_;                                    // by job
   std::vector<std::unique_ptr<Model>> models_;                 // by job

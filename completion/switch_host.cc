@@ -41,8 +41,8 @@ SwitchHost::SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce)
     if (!job.hosting) continue;
     const auto uplink = std::find_if(config.ports.begin(), config.ports.end(),
                                      [&](const auto& p) { return p.name == job.parent->uplink; });
-    ways_.push_back(
-        {job.id, static_cast<std::uint16_t>(uplink - config.ports.begin()), *job.hosting});
+    ways_.push_back({job.id, static_cast<std::uint16_t>(uplink - config.ports.begin()),
+                     *job.hosting, job.notify == wire::Notify::host_switch});
   }
   std::uint64_t taken = 0;
   for (std::size_t seat = 0; seat < server_.seat_count(); ++seat)
@@ -56,6 +56,11 @@ const SwitchHost::Way* SwitchHost::find_way(std::uint32_t job) const {
   const auto way =
       std::find_if(ways_.begin(), ways_.end(), [job](const Way& w) { return w.job == job; });
   return way == ways_.end() ? nullptr : &*way;
+}
+
+bool SwitchHost::tells(std::uint32_t job) const {
+  const Way* const way = find_way(job);
+  return way != nullptr && way->tells_here;
 }
 
 DropReason SwitchHost::on_packet(const wire::Packet& packet, const Peer& from, Instant now) {

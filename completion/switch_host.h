@@ -35,6 +35,14 @@ class SwitchHost {
   // Every root is told to look for another host.
   void shut_down();
 
+  // Results of the last call that this switch's own part of the tree may have at once (T9):
+  // `here(packet)` gives one to the aggregation engine, while their payload is valid.
+  template <typename Here>
+  void tell_here(Here&& here) const {
+    for (const aggregator::Outgoing& said : outbox_.items())
+      if (said.header.type == wire::PacketType::result && tells(said.header.job))
+        here(wire::Packet{said.header, said.extension_span(), said.payload});
+  }
   // What the last call wants sent: all of it To::hosted_root.
   [[nodiscard]] aggregator::Outbox& outbox() { return outbox_; }
   [[nodiscard]] const Server& server() const { return server_; }
@@ -44,9 +52,11 @@ class SwitchHost {
     std::uint32_t job = 0;
     std::uint16_t port = 0;
     config::HostingConfig root;
+    bool tells_here = false;
   };
 
   [[nodiscard]] const Way* find_way(std::uint32_t job) const;
+  [[nodiscard]] bool tells(std::uint32_t job) const;
   void address();
 
   std::vector<Way> ways_;

@@ -57,7 +57,8 @@ bool same_service(const JobConfig* a, const JobConfig* b) {
   if (!had && !has) return true;
   return had && has && a->completion_hosts == b->completion_hosts && a->shards == b->shards &&
          a->chunk_bytes == b->chunk_bytes && retries_floats(*a) == retries_floats(*b) &&
-         a->order == b->order && a->bracketing == b->bracketing && a->host_choice == b->host_choice;
+         a->order == b->order && a->bracketing == b->bracketing &&
+         a->host_choice == b->host_choice && a->notify == b->notify;
 }
 
 // The engine that is hosted here was made for the job as it was told at its start.
@@ -69,7 +70,7 @@ bool same_hosting(const JobConfig* a, const JobConfig* b) {
          a->workers == b->workers && a->window == b->window && a->chunk_bytes == b->chunk_bytes &&
          a->shards == b->shards && a->integrity == b->integrity && a->partials == b->partials &&
          a->order == b->order && a->bracketing == b->bracketing && a->arithmetic == b->arithmetic &&
-         a->on_deadline == b->on_deadline &&
+         a->on_deadline == b->on_deadline && a->notify == b->notify &&
          (a->on_deadline != OnDeadline::abort || a->deadline == b->deadline);
 }
 
@@ -106,7 +107,8 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next) {
     refused += "\njob " + std::to_string((a != nullptr ? a : b)->id);
     refused +=
         ": has completion_hosts elsewhere; only a restart adds or removes it, or changes "
-        "completion_hosts, host_choice, shards, chunk_bytes, the order of its sums, or whether "
+        "completion_hosts, host_choice, notify, shards, chunk_bytes, the order of its sums, or "
+        "whether "
         "floats are "
         "retried";
   };

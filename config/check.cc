@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "config/check_degraded.h"
+#include "config/check_notify.h"
 #include "config/check_sums.h"
 #include "config/codec.h"
 #include "config/lift.h"
@@ -266,6 +267,8 @@ void check_job_hosts(const SwitchConfig& config, ReadContext& context) {
       if (name == kRootHost && h + 1 < job.completion_hosts.size())
         context.report(path, "never falls silent, so nobody follows it; allowed: as the last");
     }
+    // Of a tree, check_host_switches() knows who is what.
+    if (config.id == 0) check_notify(job, item_path("jobs", i), kinds_without_tree(job), context);
   }
 }
 

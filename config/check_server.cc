@@ -6,6 +6,7 @@
 
 #include "config/bracketing.h"
 #include "config/check_degraded.h"
+#include "config/check_notify.h"
 #include "config/memory_plan.h"
 
 namespace tributary::config {
@@ -29,6 +30,7 @@ void check_jobs(const ServerConfig& config, ReadContext& context) {
       context.report(job_path(i, "root"), "is the server's own address; allowed: a switch's");
     check_optimizer(config.jobs[i].optimizer, job_path(i, "optimizer"), context);
     check_degraded(job, item_path("jobs", i), false, context);
+    check_notify(job, item_path("jobs", i), {.servers = true}, context);
     if (degrades(job) && config.jobs[i].optimizer.kind != OptimizerKind::none)
       context.report(job_path(i, "stragglers.degraded_after"),
                      "a model is stepped by the gradients of all ranks, or not at all; allowed: "

@@ -68,6 +68,14 @@ Fields<JobConfig> job_host_fields() {
              "Which of them begins. fixed: the first; shard s begins with host s modulo their "
              "number. Otherwise one for all shards: random by node id, or the best by load, hops "
              "or cost, or of those that the caller of `tributary elect` names."),
+      choice("notify", &JobConfig::notify,
+             {{"root", wire::Notify::root},
+              {"switch", wire::Notify::host_switch},
+              {"direct", wire::Notify::direct}},
+             "How a host's result reaches the workers. root: by the root. switch: hosts are "
+             "switches of the tree, and those below one have it from there, sooner. direct: hosts "
+             "are servers or workers, and multicast it to all workers, too. With both, a host that "
+             "is lost while it has chunks ends the epoch."),
   };
 }
 

@@ -37,7 +37,8 @@ const Fields<ServedJobConfig>& job_fields() {
                                            "deadline",    "integrity",
                                            "order",       "bracketing",
                                            "partials",    "arithmetic",
-                                           "on_deadline", "completion_trigger"};
+                                           "on_deadline", "completion_trigger",
+                                           "notify"};
     lift_if<J>(
         job_schema(), [](auto& j) -> auto& { return j.job; },
         [&](const std::string& name) { return is_among(kept, name); }, Described::elsewhere, all);

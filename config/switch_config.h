@@ -129,6 +129,7 @@ struct JobConfig {
   // other: names of CompletionConfig::hosts, and kRootHost. None: the root.
   std::vector<std::string> completion_hosts;
   HostChoice host_choice = HostChoice::fixed;
+  wire::Notify notify = wire::Notify::root;  // T9
 
   // Of a tree (config/topology.h derives both); a switch that stands alone has neither.
   std::vector<ChildConfig> children;   // by child index; none: every rank is a child

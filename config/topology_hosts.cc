@@ -2,6 +2,7 @@
 // to each, and who may host.
 #include <algorithm>
 
+#include "config/check_notify.h"
 #include "config/codec.h"
 #include "config/lift.h"
 #include "config/topology_tree.h"
@@ -125,8 +126,11 @@ void check_host_switches(const Topology& t, std::size_t j, ReadContext& context)
   for (std::size_t i = 0; i < t.switches.size(); ++i)
     if (i != tree.top() && tree.takes_part(i)) names.append(t.switches[i].config.name).append(", ");
   const auto& hosts = t.jobs[j].config.completion_hosts;
+  HostKinds kinds;
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     const auto node = host_switch(t, hosts[h]);
+    kinds.switches = kinds.switches || node;
+    kinds.servers = kinds.servers || (!node && hosts[h] != kRootHost);
     if (!node) continue;
     if (*node == tree.top()) {
       context.report(host_path(j, h),
@@ -140,6 +144,7 @@ void check_host_switches(const Topology& t, std::size_t j, ReadContext& context)
       context.report(item_path("switches", *node) + ".completion.heartbeat", *problem);
     }
   }
+  check_notify(t.jobs[j].config, item_path("jobs", j), kinds, context);
 }
 
 }  // namespace tributary::config

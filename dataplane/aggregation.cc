@@ -45,7 +45,7 @@ void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant n
   if (!parse(ingress, frame, r)) return;
   const DropReason what = hosted_->on_packet(r.packet, r.from, now);
   if (what != DropReason::count_) lanes_[ingress]->counters.drops.add(what);
-  send(hosted_->outbox(), now);
+  send_hosted(now);
 }
 
 void Aggregation::handle(Instant now) {
@@ -75,8 +75,16 @@ std::size_t Aggregation::expire(Instant now) {
 std::size_t Aggregation::expire_hosted(Instant now) {
   if (!hosted_->expire(now)) return 0;
   const std::size_t messages = hosted_->outbox().items().size();
-  send(hosted_->outbox(), now);
+  send_hosted(now);
   return messages;
+}
+
+void Aggregation::send_hosted(Instant now) {
+  hosted_->tell_here([&](const wire::Packet& packet) {
+    engine_.on_hosted_result(packet, now, outbox_);
+    send_outbox(now);
+  });
+  send(hosted_->outbox(), now);
 }
 
 void Aggregation::exchange(Instant now) {

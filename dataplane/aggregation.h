@@ -78,6 +78,8 @@ class Aggregation {
   void send(aggregator::Outbox& box, Instant now);
   // Returns the messages.
   std::size_t expire_hosted(Instant now);
+  // What the hosted engines say: to their roots, and where a job wants that, to what is below here.
+  void send_hosted(Instant now);
   // `group_vlan`: the tag of this copy, for messages to a group.
   void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
                  std::span<const std::uint16_t> ports);

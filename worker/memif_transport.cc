@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/wire/integrity.h"
+#include "worker/packet_check.h"
 
 namespace tributary::worker {
 namespace {
@@ -87,6 +88,7 @@ void MemifTransport::ask_for_switch_mac() {
 
 void MemifTransport::on_start(const wire::StartInfo& info) {
   base_port_ = info.udp_base_port;
+  start_ = info;
   group_ipv4_ = info.group_ipv4;
   group_mac_ = wire::multicast_mac(info.group_ipv4);
   udp_checksum_ = info.integrity != static_cast<std::uint8_t>(wire::Integrity::crc32c);
@@ -180,13 +182,17 @@ bool MemifTransport::handle_ipv4(std::span<const std::byte> packet, const Receiv
       e.destination_port == address_.base_port ||
       (e.destination_port >= base_port_ && e.destination_port < base_port_ + config::kMaxShards);
   if (!for_us || !known_port) return false;
-  if (e.source_ip != address_.switch_ipv4) return dropped(DropReason::sender_mismatch);
+  const bool from_host =
+      e.source_ip != 0 && e.source_ip == direct_host(start_) && e.destination_ip == group_ipv4_;
+  if (e.source_ip != address_.switch_ipv4 && !from_host)
+    return dropped(DropReason::sender_mismatch);
 
   const auto parsed = wire::parse(udp->payload);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return dropped(*bad);
   const auto& aggregation = std::get<wire::Packet>(parsed);
   if (const DropReason bad = wire::check_integrity(*udp, aggregation); bad != DropReason::count_)
     return dropped(bad);
+  if (from_host && !is_direct_result(start_, aggregation)) return dropped(DropReason::stale_term);
   receiver(aggregation);
   return true;
 }

@@ -78,6 +78,7 @@ class MemifTransport final : public Transport {
   std::uint32_t group_ipv4_ = 0;  // 0 before START
   wire::MacAddress group_mac_{};
   bool udp_checksum_ = true;
+  wire::StartInfo start_;  // all zero before START
 
   std::unique_ptr<MemifRings> rings_;  // both null while down
   std::unique_ptr<MemifControl> control_;

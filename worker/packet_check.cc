@@ -18,4 +18,17 @@ DropReason check_crc32c(std::span<const std::byte> datagram, const wire::Packet&
   return wire::packet_crc32c(datagram) == carried ? DropReason::count_ : DropReason::crc32c;
 }
 
+std::uint32_t direct_host(const wire::StartInfo& info) {
+  const bool direct = info.notify == static_cast<std::uint8_t>(wire::Notify::direct);
+  return direct ? info.completion_host : 0;
+}
+
+bool is_direct_result(const wire::StartInfo& info, const wire::Packet& packet) {
+  if (packet.header.type != wire::PacketType::result ||
+      (packet.header.flags & wire::kFlagAtPs) == 0)
+    return false;
+  const auto said = wire::find_result_info(packet.extensions);
+  return said && said->host_term == info.host_term;
+}
+
 }  // namespace tributary::worker

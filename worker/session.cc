@@ -48,6 +48,7 @@ void Session::fail(Failure cause) {
   if (state_ != SessionState::joining && state_ != SessionState::running) return;
   if (!failure_) failure_ = std::move(cause);
   state_ = SessionState::failed;
+  held_ops_ = ops_.empty() ? next_op_ : ops_.front()->id;
   while (Op* op = ops_.front()) {
     op->failure = failure_->op == op->id ? *failure_ : not_done(options_.job, op->id, *failure_);
     finish(*op);

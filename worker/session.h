@@ -182,6 +182,7 @@ class Session {
   Instant next_try_;  // of JOIN or LEAVE
   Instant join_deadline_;
   std::uint8_t leaves_sent_ = 0;
+  std::uint32_t held_ops_ = 0;  // after a failure: all results of the ops before it are here
   bool answered_ = false;
   wire::Reason last_refusal_ = wire::Reason::none;
   bool member_ = false;  // as far as known, the switch holds state for this rank

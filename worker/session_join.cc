@@ -70,6 +70,8 @@ std::string Session::objection(const wire::StartInfo& info) const {
     return number(info.shards) + " shards; 1 to " + number(config::kMaxShards) + " are allowed";
   if (info.integrity > static_cast<std::uint8_t>(wire::Integrity::crc32c))
     return "integrity " + number(info.integrity) + " is unknown";
+  if (info.notify > static_cast<std::uint8_t>(wire::Notify::direct))
+    return "how results are notified (" + number(info.notify) + ") is unknown to this library";
   if (info.partials > 1 || info.order > 1 || info.arithmetic > 1)
     return "how the job sums (partials " + number(info.partials) + ", order " + number(info.order) +
            ", arithmetic " + number(info.arithmetic) + ") is unknown to this library";
@@ -125,7 +127,11 @@ void Session::poll_leave(Instant now, SendBatch& batch) {
   }
   ++leaves_sent_;
   next_try_ = now + kLeavePeriod;
-  put_control(batch, wire::PacketType::leave, 0, 0);
+  std::array<std::byte, 16> room;
+  wire::ExtensionWriter extensions(room);
+  wire::Header h = header(wire::PacketType::leave);
+  h.op = held_ops_;
+  put(batch, h, extensions, {}, kNoChunk);
 }
 
 }  // namespace tributary::worker

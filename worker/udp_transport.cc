@@ -129,6 +129,7 @@ void UdpTransport::size_receive_buffers(std::size_t datagram_bytes) {
 void UdpTransport::on_start(const wire::StartInfo& info) {
   crc_required_ = info.integrity == static_cast<std::uint8_t>(wire::Integrity::crc32c);
   base_port_ = info.udp_base_port;
+  start_ = info;
   const std::size_t datagram = info.chunk_bytes + kControlDatagramBytes;
   if (datagram > receive_bytes_) size_receive_buffers(datagram);
   const std::size_t wanted = std::max(
@@ -205,15 +206,17 @@ std::size_t UdpTransport::receive_burst(Source& source, const Receiver& receiver
   source.readable = n == kBurst;
   for (std::size_t i = 0; i < n; ++i) {
     const std::byte* at = receive_buffer_.data() + i * receive_bytes_;
-    deliver({at, in_[i].msg_len}, in_from_[i], (in_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0,
-            receiver);
+    deliver({at, in_[i].msg_len}, in_from_[i], &source != sources_.data(),
+            (in_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0, receiver);
   }
   return n;
 }
 
-void UdpTransport::deliver(std::span<const std::byte> bytes, const sockaddr_in& from,
+void UdpTransport::deliver(std::span<const std::byte> bytes, const sockaddr_in& from, bool to_group,
                            bool truncated, const Receiver& receiver) {
-  if (ntohl(from.sin_addr.s_addr) != switch_ipv4_) {
+  const std::uint32_t sender = ntohl(from.sin_addr.s_addr);
+  const bool from_host = to_group && sender == direct_host(start_) && sender != 0;
+  if (sender != switch_ipv4_ && !from_host) {
     drops_.add(DropReason::sender_mismatch);
     return;
   }
@@ -230,6 +233,10 @@ void UdpTransport::deliver(std::span<const std::byte> bytes, const sockaddr_in& 
   if (const DropReason bad = check_crc32c(bytes, packet, crc_required_);
       bad != DropReason::count_) {
     drops_.add(bad);
+    return;
+  }
+  if (from_host && !is_direct_result(start_, packet)) {
+    drops_.add(DropReason::stale_term);
     return;
   }
   receiver(packet);

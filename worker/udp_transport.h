@@ -6,8 +6,9 @@
 //                               routes to the switch
 //
 // Nothing is copied on the way out: each datagram is two iovecs, 64 datagrams a sendmmsg. Packets
-// from any address but the switch's are dropped. The kernel verifies UDP checksums; jobs with
-// CRC32C integrity are verified here. ICMP errors (switch not up yet, no route) never end the
+// from any address but the switch's are dropped, and results to the group from the completion
+// host's, where START says that it notifies workers itself. The kernel verifies UDP checksums; jobs
+// with CRC32C integrity are verified here. ICMP errors (switch not up yet, no route) never end the
 // transport: the datagram counts as lost and the session's timers recover it.
 //
 // The path's MTU is asked from the route once, and datagrams are never fragmented. On a veth with
@@ -57,8 +58,8 @@ class UdpTransport final : public Transport {
   void join_group(const wire::StartInfo& info, std::uint8_t shard);
   bool poll_sockets(Duration limit, bool watch_wake);
   std::size_t receive_burst(Source& source, const Receiver& receiver);
-  void deliver(std::span<const std::byte> bytes, const sockaddr_in& from, bool truncated,
-               const Receiver& receiver);
+  void deliver(std::span<const std::byte> bytes, const sockaddr_in& from, bool to_group,
+               bool truncated, const Receiver& receiver);
 
   std::uint32_t switch_ipv4_;
   std::uint16_t base_port_;
@@ -68,6 +69,7 @@ class UdpTransport final : public Transport {
   std::size_t socket_buffer_bytes_ = 0;
   std::size_t wanted_buffer_bytes_ = 0;
   bool crc_required_ = false;
+  wire::StartInfo start_;      // all zero before START
   bool send_blocked_ = false;  // the last send() met a full socket buffer
 
   FileDescriptor wake_;

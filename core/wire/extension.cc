@@ -18,7 +18,7 @@ struct StartInfoWire {
   std::uint8_t shards, integrity;
   be16 udp_base_port;
   be32 completion_host, host_term;
-  std::uint8_t partials, order, arithmetic, reserved;
+  std::uint8_t partials, order, arithmetic, notify;
 };
 static_assert(sizeof(StartInfoWire) == 36);
 
@@ -168,13 +168,9 @@ bool ExtensionWriter::add_target_rank(std::uint32_t rank) {
 }
 
 bool ExtensionWriter::add(const StartInfo& i) {
-  const StartInfoWire w{i.window,          i.chunk_bytes,
-                        i.workers,         i.lease_ms,
-                        i.group_ipv4,      i.shards,
-                        i.integrity,       i.udp_base_port,
-                        i.completion_host, i.host_term,
-                        i.partials,        i.order,
-                        i.arithmetic,      0};
+  const StartInfoWire w{i.window,   i.chunk_bytes, i.workers,       i.lease_ms,        i.group_ipv4,
+                        i.shards,   i.integrity,   i.udp_base_port, i.completion_host, i.host_term,
+                        i.partials, i.order,       i.arithmetic,    i.notify};
   return add_raw(critical(ExtensionType::start_info), 0, as_bytes(w));
 }
 
@@ -198,7 +194,7 @@ std::optional<StartInfo> find_start_info(std::span<const std::byte> area) {
   if (!w) return std::nullopt;
   return StartInfo{w->window,   w->chunk_bytes, w->workers,       w->lease_ms,        w->group_ipv4,
                    w->shards,   w->integrity,   w->udp_base_port, w->completion_host, w->host_term,
-                   w->partials, w->order,       w->arithmetic};
+                   w->partials, w->order,       w->arithmetic,    w->notify};
 }
 
 std::optional<TaskInformation> find_task_information(std::span<const std::byte> area) {

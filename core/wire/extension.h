@@ -68,6 +68,7 @@ struct StartInfo {
   std::uint8_t partials = 0;    // wire::Partials
   std::uint8_t order = 0;       // wire::Order
   std::uint8_t arithmetic = 0;  // wire::Arithmetic
+  std::uint8_t notify = 0;      // wire::Notify
   bool operator==(const StartInfo&) const = default;
 };
 

@@ -149,6 +149,12 @@ enum class Arithmetic : std::uint8_t {
   saturating = 0,  // integer overflow is reported
   modular = 1,     // integers wrap
 };
+// How a completion host's result reaches the workers (protocol, "Ways of notifying").
+enum class Notify : std::uint8_t {
+  root = 0,         // up to the root, and down from there
+  host_switch = 1,  // also down from the switch that hosts the engine, at once
+  direct = 2,       // also from the host to all workers, at once
+};
 
 // Bytes in which an element is accumulated.
 constexpr std::size_t accumulator_bytes(DType t, ReduceOp op) {

@@ -53,6 +53,7 @@ class RemoteFixture : public ::testing::Test {
     job.completion_hosts = {"ps0", "ps1"};
     if (root_too) job.completion_hosts.emplace_back(config::kRootHost);
     job.host_choice = choice_;
+    job.notify = notify_;
     config_.ipv4 = kRootIpv4;
     config_.ports.push_back({"p0", "net_null0", 9000});
     config_.completion.lease = Duration::ms(300);
@@ -140,7 +141,11 @@ class RemoteFixture : public ::testing::Test {
   }
   void collect(std::size_t place) {
     for (const aggregator::Outgoing& o : server_box_->items())
-      wire_.push_back({kToRoot, place, o.header, copy(o.extension_span()), copy(o.payload)});
+      if (o.to == aggregator::Outgoing::To::job_group)
+        direct_.push_back(
+            {o.peer.udp_port, place, o.header, copy(o.extension_span()), copy(o.payload)});
+      else
+        wire_.push_back({kToRoot, place, o.header, copy(o.extension_span()), copy(o.payload)});
     server_box_->clear();
   }
   aggregator::Decision arrive(const Flying& f) {
@@ -260,6 +265,8 @@ class RemoteFixture : public ::testing::Test {
 
   config::OptimizerConfig optimizer_;  // of kind none: no model
   config::HostChoice choice_ = config::HostChoice::fixed;
+  wire::Notify notify_ = wire::Notify::root;
+  std::vector<Flying> direct_;  // what servers say to the group; `to` is the UDP port
   config::SwitchConfig config_;
   std::unique_ptr<aggregator::Engine> engine_;
   std::unique_ptr<RootHost> host_;

@@ -125,5 +125,17 @@ TEST_F(ElectionTest, ABallotOfAnotherJobOrOtherHostsIsNotHeld) {
   EXPECT_EQ(remote().counters(0).elections.get(), 0u);
 }
 
+// T9: ranks know the present host by START.
+TEST_F(ElectionTest, T9_AHostThatNotifiesStaysUntilTheEpochEnds) {
+  notify_ = wire::Notify::direct;
+  begin(HostChoice::least_load);
+  EXPECT_EQ(elect({{2, false}, {1, false}}).moved, 0u);
+  live(5);
+  EXPECT_EQ(seat().host, "ps0");
+  leave();
+  live(5);
+  EXPECT_EQ(seat().host, "ps1");
+}
+
 }  // namespace
 }  // namespace tributary::completion

@@ -356,5 +356,44 @@ TEST_F(RemoteHostsTest, StormOnTheLeg) {
   }
 }
 
+// T9, rule 5: some rank may hold what the host decided and nobody else knows.
+TEST_F(RemoteHostsTest, T9_AHostThatNotifiesIsNotFollowedWhileItHasChunks) {
+  notify_ = wire::Notify::direct;
+  begin();
+  contribute(0, 0);
+  settle();
+  kill(0);
+  live(310);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back().type, PacketType::abort);
+  EXPECT_EQ(told_.back().reason, wire::Reason::host_lost);
+  EXPECT_EQ(remote().counters(0).takeovers.get(), 0u);
+  // The next epoch is the next server's.
+  join();
+  live(5);
+  EXPECT_EQ(seat().host, "ps1");
+  whole_chunk(0);
+  ASSERT_EQ(results_.size(), 1u);
+}
+
+TEST_F(RemoteHostsTest, T9_AHostThatNotifiesIsFollowedWhenItHasNone) {
+  notify_ = wire::Notify::direct;
+  begin();
+  whole_chunk(0);
+  ASSERT_EQ(results_.size(), 1u);
+  kill(0);
+  live(310);
+  EXPECT_EQ(seat().host, "ps1");
+  whole_chunk(1);
+  EXPECT_EQ(results_.size(), 2u);
+}
+
+// START names one host.
+TEST_F(RemoteHostsTest, T9_AHostThatNotifiesServesAllShards) {
+  notify_ = wire::Notify::direct;
+  begin(true, 3);
+  for (std::size_t shard = 0; shard < 3; ++shard) EXPECT_EQ(seat(shard).host, "ps0");
+}
+
 }  // namespace
 }  // namespace tributary::completion

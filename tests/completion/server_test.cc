@@ -163,5 +163,40 @@ TEST_F(ServerTest, SaysHelloToItsRoots) {
   EXPECT_TRUE(servers_[0]->expire(now_ + Duration::ms(100), *server_box_));
 }
 
+// T9: to the root, and to all ranks; under its term, from which they know it.
+class DirectServerTest : public ServerTest {
+ protected:
+  DirectServerTest() {
+    notify_ = wire::Notify::direct;
+    config_ = {};
+    build(false, 2);
+  }
+};
+
+TEST_F(DirectServerTest, T9_NotifiesAllRanksBesidesTheRoot) {
+  ASSERT_EQ(start({}, 1), DropReason::count_);
+  for (std::uint32_t r = 0; r < kWorkers; ++r) piece(r, 9, 1);
+  ASSERT_EQ(said().header.type, PacketType::result);
+  ASSERT_EQ(direct_.size(), 1u);
+  EXPECT_EQ(direct_[0].to, config_.udp_base_port + 1u) << "the shard's port";
+  EXPECT_EQ(direct_[0].header.type, PacketType::result);
+  EXPECT_EQ(direct_[0].payload, said().payload);
+  EXPECT_EQ(wire::find_result_info(direct_[0].extensions)->host_term, 1u);
+  // Who asks again is answered by way of the root.
+  wire::Header h = header(PacketType::probe, 0);
+  h.epoch = 9;
+  h.shard = 1;
+  EXPECT_EQ(to_server(0, {h, {}, {}}), DropReason::count_);
+  EXPECT_EQ(said().header.type, PacketType::result);
+  EXPECT_EQ(direct_.size(), 1u);
+}
+
+TEST_F(ServerTest, T9_OtherJobsResultsGoToTheRootAlone) {
+  start({});
+  for (std::uint32_t r = 0; r < kWorkers; ++r) piece(r);
+  EXPECT_EQ(said().header.type, PacketType::result);
+  EXPECT_TRUE(direct_.empty());
+}
+
 }  // namespace
 }  // namespace tributary::completion

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "core/wire/extension.h"
 
@@ -64,11 +66,12 @@ class SwitchHostTest : public ::testing::Test {
     info.shards = 1;
     info.completion_host = kOwnIpv4;
     info.host_term = term;
+    info.notify = static_cast<std::uint8_t>(config_.jobs[0].notify);
     std::array<std::byte, 128> room;
     wire::ExtensionWriter ext(room);
     ext.add_nonce(99);
     ext.add(info);
-    return host_.on_packet({h, ext.bytes(), {}}, from, now_);
+    return host_->on_packet({h, ext.bytes(), {}}, from, now_);
   }
   void contribute(std::uint32_t rank) {
     wire::Header h;
@@ -82,21 +85,21 @@ class SwitchHostTest : public ::testing::Test {
     h.reduce_op = wire::ReduceOp::sum;
     h.element_count = 1;
     const auto value = static_cast<std::int32_t>(rank + 1);
-    EXPECT_EQ(host_.on_packet({h, {}, std::as_bytes(std::span(&value, 1))}, root(), now_),
+    EXPECT_EQ(host_->on_packet({h, {}, std::as_bytes(std::span(&value, 1))}, root(), now_),
               DropReason::count_);
   }
   const Outgoing& only() {
-    EXPECT_EQ(host_.outbox().items().size(), 1u);
-    return host_.outbox().item(0);
+    EXPECT_EQ(host_->outbox().items().size(), 1u);
+    return host_->outbox().item(0);
   }
 
   config::SwitchConfig config_ = switch_config();
-  SwitchHost host_{config_, 42};
+  std::optional<SwitchHost> host_{std::in_place, config_, 42};
   Instant now_ = Instant::from_ns(1'000'000'000);
 };
 
 TEST_F(SwitchHostTest, T10_SaysHelloThroughItsUplink) {
-  EXPECT_TRUE(host_.expire(now_));
+  EXPECT_TRUE(host_->expire(now_));
   const Outgoing& hello = only();
   EXPECT_EQ(hello.to, Outgoing::To::hosted_root);
   EXPECT_EQ(hello.header.type, PacketType::lease);
@@ -106,18 +109,18 @@ TEST_F(SwitchHostTest, T10_SaysHelloThroughItsUplink) {
   EXPECT_EQ(hello.peer.ipv4, kRootIpv4);
   EXPECT_EQ(hello.peer.udp_port, config_.udp_base_port);
   EXPECT_EQ(hello.peer.mac, config::derived_mac(kRootIpv4));
-  host_.outbox().clear();
+  host_->outbox().clear();
   now_ = now_ + Duration::ms(50);
-  EXPECT_FALSE(host_.expire(now_));
+  EXPECT_FALSE(host_->expire(now_));
   now_ = now_ + Duration::ms(50);
-  EXPECT_TRUE(host_.expire(now_)) << "every heartbeat";
+  EXPECT_TRUE(host_->expire(now_)) << "every heartbeat";
 }
 
 // T9: what is escalated is completed here; the root gets the result, of its term.
 TEST_F(SwitchHostTest, T9_FinishesWhatTheRootSends) {
   ASSERT_EQ(start(root()), DropReason::count_);
   EXPECT_EQ(only().header.type, PacketType::ack);
-  host_.outbox().clear();
+  host_->outbox().clear();
   for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
   const Outgoing& result = only();
   EXPECT_EQ(result.to, Outgoing::To::hosted_root);
@@ -127,6 +130,28 @@ TEST_F(SwitchHostTest, T9_FinishesWhatTheRootSends) {
   std::int32_t sum = 0;
   std::memcpy(&sum, result.payload.data(), sizeof sum);
   EXPECT_EQ(sum, 6);
+}
+
+// T9: what is below this switch may have the result at once, where the job says so.
+TEST_F(SwitchHostTest, T9_OffersResultsToItsOwnSwitchWhereTheJobSaysSo) {
+  std::vector<std::int32_t> told;
+  const auto tell = [&] {
+    host_->tell_here([&](const wire::Packet& packet) {
+      EXPECT_EQ(packet.header.type, PacketType::result);
+      std::memcpy(&told.emplace_back(), packet.payload.data(), sizeof(std::int32_t));
+    });
+  };
+  ASSERT_EQ(start(root()), DropReason::count_);
+  tell();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
+  tell();
+  EXPECT_TRUE(told.empty()) << "by the root alone";
+  config_.jobs[0].notify = wire::Notify::host_switch;
+  host_.emplace(config_, 43);
+  ASSERT_EQ(start(root()), DropReason::count_);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
+  tell();
+  EXPECT_EQ(told, std::vector<std::int32_t>{6});
 }
 
 // Rule 18: a worker below may call itself what it likes.
@@ -144,12 +169,12 @@ TEST_F(SwitchHostTest, OnlyTheRootIsListenedToAndThroughTheUplink) {
   from.vlan_tci = 3;
   EXPECT_EQ(start(from), DropReason::sender_mismatch);
   EXPECT_EQ(start(root(), 8), DropReason::unknown_job) << "it has the job, and does not host it";
-  EXPECT_TRUE(host_.outbox().items().empty());
+  EXPECT_TRUE(host_->outbox().items().empty());
   EXPECT_EQ(start(root()), DropReason::count_);
 }
 
 TEST_F(SwitchHostTest, TellsTheRootThatItGoes) {
-  host_.shut_down();
+  host_->shut_down();
   EXPECT_EQ(only().header.type, PacketType::leave);
   EXPECT_EQ(only().to, Outgoing::To::hosted_root);
 }

@@ -166,5 +166,21 @@ TEST(TopologyHosts, AReloadThatChangesWhoseHostASwitchIsIsRefused) {
   EXPECT_EQ(refusal("window: 8,", "window: 8, quota: 4, slots: dynamic,"), "");
 }
 
+// T9: a switch speaks to its own children, a server to everybody.
+TEST(TopologyHosts, T9_WhoNotifiesFitsTheHosts) {
+  refused("[A, ps, B, root]}", "[A, ps, B, root], notify: switch}",
+          "t.yaml:21: jobs[0].notify: a server or worker has no children of its own");
+  refused("[A, ps, B, root]}", "[A, ps, B, root], notify: direct}",
+          "t.yaml:21: jobs[0].notify: a switch speaks to its own children only");
+  const Topology t =
+      parse_topology(with("[A, ps, B, root]}", "[A, B, root], notify: switch}"), "t.yaml");
+  for (const char* name : {"root", "A", "B"})
+    EXPECT_EQ(node_config(t, name).jobs.at(0).notify, wire::Notify::host_switch) << name;
+  EXPECT_EQ(server_config(parse_topology(with("[ps]}", "[ps], notify: direct}"), "t.yaml"), "ps")
+                .jobs.at(1)
+                .job.notify,
+            wire::Notify::direct);
+}
+
 }  // namespace
 }  // namespace tributary::config

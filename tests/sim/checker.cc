@@ -264,11 +264,18 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
     view.last_seq.assign(view.scenario->shards, scenario_.first_seq - 1);
     result_bits_.clear();
   }
+  check_result(node.name(), message);
+}
+
+// Whoever sends it to ranks: there is one for each chunk.
+void Checker::check_result(const std::string& node, const aggregator::Outgoing& message) {
+  const wire::Header& h = message.header;
   if (h.type != PacketType::result) return;
   check_list(node, message);
+  const JobView& view = jobs_[*index_of(h.job)];
   if (view.scenario->sums.verify && reduces(h.collective) &&
       (h.flags & (wire::kFlagVerified | wire::kFlagOverflow)) == 0)
-    violation(node.name() + " sent a result that nobody verified: job " + std::to_string(h.job) +
+    violation(node + " sent a result that nobody verified: job " + std::to_string(h.job) +
               " shard " + std::to_string(h.shard) + " seq " + std::to_string(h.seq));
   // The ranks that do not get a reduced chunk are only told that it is done.
   if (message.payload.empty()) return;
@@ -277,7 +284,7 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
   const std::uint64_t bits = hash_of(message.payload, salt >> 1);
   const auto [known, fresh] = result_bits_.try_emplace(key, bits);
   if (!fresh && known->second != bits)
-    violation(node.name() + " sent two results for job " + std::to_string(h.job) + " shard " +
+    violation(node + " sent two results for job " + std::to_string(h.job) + " shard " +
               std::to_string(h.shard) + " seq " + std::to_string(h.seq));
 }
 

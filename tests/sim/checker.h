@@ -66,6 +66,9 @@ class Checker : public Observer {
   void on_contribution(WorkerNode& node, const FrameRef& frame) override;
   // ServerObserver
   void on_server_crash(ServerNode& node) override;
+  void on_server_message(ServerNode& node, const aggregator::Outgoing& message) override {
+    check_result(node.name(), message);
+  }
   void on_server_drop(ServerNode& node, const FrameRef& frame, DropReason reason) override;
   // HostileObserver
   void on_hostile(FaultKind kind, const FrameRef& frame) override;
@@ -141,6 +144,7 @@ class Checker : public Observer {
                     aggregator::Decision decision);
   void check_slots(SwitchNode& node, Instant now);
   void check_appointment(const SwitchNode& node, const aggregator::Outgoing& start);
+  void check_result(const std::string& node, const aggregator::Outgoing& message);
   void check_host_result(const SwitchNode& node, const wire::Packet& packet);
   [[nodiscard]] std::optional<Slots> slots_of(const SwitchNode& node,
                                               const wire::Packet& packet) const;
@@ -161,7 +165,7 @@ class Checker : public Observer {
   void check_cause(const WorkerNode& node, const worker::Failure& f);
   // checker_degraded.cc
   void note_sent(const WorkerNode& node, const FrameRef& frame);
-  void check_list(const SwitchNode& node, const aggregator::Outgoing& result);
+  void check_list(const std::string& node, const aggregator::Outgoing& result);
   [[nodiscard]] static bool all_inside_entered(const Members& members, const OpResult& result);
   void check_wait(const JobView& view, const wire::Header& result, const Waited& chunk);
   [[nodiscard]] MissingOf missing_in(std::uint32_t job, std::uint32_t epoch,

@@ -33,11 +33,11 @@ void Checker::note_sent(const WorkerNode& node, const FrameRef& frame) {
   if (!at) at = world_->now();
 }
 
-void Checker::check_list(const SwitchNode& node, const aggregator::Outgoing& result) {
+void Checker::check_list(const std::string& node, const aggregator::Outgoing& result) {
   const wire::Header& h = result.header;
   JobView& view = jobs_[*index_of(h.job)];
   const bool degraded = (h.flags & wire::kFlagDegraded) != 0;
-  const std::string which = node.name() + ": the result of job " + std::to_string(h.job) + " op " +
+  const std::string which = node + ": the result of job " + std::to_string(h.job) + " op " +
                             std::to_string(h.op) + " chunk " + std::to_string(h.chunk);
   if (!view.scenario->degraded_after) {
     if (degraded) violation(which + " lacks ranks, which its job does not allow");

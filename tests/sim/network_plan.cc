@@ -256,6 +256,7 @@ config::JobConfig job_config(const JobScenario& job) {
   for (std::uint32_t i = 0; i < job.servers; ++i) jc.completion_hosts.push_back(server_name(i));
   if (job.servers > 0 && job.root_too) jc.completion_hosts.emplace_back(config::kRootHost);
   jc.host_choice = job.host_choice;
+  jc.notify = job.notify;
   return jc;
 }
 

@@ -56,6 +56,9 @@ class Recorder : public Observer {
   }
   void on_hostile(FaultKind kind, const FrameRef& frame) override { next_.on_hostile(kind, frame); }
   void on_server_crash(ServerNode& node) override { next_.on_server_crash(node); }
+  void on_server_message(ServerNode& node, const aggregator::Outgoing& message) override {
+    next_.on_server_message(node, message);
+  }
   void on_server_drop(ServerNode& node, const FrameRef& frame, DropReason reason) override {
     next_.on_server_drop(node, frame, reason);
   }

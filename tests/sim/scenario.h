@@ -46,6 +46,7 @@ struct JobScenario {
   // And whom the root would rather have.
   std::uint32_t host_switches = 0;
   config::HostChoice host_choice = config::HostChoice::fixed;
+  wire::Notify notify = wire::Notify::root;  // how their results reach the workers (T9)
   // Results may do without ranks that are later than this at the completion host (rule 21).
   std::optional<Duration> degraded_after;
   // How the switch sums, and in which slots. Only what config/schema_sums.h lists is looked at.

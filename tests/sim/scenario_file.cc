@@ -77,6 +77,10 @@ const Fields<config::JobConfig>& sums_fields() {
 
 const Fields<JobScenario>& job_fields() {
   using J = JobScenario;
+  static constexpr std::array<std::pair<const char*, wire::Notify>, 3> kNotify = {
+      {{"root", wire::Notify::root},
+       {"switch", wire::Notify::host_switch},
+       {"direct", wire::Notify::direct}}};
   static constexpr std::array<std::pair<const char*, Payload>, 2> kPayloads = {
       {{"real", Payload::real}, {"modelled", Payload::modelled}}};
   static const Fields<J> fields = {
@@ -112,6 +116,7 @@ const Fields<JobScenario>& job_fields() {
       scalar("host_switches", &J::host_switches, integer<std::uint32_t>(0, 64),
              "Before the servers: the first switches below the job's root, at most so many."),
       scalar("host_choice", &J::host_choice, config::host_choice(), "Which of all these begins."),
+      scalar("notify", &J::notify, choice(kNotify), "How their results reach the workers."),
       scalar("degraded_after", &J::degraded_after, or_absent(time(Duration::ms(1))),
              "Chunks wait no longer for ranks that are late at the completion host; left out: they "
              "wait for all."),
@@ -428,6 +433,14 @@ void check(const Scenario& s, config::ReadContext& context) {
         (s.switches.empty() || !s.changes.empty() || s.jobs[i].model))
       context.report(config::item_path("jobs", i) + ".host_switches",
                      "need a tree of `switches` that does not change, and no model; allowed: 0");
+    const bool switches_alone = s.jobs[i].host_switches > 0 && s.jobs[i].servers == 0;
+    const bool servers_alone = s.jobs[i].servers > 0 && s.jobs[i].host_switches == 0 &&
+                               s.jobs[i].integrity == wire::Integrity::udp_checksum;
+    if ((s.jobs[i].notify == wire::Notify::host_switch && !switches_alone) ||
+        (s.jobs[i].notify == wire::Notify::direct && !servers_alone))
+      context.report(config::item_path("jobs", i) + ".notify",
+                     "needs host_switches alone for switch, servers alone and integrity: "
+                     "udp-checksum for direct; allowed: root");
     if (s.jobs[i].servers > s.servers.count)
       context.report(config::item_path("jobs", i) + ".servers",
                      "are more than servers.count, " + std::to_string(s.servers.count));

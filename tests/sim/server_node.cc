@@ -85,8 +85,11 @@ void ServerNode::keep_snapshots() {
 }
 
 void ServerNode::send_outbox() {
-  for (const aggregator::Outgoing& message : running_->outbox.items())
+  for (const aggregator::Outgoing& message : running_->outbox.items()) {
+    if (message.to == aggregator::Outgoing::To::job_group)
+      observer_.on_server_message(*this, message);
     world().send(id(), 0, frame_of(message));
+  }
   running_->outbox.clear();
 }
 
@@ -106,7 +109,9 @@ FrameRef ServerNode::frame_of(const aggregator::Outgoing& message) {
   }
   frame.bytes.resize(wire::kUdpPayloadOffset + head + message.payload.size());
   wire::FrameTemplate t;
-  t.destination = config::derived_mac(message.peer.ipv4);
+  t.destination = message.to == aggregator::Outgoing::To::job_group
+                      ? wire::multicast_mac(message.peer.ipv4)
+                      : config::derived_mac(message.peer.ipv4);
   t.source = options_.mac;
   t.endpoints = {options_.ipv4, message.peer.ipv4, options_.udp_port, message.peer.udp_port};
   wire::write_frame_headers(t, frame.bytes, head + message.payload.size());

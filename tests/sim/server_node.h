@@ -20,6 +20,8 @@ class ServerObserver {
   virtual ~ServerObserver() = default;
   // Power goes; what the engines counted goes with it.
   virtual void on_server_crash(ServerNode& node) = 0;
+  // Something that the server says to all ranks itself (T9).
+  virtual void on_server_message(ServerNode& node, const aggregator::Outgoing& message) = 0;
   // A packet was refused, by the wire or integrity checks or by the server.
   virtual void on_server_drop(ServerNode& node, const FrameRef& frame, DropReason reason) = 0;
 };

@@ -35,6 +35,7 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   change([](JobScenario& job) { job.think_max = Duration(); });
   change([](JobScenario& job) { job.disagree = false; });
   change([](JobScenario& job) { job.degraded_after.reset(); });
+  change([](JobScenario& job) { job.notify = wire::Notify::root; });
   change([](JobScenario& job) {
     job.sums = {};
     job.degraded_after.reset();

@@ -336,6 +336,21 @@ void draw_degraded(Draw& draw, Scenario& s) {
   }
 }
 
+// Hosts that notify ranks themselves (T9): servers all of them, switches those below.
+void draw_notify(Draw& draw, Scenario& s) {
+  bool direct = false;
+  for (JobScenario& job : s.jobs) {
+    if ((job.servers > 0) == (job.host_switches > 0) || draw.one_in(2)) continue;
+    if (job.host_switches > 0) {
+      job.notify = wire::Notify::host_switch;
+    } else if (job.integrity == wire::Integrity::udp_checksum) {
+      job.notify = wire::Notify::direct;
+      direct = true;
+    }
+  }
+  if (direct) s.hostile.packets = 0;  // a stranger hears what a host says to all, and can replay it
+}
+
 // What patience repairs: losses are few, and nobody is in a hurry.
 void make_gentle(Draw& draw, Scenario& s) {
   s.script.clear();
@@ -387,6 +402,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   if (tree && draw.one_in(3)) draw_changes(draw, s);
   if (tree && s.changes.empty() && draw.one_in(2)) draw_host_switches(draw, s);
   draw_degraded(draw, s);
+  draw_notify(draw, s);
   return s;
 }
 

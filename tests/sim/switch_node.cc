@@ -191,7 +191,7 @@ void SwitchNode::on_wake(Instant now) {
   }
   // A switch that had something to send polls again at once.
   while (running_->expire(now)) send_outbox(now);
-  while (running_->hosted && running_->hosted->expire(now)) send(running_->hosted->outbox(), now);
+  while (running_->hosted && running_->hosted->expire(now)) send_hosted(now);
   running_->fdb.expire(now, 16);
   observer_.on_turn_end(*this, now);
   busy_ = busy_ + spent_;
@@ -253,6 +253,15 @@ void SwitchNode::host(std::uint16_t port, const FrameRef& frame, const dataplane
   } else {
     ++tallies_[port].consumed;
   }
+  send_hosted(now);
+}
+
+// As Aggregation::send_hosted() does it.
+void SwitchNode::send_hosted(Instant now) {
+  running_->hosted->tell_here([&](const wire::Packet& packet) {
+    running_->engine.on_hosted_result(packet, now, running_->outbox);
+    send_outbox(now);
+  });
   send(running_->hosted->outbox(), now);
 }
 

@@ -142,6 +142,7 @@ class SwitchNode : public Node {
   std::optional<wire::Packet> parse(std::uint16_t port, const FrameRef& frame,
                                     const dataplane::Classified& what);
   void send_outbox(Instant now);
+  void send_hosted(Instant now);
   void send(aggregator::Outbox& box, Instant now);
   void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
                  std::span<const std::uint16_t> ports);

@@ -6,6 +6,7 @@
 #include "config/switch_config.h"
 #include "core/wire/integrity.h"
 #include "tests/sim/world.h"
+#include "worker/packet_check.h"
 
 namespace tributary::sim {
 namespace {
@@ -266,14 +267,17 @@ bool WorkerNode::for_me(const wire::EthernetView& ethernet, const wire::Udp4View
   const JobScenario& job = *options_.job;
   const std::uint32_t group = config::job_group_ipv4(job.id);
   const wire::UdpEndpoints& to = udp.endpoints;
-  if (to.source_ip != options_.switch_ipv4) return false;
+  const bool to_group = ethernet.destination == wire::multicast_mac(group);
+  const bool from_host = to_group && entered_ && to.source_ip != 0 &&
+                         to.source_ip == worker::direct_host(session_->start_info());
+  if (to.source_ip != options_.switch_ipv4 && !from_host) return false;
   if (ethernet.destination == options_.mac) {
     const bool own = to.destination_port == udp_port_ ||
                      (options_.stray_ppm != 0 && to.destination_port == udp_port_ + kStrayOffset);
     return to.destination_ip == options_.ipv4 && own;
   }
-  return entered_ && ethernet.destination == wire::multicast_mac(group) &&
-         to.destination_ip == group && to.destination_port >= options_.udp_base_port &&
+  return entered_ && to_group && to.destination_ip == group &&
+         to.destination_port >= options_.udp_base_port &&
          to.destination_port - options_.udp_base_port < job.shards;
 }
 
@@ -294,6 +298,9 @@ void WorkerNode::receive(const FrameRef& frame, Instant now) {
   const auto& packet = std::get<wire::Packet>(parsed);
   if (const DropReason bad = wire::check_integrity(*udp, packet); bad != DropReason::count_)
     return drop(bad);
+  if (udp->endpoints.source_ip != options_.switch_ipv4 &&
+      !worker::is_direct_result(session_->start_info(), packet))
+    return drop(DropReason::stale_term);
 
   const std::uint64_t results = session_->counters().results.get();
   session_->on_packet(packet, now);

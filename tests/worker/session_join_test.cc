@@ -182,6 +182,30 @@ TEST_F(SessionTest, LeaveEndsWithItsAck) {
   EXPECT_EQ(session->state(), SessionState::left);
 }
 
+// T9: the switch may not know yet what a rank holds by the word of a host.
+TEST_F(SessionTest, T9_LeaveSaysWhichOpsThisRankHolds) {
+  start(start_info());
+  session->leave(now);
+  const auto none = drain();
+  ASSERT_EQ(none.size(), 1u);
+  EXPECT_EQ(none[0].header.op, 0u);
+}
+
+TEST_F(SessionTest, T9_LeaveSaysThatAnUnfinishedOpIsNotHeld) {
+  start(start_info());
+  submit(4);
+  const auto first = drain();
+  ASSERT_EQ(first.size(), 1u);
+  receive_result(first[0]);
+  submit(4);
+  drain();
+  session->leave(now);
+  const auto leaving = drain();
+  ASSERT_EQ(leaving.size(), 1u);
+  EXPECT_EQ(leaving[0].header.type, PacketType::leave);
+  EXPECT_EQ(leaving[0].header.op, 1u);
+}
+
 // It was about one LEAVE, damaged on the way: the switch still holds this rank.
 TEST_F(SessionTest, ASenderMismatchDoesNotEndLeaving) {
   start(start_info());

@@ -130,6 +130,61 @@ TEST_F(UdpTransportTest, CrcJobsRefusePacketsWithoutOne) {
   EXPECT_EQ(transport_->drops().get(DropReason::crc32c), 1u);
 }
 
+// T9: from the host that START names, under the term that it names, results alone.
+TEST(DirectResults, T9_AreTheNamedHostsUnderItsTerm) {
+  wire::StartInfo start;
+  start.completion_host = 0x7F000003;
+  start.host_term = 4;
+  EXPECT_EQ(direct_host(start), 0u) << "the root notifies";
+  start.notify = static_cast<std::uint8_t>(wire::Notify::host_switch);
+  EXPECT_EQ(direct_host(start), 0u);
+  start.notify = static_cast<std::uint8_t>(wire::Notify::direct);
+  EXPECT_EQ(direct_host(start), 0x7F000003u);
+
+  const auto is_one = [&](wire::PacketType type, std::uint32_t flags,
+                          std::optional<std::uint32_t> term) {
+    wire::Packet p;
+    p.header.type = type;
+    p.header.flags = flags;
+    std::array<std::byte, 32> room;
+    wire::ExtensionWriter ext(room);
+    if (term) ext.add(wire::ResultInfo{8, 0, *term, 0});
+    p.extensions = ext.bytes();
+    return is_direct_result(start, p);
+  };
+  using enum wire::PacketType;
+  EXPECT_TRUE(is_one(result, wire::kFlagAtPs, 4));
+  EXPECT_FALSE(is_one(result, wire::kFlagAtPs, 3)) << "of a host before it";
+  EXPECT_FALSE(is_one(result, wire::kFlagAtPs, 5));
+  EXPECT_FALSE(is_one(result, wire::kFlagAtPs, std::nullopt));
+  EXPECT_FALSE(is_one(result, 0, 4));
+  EXPECT_FALSE(is_one(abort, wire::kFlagAtPs, 4));
+  EXPECT_FALSE(is_one(unknown, wire::kFlagAtPs, 4));
+}
+
+// Its word to one rank alone is nobody's: only the group's port is open to it.
+TEST_F(UdpTransportTest, T9_AHostSpeaksToTheGroupOnly) {
+  learn_peer();
+  wire::StartInfo info;
+  info.chunk_bytes = 1024;
+  info.window = 4;
+  info.group_ipv4 = 0xEFC3FFFE;
+  info.udp_base_port = ntohs(at_.sin_port);
+  info.notify = static_cast<std::uint8_t>(wire::Notify::direct);
+  info.completion_host = 0x7F000002;
+  transport_->on_start(info);
+  FileDescriptor host(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(info.completion_host);
+  ASSERT_EQ(::bind(host.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+  const auto bytes = packet();
+  ::sendto(host.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&peer_),
+           sizeof peer_);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 1u);
+}
+
 TEST_F(UdpTransportTest, OversizedDatagramIsDroppedNotCut) {
   learn_peer();
   std::vector<std::byte> huge = packet();

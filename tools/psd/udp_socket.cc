@@ -43,6 +43,9 @@ UdpSocket::UdpSocket(const UdpAddress& own, std::size_t datagram_bytes)
     fail(own, "cannot bind; an interface must have the address, and nobody else the port");
   const int never = IP_PMTUDISC_DO;
   ::setsockopt(socket_.get(), IPPROTO_IP, IP_MTU_DISCOVER, &never, sizeof never);
+  // What goes to a job's group (T9) leaves where the own address is.
+  const in_addr interface = address.sin_addr;
+  ::setsockopt(socket_.get(), IPPROTO_IP, IP_MULTICAST_IF, &interface, sizeof interface);
   // The forced form passes the system-wide limit; it needs CAP_NET_ADMIN.
   for (const auto& [forced, plain] :
        {std::pair{SO_RCVBUFFORCE, SO_RCVBUF}, std::pair{SO_SNDBUFFORCE, SO_SNDBUF}}) {

@@ -183,7 +183,7 @@ class StartInfo(Extension):
         ByteField("integrity", 0), ShortField("udp_base_port", UDP_BASE_PORT),
         IntField("completion_host", 0), IntField("host_term", 0),
         ByteField("partials", 0), ByteField("order", 0), ByteField("arithmetic", 0),
-        ByteField("reserved", 0)]
+        ByteField("notify", 0)]
 
 
 EXTENSION_CLASSES = {
