@@ -2,50 +2,15 @@
 
 #include <algorithm>
 #include <exception>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "control/request_fields.h"
 
 namespace tributary::control {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string text_of(const ordered_json& request, const char* key) {
-  const auto it = request.find(key);
-  if (it == request.end())
-    throw std::invalid_argument(std::string("the request lacks \"") + key + "\"");
-  if (!it->is_string())
-    throw std::invalid_argument(std::string("\"") + key + "\" must be a string");
-  return it->get<std::string>();
-}
-
-std::uint32_t number_in(const ordered_json& value, const std::string& key) {
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > 0xFFFFFFFF)
-    throw std::invalid_argument("\"" + key + "\" must be a number from 0 to 4294967295");
-  return value.get<std::uint32_t>();
-}
-
-std::optional<std::uint32_t> number_of(const ordered_json& request, const char* key) {
-  const auto it = request.find(key);
-  if (it == request.end()) return std::nullopt;
-  return number_in(*it, key);
-}
-
-std::uint32_t needed(const ordered_json& request, const char* key) {
-  const auto number = number_of(request, key);
-  if (!number) throw std::invalid_argument(std::string("the request lacks \"") + key + "\"");
-  return *number;
-}
-
-void check_keys(const ordered_json& request, std::initializer_list<std::string_view> allowed) {
-  std::string names;
-  for (const std::string_view name : allowed) names.append(names.empty() ? "" : ", ").append(name);
-  for (const auto& [key, value] : request.items())
-    if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
-      throw std::invalid_argument(std::string("unknown key '").append(key).append("'; allowed: ") +
-                                  names);
-}
 
 ElectRequest elect_request(const ordered_json& request) {
   check_keys(request, {"command", "job", "loads", "candidates"});

@@ -70,10 +70,24 @@ void send_all(int fd, std::string_view text) {
   }
 }
 
+class Connection {
+ public:
+  explicit Connection(int fd) : fd_(fd) {}
+  ~Connection() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  void release() { fd_ = -1; }
+
+ private:
+  int fd_;
+};
+
 }  // namespace
 
-SocketServer::SocketServer(const std::string& path, Handler handler)
-    : path_(path), handler_(std::move(handler)) {
+SocketServer::SocketServer(const std::string& path, Handler handler, Takeover takeover)
+    : path_(path), handler_(std::move(handler)), takeover_(std::move(takeover)) {
   const sockaddr_un address = address_of(path);
   make_way(path, address);
   listener_ = open_socket(path);
@@ -107,16 +121,16 @@ void SocketServer::run() {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) continue;
     serve(connection);
-    close(connection);
   }
 }
 
-void SocketServer::serve(int connection) {
-  set_timeouts(connection);
+void SocketServer::serve(int accepted) {
+  Connection connection(accepted);
+  set_timeouts(accepted);
   std::string request;
   while (request.size() <= kMostRequestBytes) {
     std::array<char, 1024> piece;
-    const ssize_t got = recv(connection, piece.data(), piece.size(), 0);
+    const ssize_t got = recv(accepted, piece.data(), piece.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return;  // timed out
     if (got == 0 && request.empty()) return;
@@ -124,11 +138,13 @@ void SocketServer::serve(int connection) {
     const std::size_t newline = request.find('\n');
     // The end of what the client sends ends its line too.
     if (newline == std::string::npos && got != 0) continue;
-    send_all(connection, handler_(std::string_view(request).substr(0, newline)) + "\n");
+    const auto line = std::string_view(request).substr(0, newline);
+    if (takeover_ && takeover_(line, accepted)) return connection.release();
+    send_all(accepted, handler_(line) + "\n");
     return;
   }
-  send_all(connection, "{\"ok\":false,\"error\":\"the request is longer than " +
-                           std::to_string(kMostRequestBytes) + " bytes\"}\n");
+  send_all(accepted, "{\"ok\":false,\"error\":\"the request is longer than " +
+                         std::to_string(kMostRequestBytes) + " bytes\"}\n");
 }
 
 }  // namespace tributary::control

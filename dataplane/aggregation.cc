@@ -4,6 +4,7 @@
 
 #include "aggregator/burst.h"
 #include "core/wire/integrity.h"
+#include "dataplane/capture.h"
 
 namespace tributary::dataplane {
 
@@ -21,15 +22,23 @@ Aggregation::Aggregation(const config::SwitchConfig& config, aggregator::EngineS
   if (config::hosts_engines(config)) hosted_.emplace(config, start.nonce_seed);
 }
 
+void Aggregation::count_drop(std::uint16_t ingress, std::span<const std::byte> frame,
+                             DropReason reason) {
+  Lane& lane = *lanes_[ingress];
+  lane.counters.drops.add(reason);
+  if (lane.tap != nullptr) lane.tap->offer(CapturePoint::drop, ingress, frame, reason);
+}
+
 bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, Received& r) {
   DropReason bad = wire::parse(frame.udp.payload, r.packet);
   if (bad == DropReason::count_) bad = wire::check_integrity(frame.udp, r.packet);
   if (bad != DropReason::count_) {
-    lanes_[ingress]->counters.drops.add(bad);
+    count_drop(ingress, wire::whole_frame(frame.ethernet), bad);
     return false;
   }
   r.from = {ingress, frame.udp.endpoints.source_port, frame.udp.endpoints.source_ip,
             frame.ethernet.vlan_tci, frame.ethernet.source};
+  r.frame = wire::whole_frame(frame.ethernet);
   return true;
 }
 
@@ -44,7 +53,7 @@ void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant n
   Received r;
   if (!parse(ingress, frame, r)) return;
   const DropReason what = hosted_->on_packet(r.packet, r.from, now);
-  if (what != DropReason::count_) lanes_[ingress]->counters.drops.add(what);
+  if (what != DropReason::count_) count_drop(ingress, r.frame, what);
   send_hosted(now);
 }
 
@@ -55,8 +64,7 @@ void Aggregation::handle(Instant now) {
     const auto decision = host_.concerns(r.packet)
                               ? host_.on_packet(r.packet, r.from, now, outbox_)
                               : engine_.on_packet(r.packet, r.from, now, outbox_);
-    if (decision.reason != DropReason::count_)
-      lanes_[r.from.port]->counters.drops.add(decision.reason);
+    if (decision.reason != DropReason::count_) count_drop(r.from.port, r.frame, decision.reason);
     exchange(now);
     send_outbox(now);
   });

@@ -68,10 +68,12 @@ class Aggregation {
   struct Received {
     wire::Packet packet;
     aggregator::Peer from;
+    std::span<const std::byte> frame;
   };
 
   // False: dropped and counted.
   bool parse(std::uint16_t ingress, const Classified& frame, Received& into);
+  void count_drop(std::uint16_t ingress, std::span<const std::byte> frame, DropReason reason);
   // Lets the completion engine have its part of the outbox, and its answers follow.
   void exchange(Instant now);
   void send_outbox(Instant now) { send(outbox_, now); }

@@ -22,6 +22,8 @@ struct rte_mbuf;
 
 namespace tributary::dataplane {
 
+class CaptureTap;
+
 struct PortCounters {
   Counter rx_packets;
   Counter rx_bytes;
@@ -32,9 +34,11 @@ struct PortCounters {
 };
 
 struct Lane {
-  explicit Lane(Port& p) : port(&p) {}
+  Lane(Port& p, std::uint16_t i) : port(&p), index(i) {}
 
   Port* port;
+  std::uint16_t index;        // of the port
+  CaptureTap* tap = nullptr;  // where somebody captures
   std::array<rte_mbuf*, kTransmitBacklog> waiting;
   std::size_t waiting_count = 0;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "dataplane/capture.h"
 #include "dataplane/fault_guard.h"
 
 namespace tributary::dataplane {
@@ -27,6 +28,7 @@ DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
 
 void drop(Lane& lane, rte_mbuf* frame, DropReason reason) {
   lane.counters.drops.add(reason);
+  if (lane.tap != nullptr) lane.tap->offer(CapturePoint::drop, lane.index, frame, reason);
   rte_pktmbuf_free(frame);
 }
 
@@ -36,6 +38,7 @@ void Transmitter::send(std::uint16_t port, rte_mbuf* frame) {
     return drop(lane, frame, reason);
   if (lane.waiting_count == lane.waiting.size()) flush_lane(lane);
   if (lane.waiting_count == lane.waiting.size()) return drop(lane, frame, DropReason::tx_full);
+  if (lane.tap != nullptr) lane.tap->offer(CapturePoint::tx, port, frame);
   lane.waiting[lane.waiting_count++] = frame;
 }
 

@@ -8,6 +8,7 @@
 
 #include <ctime>
 
+#include "dataplane/capture.h"
 #include "dataplane/fault_guard.h"
 #include "dataplane/idle.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 Lanes make_lanes(std::span<Port* const> ports) {
   Lanes lanes;
-  for (Port* port : ports) lanes.push_back(std::make_unique<Lane>(*port));
+  for (Port* port : ports)
+    lanes.push_back(std::make_unique<Lane>(*port, static_cast<std::uint16_t>(lanes.size())));
   return lanes;
 }
 
@@ -54,6 +56,7 @@ std::size_t Worker::turn(Instant now) {
     meter.mark(stage, packets, rte_rdtsc());
   };
   mark(Stage::commands, mailbox_.drain(now));
+  if (tap_ != nullptr) tap_->begin_turn(now);
 
   std::size_t total = 0;
   for (std::uint16_t port = 0; port < lanes_.size(); ++port) {
@@ -105,6 +108,9 @@ std::size_t Worker::receive(Lane& lane) {
     rte_prefetch0(rte_pktmbuf_mtod_offset(burst_[i], void*, RTE_CACHE_LINE_SIZE));
     bytes += burst_[i]->pkt_len;
   }
+  if (lane.tap != nullptr)
+    for (std::uint16_t i = 0; i < received; ++i)
+      lane.tap->offer(CapturePoint::rx, lane.index, burst_[i]);
   if (received != 0) {
     lane.counters.rx_packets.add(received);
     lane.counters.rx_bytes.add(bytes);
@@ -169,6 +175,11 @@ void Worker::apply(Change& change, Instant now) {
   aggregation_.apply(*change.aggregation, now);
   std::swap(identity_, change.identity);
   transmitter_.flush();
+}
+
+void Worker::capture(CaptureTap* tap) {
+  tap_ = tap;
+  for (const auto& lane : lanes_) lane->tap = tap;
 }
 
 void Worker::shut_down(Instant now) {

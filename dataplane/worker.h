@@ -57,6 +57,8 @@ class Worker {
   completion::Election elect(const completion::Ballot& ballot, Instant now) {
     return aggregation_.elect(ballot, now);
   }
+  // Everything goes by this tap from now on, until the next call; nullptr: no longer.
+  void capture(CaptureTap* tap);
   struct Change {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
@@ -109,6 +111,7 @@ class Worker {
   };
 
   Identity identity_;
+  CaptureTap* tap_ = nullptr;
   Lanes lanes_;
   Transmitter transmitter_;
   Forwarder forwarder_;

@@ -80,6 +80,11 @@ std::variant<EthernetView, DropReason> parse_ethernet(std::span<const std::byte>
   return v;
 }
 
+std::span<const std::byte> whole_frame(const EthernetView& view) {
+  const std::size_t header = kEthernetBytes + (view.vlan_tci ? kVlanBytes : 0);
+  return {view.payload.data() - header, view.payload.size() + header};
+}
+
 std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std::byte> packet) {
   if (packet.size() < kIpv4Bytes) return DropReason::frame_truncated;
   const auto ip = read<Ipv4Header>(packet);

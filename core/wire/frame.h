@@ -43,6 +43,8 @@ struct EthernetView {
   std::span<const std::byte> payload;
 };
 std::variant<EthernetView, DropReason> parse_ethernet(std::span<const std::byte> frame);
+// What parse_ethernet() was given.
+std::span<const std::byte> whole_frame(const EthernetView& view);
 
 // IPv4 addresses and ports in host order.
 struct UdpEndpoints {

@@ -1,15 +1,34 @@
 // The control socket's requests: whatever comes in, one line of valid JSON goes out, and only a
-// well-formed `show` reaches the switch.
+// well-formed `show` reaches the switch. What asks for a capture is one that can be made, or is
+// refused with a text.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 
+#include "control/capture.h"
 #include "control/request.h"
 #include "tests/fuzz/target.h"
+
+namespace {
+
+void check_capture(std::string_view line) {
+  using namespace tributary::control;
+  try {
+    const auto request = capture_request(line);
+    if (!request) return;
+    const auto wish = capture_wish(*request, {"ports", "w0"});
+    FUZZ_CHECK(wish.ports.size() == 2 && wish.snap >= 1 && (wish.rx || wish.tx || wish.drop));
+  } catch (const std::invalid_argument& error) {
+    FUZZ_CHECK(error.what()[0] != '\0');
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using nlohmann::ordered_json;
   const auto line = tributary::fuzz::as_text(data, size);
+  check_capture(line);
   bool asked = false;
   const std::string reply =
       tributary::control::answer_request(line, [&](const std::string& what) -> ordered_json {

@@ -5,6 +5,8 @@ import os
 import signal
 
 import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.utils import PcapNgReader
 from testbed.fabric import worker_address
 from testbed.process import Process
 from testbed.switch import Job
@@ -80,6 +82,51 @@ def test_show_counts_drops_by_reason(make_bed, launch):
     launch(bed).start_rank(0, 2, [SMALL], job=77).fail()
     reasons = {(row["port"], row["reason"]) for row in bed.switch.show("drops")}
     assert ("w0", "unknown-job") in reasons
+
+
+def capture(bed, path, *arguments):
+    """A running `tributary capture`, whose frames come from now on."""
+    command = [binary(build_directory(), "tributary"), "capture", *arguments]
+    command += ["-w", path, "--socket", bed.switch.socket]
+    process = Process(bed.loop, path.stem, command, bed.run / f"{path.stem}.log")
+    bed.loop.wait(lambda: path.exists() or not process.running, 30, "the capture begins")
+    return process
+
+
+def test_capture_of_what_comes_in(make_bed, launch):
+    """As in docs/operations.md; read by somebody else's reader of pcapng."""
+    bed = make_bed("veth", 2)
+    path = bed.run / "w0.pcapng"
+    choice = ["w0", "--point", "rx,drop", "--filter", "udp port 47000", "--count", "20"]
+    with capture(bed, path, *choice) as process:
+        for worker in launch(bed).start([SMALL]):
+            worker.finish()
+        process.check_exit(30)
+    with PcapNgReader(str(path)) as reader:
+        frames = list(reader)
+    assert len(frames) == 20
+    assert {(frame[IP].src, frame[UDP].dport) for frame in frames} == {(worker_address(0), 47000)}
+    assert all(frame.sniffed_on == "w0" for frame in frames)
+    assert abs(float(frames[0].time) - path.stat().st_mtime) < 3600
+
+
+def test_capture_of_drops_tells_why_and_ends_well(make_bed, launch):
+    bed = make_bed("veth", 1)
+    path = bed.run / "drops.pcapng"
+    with capture(bed, path, "--point", "drop") as process:
+        second = ["capture", "-w", bed.run / "second.pcapng", "--socket", bed.switch.socket]
+        with pytest.raises(Exception, match="another capture runs"):
+            bed.switch.client(*second)
+        launch(bed).start_rank(0, 2, [SMALL], job=77).fail()
+        process.signal(signal.SIGINT)
+        process.check_exit(30)
+    with PcapNgReader(str(path)) as reader:
+        comments = {bytes(frame.comment) for frame in reader if frame.comment}
+    assert any(comment.startswith(b"dropped: unknown-job: ") for comment in comments), comments
+    # The switch has let go of it.
+    with capture(bed, bed.run / "again.pcapng") as process:
+        process.signal(signal.SIGTERM)
+        process.check_exit(30)
 
 
 def cpu_seconds(pid):

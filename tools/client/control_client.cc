@@ -2,6 +2,7 @@
 #include "tools/client/control_client.h"
 
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <system_error>
 
@@ -98,8 +100,9 @@ void send_line(const Socket& socket, const std::string& line, Clock::time_point 
   }
 }
 
-std::string receive_line(const Socket& socket, Clock::time_point deadline,
-                         const std::string& path) {
+// What came after the line, if anything did, goes to `rest`.
+std::string receive_line(const Socket& socket, Clock::time_point deadline, const std::string& path,
+                         std::string& rest) {
   std::string line;
   std::array<char, 16 << 10> block{};
   for (;;) {
@@ -110,7 +113,10 @@ std::string receive_line(const Socket& socket, Clock::time_point deadline,
     const std::string_view got(block.data(), static_cast<std::size_t>(n));
     const std::size_t end = got.find('\n');
     line += got.substr(0, end);
-    if (end != std::string_view::npos) return line;
+    if (end != std::string_view::npos) {
+      rest = got.substr(end + 1);
+      return line;
+    }
     if (n == 0)
       throw ControlError("the process at " + path +
                          " closed the connection without an answer: is it tributary-switchd, and "
@@ -132,17 +138,11 @@ bool too_deep(const std::string& text) {
   return false;
 }
 
-}  // namespace
-
-Json ask_switch(const std::string& socket_path, const Json& request, Duration timeout) {
-  const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout.to_ns());
-  const Socket socket;
-  connect_to(socket, socket_path);
-  send_line(socket, request.dump() + '\n', deadline, socket_path);
-  const std::string line = receive_line(socket, deadline, socket_path);
+// The data of a reply that says ok.
+Json data_of(const std::string& line, const std::string& path) {
   const Json reply = too_deep(line) ? Json() : Json::parse(line, nullptr, false);
   if (!reply.is_object() || !reply.contains("ok") || !reply["ok"].is_boolean())
-    throw ControlError("the answer from " + socket_path +
+    throw ControlError("the answer from " + path +
                        " is not one that this client understands: is it tributary-switchd, and of "
                        "this version?");
   if (!reply["ok"].get<bool>()) {
@@ -151,6 +151,68 @@ Json ask_switch(const std::string& socket_path, const Json& request, Duration ti
                        (has_text ? reply["error"].get<std::string>() : "no reason given"));
   }
   return reply.contains("data") ? reply["data"] : Json::array();
+}
+
+// SIGINT and SIGTERM as something to poll, as long as it lives.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &before_);
+    fd_ = signalfd(-1, &set, SFD_CLOEXEC);
+  }
+  ~StopSignals() {
+    if (fd_ >= 0) ::close(fd_);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  sigset_t before_{};
+  int fd_ = -1;
+};
+
+}  // namespace
+
+Json ask_switch(const std::string& socket_path, const Json& request, Duration timeout) {
+  const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout.to_ns());
+  const Socket socket;
+  connect_to(socket, socket_path);
+  send_line(socket, request.dump() + '\n', deadline, socket_path);
+  std::string rest;
+  return data_of(receive_line(socket, deadline, socket_path, rest), socket_path);
+}
+
+void stream_from_switch(const std::string& socket_path, const Json& request,
+                        const std::function<void(std::string_view bytes)>& sink) {
+  const StopSignals signals;
+  const auto deadline = Clock::now() + std::chrono::seconds(5);
+  const Socket socket;
+  connect_to(socket, socket_path);
+  send_line(socket, request.dump() + '\n', deadline, socket_path);
+  std::string rest;
+  data_of(receive_line(socket, deadline, socket_path, rest), socket_path);
+  if (!rest.empty()) sink(rest);
+  std::array<pollfd, 2> waits = {{{socket.fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
+  std::array<char, 64 << 10> block;
+  for (;;) {
+    if (::poll(waits.data(), waits.size(), -1) < 0) continue;
+    if (waits[1].revents != 0) {
+      ::shutdown(socket.fd(), SHUT_WR);  // it ends what it sends as it should be ended
+      waits[1].fd = -1;
+    }
+    if (waits[0].revents == 0) continue;
+    const ssize_t n = ::recv(socket.fd(), block.data(), block.size(), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (n < 0) throw ControlError("cannot receive from " + socket_path + ": " + system_text(errno));
+    if (n == 0) return;
+    sink({block.data(), static_cast<std::size_t>(n)});
+  }
 }
 
 }  // namespace tributary::client

@@ -1,12 +1,14 @@
-// One question to a running tributary-switchd over its unix socket.
+// Questions to a running tributary-switchd over its unix socket.
 //
 // Request: one line of JSON, {"command":"show","what":"ports"}. Reply: one line,
 // {"ok":true,"data":...} or {"ok":false,"error":"..."}, after which the switch closes.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "core/time.h"
 #include "tools/client/table.h"
@@ -25,5 +27,10 @@ class ControlError : public std::runtime_error {
 // The reply's data. Throws ControlError; waits at most `timeout` for the whole exchange.
 Json ask_switch(const std::string& socket_path, const Json& request,
                 Duration timeout = Duration::seconds(5));
+
+// The same for a request whose answer is a stream: passes on what follows the reply's line, until
+// the switch ends it. SIGINT and SIGTERM ask it to. Throws ControlError, and what `sink` throws.
+void stream_from_switch(const std::string& socket_path, const Json& request,
+                        const std::function<void(std::string_view bytes)>& sink);
 
 }  // namespace tributary::client

@@ -16,6 +16,7 @@
 #include "config/load.h"
 #include "config/memory_plan.h"
 #include "config/topology.h"
+#include "control/capture.h"
 #include "control/elect.h"
 #include "control/exclude.h"
 #include "control/metrics.h"
@@ -147,21 +148,26 @@ int serve(const config::SwitchConfig& config, const Options& options) {
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
   std::optional<Reloader> reloader(std::in_place, options, sw);
+  std::optional<control::CaptureServer> captures(std::in_place, sw);
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
-    socket.emplace(config.control_socket, [&](std::string_view line) {
-      return control::answer_request(
-          line, [&](const std::string& what) { return show.table(what); },
-          [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
-          [&] { return reloader->reload(); },
-          [&](const control::ElectRequest& wish) { return control::elect_hosts(sw, wish); });
-    });
+    socket.emplace(
+        config.control_socket,
+        [&](std::string_view line) {
+          return control::answer_request(
+              line, [&](const std::string& what) { return show.table(what); },
+              [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
+              [&] { return reloader->reload(); },
+              [&](const control::ElectRequest& wish) { return control::elect_hosts(sw, wish); });
+        },
+        [&](std::string_view line, int connection) { return captures->take(line, connection); });
   std::printf("%s", memory_text(config).c_str());
   print_ports(sw);
   daemon.announce_ready(options.ready_fd);
   daemon.wait({[&reloader] { reloader->reload_on_signal(); },
                [&sw] { return sw.worker().counters().turns.get(); }});
   socket.reset();  // nobody may ask a loop that no longer answers
+  captures.reset();
   reloader.reset();
   sw.stop();
   return 0;

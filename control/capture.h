@@ -1,0 +1,57 @@
+// `tributary capture`: a stream of frames as pcapng to whoever asked on the control socket.
+//
+//   {"command":"capture","ports":["w0"],"points":["rx","drop"],"filter":"udp port 47000",
+//    "count":100,"snap":256}
+//   →  {"ok":true,"data":{"ports":["w0"]}} on a line, then a pcapng file until `count` frames have
+//      come, the client closes its end, or the switch stops
+//
+// All keys but the command may be left out: all ports, all points, no filter, no end, whole frames.
+// One capture at a time, each on a thread of its own. Frames come in the order of each lcore.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataplane/capture.h"
+#include "dataplane/switch.h"
+
+namespace tributary::control {
+
+struct CaptureRequest {
+  std::vector<std::string> ports;  // empty: all
+  bool rx = true;
+  bool tx = true;
+  bool drop = true;
+  std::string filter;
+  std::uint32_t count = 0;  // 0: no end
+  std::uint32_t snap = dataplane::CaptureWish::kMostSnap;
+};
+
+// nullopt: the line asks for something else. Throws std::invalid_argument.
+std::optional<CaptureRequest> capture_request(std::string_view line);
+// What to copy. Throws std::invalid_argument: an unknown port, a filter that is not one.
+dataplane::CaptureWish capture_wish(const CaptureRequest& request,
+                                    const std::vector<std::string>& ports);
+
+class CaptureServer {
+ public:
+  explicit CaptureServer(dataplane::Switch& sw);
+  // Ends what runs; before the switch stops.
+  ~CaptureServer();
+  CaptureServer(const CaptureServer&) = delete;
+  CaptureServer& operator=(const CaptureServer&) = delete;
+
+  // A SocketServer's takeover.
+  bool take(std::string_view line, int connection);
+
+ private:
+  class Session;
+  dataplane::Switch& switch_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace tributary::control

@@ -1,0 +1,102 @@
+// Copies of frames for `tributary capture`: what one lcore sees, offered to a control thread.
+//
+//   loop:    receive, send, drop ─▶ CaptureTap::offer() ─▶ wanted? filter? ─▶ ring
+//   control:                                   pcapng file ◀─ CaptureTap::take() ◀─┘
+//
+// A tap has one producer, the loop it is installed on, and one consumer. A full ring loses frames
+// and counts them; it never holds the loop. Without a tap the loop pays for a pointer that is null.
+#pragma once
+
+#include <pcap/pcap.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/counter.h"
+#include "core/drop_reason.h"
+#include "core/time.h"
+
+struct rte_mbuf;
+
+namespace tributary::dataplane {
+
+// Where a frame was seen. tx: given to a port's queue, which may drop it later.
+enum class CapturePoint : std::uint8_t { rx, tx, drop };
+
+// A filter in libpcap's language, `man pcap-filter`.
+class CaptureFilter {
+ public:
+  CaptureFilter() = default;  // takes everything
+  // Throws std::invalid_argument that quotes the expression and says what is wrong with it.
+  explicit CaptureFilter(const std::string& expression);
+
+  // `length` is the frame's, of which `bytes` is the beginning.
+  [[nodiscard]] bool takes(std::span<const std::byte> bytes, std::uint32_t length) const;
+
+ private:
+  struct Free {
+    void operator()(bpf_program* program) const;
+  };
+  std::unique_ptr<bpf_program, Free> program_;
+};
+
+struct CaptureWish {
+  static constexpr std::uint32_t kMostSnap = 16'384;
+
+  bool rx = true;
+  bool tx = true;
+  bool drop = true;
+  std::vector<bool> ports;  // by port index: wanted
+  CaptureFilter filter;
+  std::uint32_t snap = kMostSnap;  // bytes kept of each frame
+};
+
+struct CapturedFrame {
+  Instant when;
+  std::uint32_t length = 0;  // of the frame
+  std::uint32_t kept = 0;    // of its beginning
+  std::uint16_t port = 0;
+  CapturePoint point = CapturePoint::rx;
+  DropReason reason = DropReason::count_;  // of drop
+};
+
+class CaptureTap {
+ public:
+  // Frames that wait for the consumer take at most `room` bytes.
+  explicit CaptureTap(std::shared_ptr<const CaptureWish> wish, std::size_t room = 8u << 20);
+
+  // Loop only. Once per turn, before the first offer.
+  void begin_turn(Instant now) { now_ = now; }
+  void offer(CapturePoint point, std::uint16_t port, const rte_mbuf* frame,
+             DropReason reason = DropReason::count_);
+  void offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
+             DropReason reason = DropReason::count_);
+
+  // Consumer only. The oldest frame that waits; `bytes` holds at least the wish's snap. False:
+  // none.
+  bool take(CapturedFrame& frame, std::span<std::byte> bytes);
+
+  // Any thread: frames that found no room.
+  [[nodiscard]] std::uint64_t missed() const { return missed_.get(); }
+
+ private:
+  [[nodiscard]] bool wants(CapturePoint point, std::uint16_t port) const;
+  // Where the next frame goes; empty when there is no room.
+  std::span<std::byte> next();
+  void push(CapturedFrame frame);
+
+  const std::shared_ptr<const CaptureWish> wish_;
+  Instant now_;
+  std::vector<CapturedFrame> frames_;
+  std::vector<std::byte> bytes_;  // wish.snap for each of the frames
+  Counter missed_;
+  alignas(64) std::atomic<std::size_t> head_{0};  // written by the consumer
+  alignas(64) std::atomic<std::size_t> tail_{0};  // written by the loop
+};
+
+}  // namespace tributary::dataplane

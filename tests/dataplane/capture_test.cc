@@ -1,0 +1,190 @@
+#include "dataplane/capture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/dataplane/test_worker.h"
+
+namespace tributary::dataplane {
+namespace {
+
+using testing::HasSubstr;
+
+struct Seen {
+  CapturedFrame frame;
+  Bytes bytes;
+};
+
+// A tap on a switch of three ports, with one job of two workers.
+class CaptureTest : public testing::Test {
+ protected:
+  static config::SwitchConfig configuration() {
+    config::SwitchConfig config = test_config(3);
+    config::JobConfig job;
+    job.id = 1;
+    job.name = "train";
+    job.workers = 2;
+    config.jobs = {job};
+    return config;
+  }
+  static CaptureWish everything() {
+    CaptureWish wish;
+    wish.ports = {true, true, true};
+    wish.snap = 2048;
+    return wish;
+  }
+
+  void listen(CaptureWish wish, std::size_t room = 1u << 20) {
+    tap.emplace(std::make_shared<CaptureWish>(std::move(wish)), room);
+    sw.worker().capture(&*tap);
+  }
+  std::vector<Seen> take_all() {
+    std::vector<Seen> out;
+    Seen seen;
+    seen.bytes.resize(2048);
+    while (tap->take(seen.frame, seen.bytes)) {
+      out.push_back(seen);
+      out.back().bytes.resize(seen.frame.kept);
+    }
+    return out;
+  }
+  // A frame of somebody else's, to nobody in particular.
+  static Bytes broadcast(std::uint8_t source) {
+    Bytes frame(64);
+    for (std::size_t i = 0; i < 6; ++i) frame[i] = std::byte{0xFF};
+    frame[6] = std::byte{2};
+    frame[11] = std::byte{source};
+    frame[12] = std::byte{0x88};
+    frame[13] = std::byte{0xB5};
+    return frame;
+  }
+
+  RingSwitch sw{configuration()};
+  std::optional<CaptureTap> tap;
+};
+
+TEST_F(CaptureTest, SeesWhatComesInAndWhatGoesOut) {
+  listen(everything());
+  sw.inject(0, broadcast(7));
+  sw.turn();
+  const auto seen = take_all();
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[0].frame.point, CapturePoint::rx);
+  EXPECT_EQ(seen[0].frame.port, 0);
+  EXPECT_EQ(seen[0].frame.when, sw.now);
+  EXPECT_EQ(seen[0].frame.length, 64u);
+  EXPECT_EQ(seen[0].bytes, broadcast(7));
+  EXPECT_EQ(seen[1].frame.point, CapturePoint::tx);
+  EXPECT_EQ(seen[1].frame.port, 1);
+  EXPECT_EQ(seen[2].frame.port, 2);
+  EXPECT_EQ(seen[2].bytes, broadcast(7));
+}
+
+TEST_F(CaptureTest, DropsCarryTheirReason) {
+  listen(everything());
+  const TestWorker stranger(sw.config(), 9, 0, 2);
+  sw.inject(0, stranger.join(5));  // no such job
+  Bytes runt = broadcast(7);
+  runt.resize(10);
+  sw.inject(1, runt);
+  sw.turn();
+  std::vector<Seen> drops;
+  for (const Seen& seen : take_all())
+    if (seen.frame.point == CapturePoint::drop) drops.push_back(seen);
+  ASSERT_EQ(drops.size(), 2u);
+  EXPECT_EQ(drops[0].frame.reason, DropReason::unknown_job);
+  EXPECT_EQ(drops[0].bytes, stranger.join(5));
+  EXPECT_EQ(drops[1].frame.reason, DropReason::frame_truncated);
+  EXPECT_EQ(drops[1].frame.port, 1);
+  EXPECT_EQ(drops[1].bytes, runt);
+}
+
+TEST_F(CaptureTest, OnlyWhatIsWanted) {
+  CaptureWish wish = everything();
+  wish.ports = {false, true, false};
+  wish.rx = false;
+  listen(std::move(wish));
+  sw.inject(0, broadcast(7));
+  sw.inject(1, broadcast(8));
+  sw.turn();
+  const auto seen = take_all();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].frame.point, CapturePoint::tx);
+  EXPECT_EQ(seen[0].frame.port, 1);
+}
+
+TEST_F(CaptureTest, FilterAndSnap) {
+  CaptureWish wish = everything();
+  wish.tx = wish.drop = false;
+  wish.filter = CaptureFilter("ether src 02:00:00:00:00:08");
+  wish.snap = 20;
+  listen(std::move(wish));
+  sw.inject(0, broadcast(7));
+  sw.inject(0, broadcast(8));
+  sw.turn();
+  const auto seen = take_all();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].frame.length, 64u);
+  const Bytes whole = broadcast(8);
+  EXPECT_EQ(seen[0].bytes, Bytes(whole.begin(), whole.begin() + 20));
+}
+
+TEST_F(CaptureTest, ChainedBuffersAreJoined) {
+  CaptureWish wish = everything();
+  wish.tx = wish.drop = false;
+  listen(std::move(wish));
+  sw.inject(0, broadcast(7), 3);
+  sw.turn();
+  const auto seen = take_all();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].bytes, broadcast(7));
+}
+
+TEST_F(CaptureTest, FullRingLosesAndCountsAndNothingElseSuffers) {
+  CaptureWish wish = everything();
+  wish.tx = wish.drop = false;
+  listen(std::move(wish), 4 * 2048);
+  for (std::uint8_t i = 0; i < 10; ++i) sw.inject(0, broadcast(i));
+  sw.turn();
+  EXPECT_EQ(tap->missed(), 6u);
+  EXPECT_EQ(sw.sent(1).size(), 10u);
+  const auto seen = take_all();
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(seen[3].bytes, broadcast(3));
+  // Room again.
+  sw.inject(0, broadcast(9));
+  sw.turn();
+  EXPECT_EQ(take_all().size(), 1u);
+  EXPECT_EQ(tap->missed(), 6u);
+}
+
+TEST_F(CaptureTest, NothingAfterItIsTakenOff) {
+  listen(everything());
+  sw.worker().capture(nullptr);
+  sw.inject(0, broadcast(7));
+  sw.turn();
+  EXPECT_TRUE(take_all().empty());
+  EXPECT_EQ(sw.sent(1).size(), 1u);
+}
+
+TEST(CaptureFilter, MistakesAreQuoted) {
+  try {
+    const CaptureFilter filter("udp prot 7000");
+    FAIL() << "no error";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("filter 'udp prot 7000'"));
+    EXPECT_THAT(error.what(), HasSubstr("man pcap-filter"));
+  }
+}
+
+TEST(CaptureFilter, ShortFramesAreNoTrouble) {
+  const CaptureFilter filter("udp port 47000");
+  const Bytes frame(60);
+  for (std::size_t n = 0; n <= frame.size(); ++n)
+    EXPECT_FALSE(filter.takes(std::span(frame).first(n), 60));
+}
+
+}  // namespace
+}  // namespace tributary::dataplane
