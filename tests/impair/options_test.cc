@@ -29,7 +29,7 @@ TEST(Options, TimesHaveUnits) {
 TEST(Options, WholeCommandLine) {
   const std::array argv = {
       "tributary-impair", "--a",  "net_memif0,id=0", "--b", "net_memif1,id=1", "--drop", "1%",
-      "--delay",          "10us", "--seed",          "9"};
+      "--delay",          "10us", "--seed",          "9",   "--wait-for-links"};
   Options options;
   ASSERT_EQ(parse_options(static_cast<int>(argv.size()), argv.data(), options), std::nullopt);
   EXPECT_EQ(options.devargs_a, "net_memif0,id=0");
@@ -37,6 +37,7 @@ TEST(Options, WholeCommandLine) {
   EXPECT_EQ(options.impairment.drop_ppm, 10'000u);
   EXPECT_EQ(options.impairment.delay, Duration::us(10));
   EXPECT_EQ(options.seed, 9u);
+  EXPECT_TRUE(options.wait_for_links);
 }
 
 TEST(Options, RefusesWhatItCannotRead) {

@@ -74,6 +74,8 @@ void serve(const Options& options) {
   rte_mempool* pool = create_pool(kMbufs);
   const Port a = open_port(options.devargs_a, pool);
   const Port b = open_port(options.devargs_b, pool);
+  while (options.wait_for_links && stop_requested == 0 && !(a.link_up() && b.link_up()))
+    nap(kLongestNap);
   {
     // The directions' seeds differ, or both would lose the same frames.
     Direction a_to_b(a, b, options.impairment, options.seed * 2);

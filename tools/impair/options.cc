@@ -84,6 +84,8 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   add_time(app, "--reorder-delay", options.impairment.reorder_delay,
            "how long reordered frames are held back (default 500us)");
   app.add_option("--seed", options.seed, "seed of all decisions (default 1)");
+  app.add_flag("--wait-for-links", options.wait_for_links,
+               "take no frame before both ports have a link");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

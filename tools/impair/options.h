@@ -15,6 +15,7 @@ struct Options {
   std::string devargs_b;
   ImpairmentConfig impairment;  // of both directions
   std::uint64_t seed = 1;
+  bool wait_for_links = false;  // a capture file must not be sent to nobody
 };
 
 // "1%", "0.05%" or "0" to parts per million; nullopt if it is not a share of 0 % to 100 %.

@@ -104,6 +104,11 @@ void close_port(const Port& port) {
   rte_eth_dev_close(port.id);
 }
 
+bool Port::link_up() const {
+  rte_eth_link link{};
+  return rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
 std::uint16_t Port::receive(rte_mbuf** frames, std::uint16_t capacity) const {
   std::uint16_t received = 0;
   const auto burst = [&] { received = rte_eth_rx_burst(id, 0, frames, capacity); };

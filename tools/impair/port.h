@@ -19,6 +19,8 @@ struct Port {
   std::uint16_t id = 0;
   rte_mempool* pool = nullptr;
 
+  [[nodiscard]] bool link_up() const;
+
   // Both return how many frames they moved. What transmit() does not take stays the caller's.
   std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) const;
   std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count) const;

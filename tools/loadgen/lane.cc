@@ -1,7 +1,5 @@
 #include "tools/loadgen/lane.h"
 
-#include <rte_ethdev.h>
-
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -25,11 +23,6 @@ Lane::~Lane() {
   if (spare_ != nullptr) rte_pktmbuf_free(spare_);
   for (; begin_ < end_; ++begin_) rte_pktmbuf_free(backlog_[begin_]);
   impair::close_port(port_);
-}
-
-bool Lane::link_up() const {
-  rte_eth_link link{};
-  return rte_eth_link_get_nowait(port_.id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 std::span<std::byte> Lane::frame() {

@@ -23,7 +23,7 @@ class Lane final : public FrameSink {
   Lane(const std::string& devargs, rte_mempool* pool);
   ~Lane() override;
 
-  [[nodiscard]] bool link_up() const;
+  [[nodiscard]] bool link_up() const { return port_.link_up(); }
   [[nodiscard]] bool roomy() const override { return kBacklog - end_ >= kRoom; }
   std::span<std::byte> frame() override;
   void commit(std::size_t bytes) override;

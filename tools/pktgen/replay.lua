@@ -1,0 +1,30 @@
+-- Pktgen script: sends the capture file of port 0 (-s 0:FILE) and says what the port saw.
+--
+--   TRIBUTARY_FRAMES=3400 pktgen ... -- -m "1.0" -s 0:aggregate.pcap -f tools/pktgen/replay.lua
+--
+-- TRIBUTARY_FRAMES: frames to send; as many as the file has sends it once. Not set: again and again
+-- until the script's time is over. TRIBUTARY_PERCENT: of the port's rate (100). TRIBUTARY_SECONDS:
+-- the longest that it may last (30).
+package.path = package.path .. ";?.lua"
+require "Pktgen"
+
+local port = "0"
+local frames = tonumber(os.getenv("TRIBUTARY_FRAMES") or "0")
+local percent = tonumber(os.getenv("TRIBUTARY_PERCENT") or "100")
+local seconds = tonumber(os.getenv("TRIBUTARY_SECONDS") or "30")
+
+pktgen.screen("off")
+pktgen.set(port, "count", frames)
+pktgen.set(port, "rate", percent)
+pktgen.clr()
+pktgen.start(port)
+for _ = 1, seconds * 10 do
+  pktgen.delay(100)
+  if pktgen.isSending(port)[0] == "n" then break end
+end
+pktgen.stop(port)
+pktgen.delay(1500)  -- its counters are read once a second
+
+local stats = pktgen.portStats("all", "port")[0]
+printf("tributary: sent %d, received %d, errors %d\n", stats.opackets, stats.ipackets, stats.oerrors)
+pktgen.quit()
