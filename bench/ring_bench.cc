@@ -1,0 +1,221 @@
+// Suite `ring`: what the whole packet loop of a switch sums on one core, when ports cost nothing.
+//
+// The workers of a job fill in-process ring ports (net_ring) with the contributions of one window,
+// in the order of the library's own protocol engine; then the loop turns until every result has
+// left. Only the turning is timed. Afterwards each worker takes the results, and compares every
+// element with the sum that it knows. The reference is memcpy of the same payloads, as warm as a
+// port leaves them, to as many places as there are chunks.
+#include <rte_mbuf.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "bench/harness.h"
+#include "core/wire/integrity.h"
+#include "tests/dataplane/ring_switch.h"
+#include "tools/loadgen/player.h"
+#include "worker/memif_address.h"
+
+namespace tributary::bench {
+namespace {
+
+constexpr std::uint32_t kJob = 1;
+constexpr std::uint32_t kWindow = 128;  // chunks of an op: a round sums one window
+constexpr std::uint32_t kBurst = 32;    // frames that the loop takes from a port at a time
+constexpr int kMostTurns = 1'000;
+
+struct Load {
+  std::uint32_t workers = 8;
+  std::uint32_t chunk_bytes = 1024;
+  const char* name = "";
+  const char* bars = "";
+};
+
+config::SwitchConfig config_of(const Load& load) {
+  config::SwitchConfig config = dataplane::test_config(load.workers);
+  config.memory.megabytes = 72;
+  for (auto& port : config.ports) port.mtu = load.chunk_bytes + 200;
+  config::JobConfig job;
+  job.id = kJob;
+  job.workers = load.workers;
+  job.window = kWindow;
+  job.chunk_bytes = load.chunk_bytes;
+  config.jobs = {job};
+  return config;
+}
+
+// What a player sends goes into a port's ring.
+class RingSink final : public loadgen::FrameSink {
+ public:
+  RingSink(dataplane::RingSwitch& ring, std::size_t port) : ring_(ring), port_(port) {}
+  [[nodiscard]] bool roomy() const override { return true; }
+  std::span<std::byte> frame() override { return frame_; }
+  void commit(std::size_t bytes) override { ring_.inject(port_, std::span(frame_).first(bytes)); }
+
+ private:
+  dataplane::RingSwitch& ring_;
+  std::size_t port_;
+  std::vector<std::byte> frame_ = std::vector<std::byte>(10'000);
+};
+
+class RingJob {
+ public:
+  explicit RingJob(const Load& load)
+      : load_(load),
+        ring_(config_of(load)),
+        pattern_(wire::DType::float32, kJob, load.workers, load.chunk_bytes),
+        scratch_(std::size_t{kWindow} * load.chunk_bytes) {
+    const config::SwitchConfig& config = ring_.config();
+    for (std::uint32_t rank = 0; rank < load.workers; ++rank) {
+      loadgen::PlayerOptions o;
+      o.session.job = kJob;
+      o.session.rank = rank;
+      o.session.size = load.workers;
+      o.session.nonce = rank + 1;
+      o.session.max_datagram_bytes = load.chunk_bytes + 200;
+      o.own_ipv4 = 0x0A500001 + rank;
+      o.own_mac = worker::worker_mac(o.own_ipv4);
+      o.switch_ipv4 = config.ipv4;
+      o.switch_mac = config::derived_mac(config.ipv4);
+      o.base_port = config.udp_base_port;
+      o.chunk_bytes = load.chunk_bytes;
+      o.op_chunks = kWindow;
+      o.open_ops = 1;
+      o.scratch = scratch_;
+      players_.push_back(std::make_unique<loadgen::Player>(o, pattern_, ring_.now));
+    }
+  }
+
+  bool join() {
+    for (int i = 0; i < kMostTurns; ++i) {
+      bool joined = true;
+      for (const auto& player : players_)
+        joined = joined && player->state() == worker::SessionState::running;
+      if (joined) return true;
+      send();
+      turn();
+      take();
+      ring_.now = ring_.now + Duration::ms(1);
+    }
+    return false;
+  }
+
+  // One window of contributions of every rank, into the rings.
+  void fill() {
+    expected_ += kWindow;
+    ring_.now = ring_.now + Duration::us(100);
+    for (const auto& player : players_)
+      if (player->can_issue()) player->issue(ring_.now);
+    send();
+  }
+  std::size_t turn() {
+    int idle = 0;
+    for (int i = 0; i < kMostTurns && idle < 2; ++i) {
+      ring_.now = ring_.now + Duration::us(1);
+      idle = ring_.turn() == 0 ? idle + 1 : 0;
+    }
+    return std::size_t{load_.workers} * kWindow * load_.chunk_bytes;
+  }
+  // Hands out what the switch has sent; whether every rank has every result so far, and right.
+  bool take() {
+    bool right = true;
+    for (std::size_t rank = 0; rank < players_.size(); ++rank) {
+      for (rte_mbuf* frame : ring_.sent_buffers(rank)) {
+        hand(*players_[rank],
+             std::span(rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len));
+        rte_pktmbuf_free(frame);
+      }
+      const loadgen::PlayerCounts& counts = players_[rank]->counts();
+      right = right && counts.verified == expected_ && counts.wrong == 0;
+    }
+    return right;
+  }
+
+ private:
+  void send() {
+    for (std::size_t rank = 0; rank < players_.size(); ++rank) {
+      RingSink sink(ring_, rank);
+      players_[rank]->poll(ring_.now, sink);
+    }
+  }
+  void hand(loadgen::Player& player, std::span<const std::byte> frame) const {
+    const auto eth = wire::parse_ethernet(frame);
+    const auto* view = std::get_if<wire::EthernetView>(&eth);
+    if (view == nullptr || view->ether_type != wire::kEtherTypeIpv4) return;
+    const auto ip = wire::parse_udp4(view->payload);
+    const auto* udp = std::get_if<std::optional<wire::Udp4View>>(&ip);
+    wire::Packet packet;
+    if (udp != nullptr && *udp && wire::parse((*udp)->payload, packet) == DropReason::count_ &&
+        wire::check_integrity(**udp, packet) == DropReason::count_)
+      player.on_packet(packet, ring_.now);
+  }
+
+  Load load_;
+  dataplane::RingSwitch ring_;
+  loadgen::Pattern pattern_;
+  std::vector<std::byte> scratch_;
+  std::vector<std::unique_ptr<loadgen::Player>> players_;
+  std::uint64_t expected_ = 0;
+};
+
+class Copies {
+ public:
+  explicit Copies(const Load& load)
+      : load_(load),
+        from_(std::size_t{load.workers} * kWindow * load.chunk_bytes),
+        to_(std::size_t{kWindow} * load.chunk_bytes) {}
+  void prepare() { std::memset(from_.bytes().data(), ++fill_, from_.bytes().size()); }
+  std::size_t run() {
+    const std::size_t bytes = load_.chunk_bytes;
+    for (std::size_t first = 0; first < kWindow; first += kBurst)
+      for (std::size_t rank = 0; rank < load_.workers; ++rank)
+        for (std::size_t chunk = first; chunk < first + kBurst; ++chunk)
+          std::memcpy(to_.bytes().data() + chunk * bytes,
+                      from_.bytes().data() + (rank * kWindow + chunk) * bytes, bytes);
+    return from_.bytes().size();
+  }
+  [[nodiscard]] bool verify() const {
+    for (const std::byte b : to_.bytes())
+      if (b != static_cast<std::byte>(fill_)) return false;
+    return true;
+  }
+
+ private:
+  Load load_;
+  Buffer from_;
+  Buffer to_;
+  std::uint8_t fill_ = 0;
+};
+
+void run(const Options& options, const Load& load, Report& report) {
+  RingJob job(load);
+  Copies copies(load);
+  Row row;
+  row.suite = "ring";
+  row.case_name = std::string(load.name) + " float32, " + std::to_string(load.workers) +
+                  " workers on ring ports, one core";
+  row.metric = std::string("verified contributions") + load.bars;
+  if (!job.join()) {
+    report.add(row);  // not verified
+    return;
+  }
+  const Side subject{"switch", [&] { job.fill(); }, [&] { return job.turn(); },
+                     [&] { return job.take(); }};
+  const Side reference{"memcpy", [&] { copies.prepare(); }, [&] { return copies.run(); },
+                       [&] { return copies.verify(); }};
+  measure(options, subject, &reference, row);
+  report.add(row);
+}
+
+}  // namespace
+}  // namespace tributary::bench
+
+int main(int argc, char** argv) {
+  using namespace tributary::bench;
+  const Options options = parse_options(argc, argv, "sums through ring ports beside memcpy");
+  Report report(options);
+  run(options, {8, 1024, "1 KiB", " (bars: 8 GB/s, ratio 0.6)"}, report);
+  run(options, {4, 8192, "8 KiB", ""}, report);
+  return report.exit_code();
+}
