@@ -89,6 +89,17 @@ void Engine::end_epoch(std::uint32_t job) {
   if (j != nullptr && j->state != JobState::idle) j->stop(JobState::idle);
 }
 
+bool Engine::is_open(const wire::Header& h) const {
+  Job* const job = impl_->find_job(h.job);
+  if (job == nullptr || job->state != JobState::running || h.epoch != job->epoch ||
+      h.shard >= job->limits.shards)
+    return false;
+  Chunk* chunk = nullptr;
+  return job->find(h.shard, h.seq, chunk) == Job::Find::found && chunk->state == ChunkState::open &&
+         chunk->attempt == h.attempt && chunk->description.op == h.op &&
+         chunk->description.chunk == h.chunk;
+}
+
 std::uint16_t Engine::epoch_of(std::uint32_t job) const {
   const Job* j = impl_->find_job(job);
   return j == nullptr ? std::uint16_t{0} : j->epoch;

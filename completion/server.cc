@@ -178,6 +178,21 @@ DropReason Server::on_piece(Seat& seat, const wire::Packet& packet, Instant now,
   return decision.reason;
 }
 
+// A chunk is open here only after the root has given it up: nobody else decides it (rule 5).
+bool Server::take_own(const wire::Packet& escalation, Instant now, Outbox& out) {
+  const wire::Header& h = escalation.header;
+  const auto found = first_seat_.find(h.job);
+  if (found == first_seat_.end() || h.shard >= seats_[found->second]->job.limits.shards)
+    return false;
+  Seat& seat = *seats_[found->second + h.shard];
+  wire::Header chunk = h;
+  chunk.shard = 0;
+  if (!seat.serving || !seat.engine.is_open(chunk)) return false;
+  if (on_piece(seat, escalation, now, out) != DropReason::count_) return false;
+  counters_.own_sums.add();
+  return true;
+}
+
 // Behind the copy for the root. Whoever asks again asks the root, and is answered from there.
 void Server::add_direct(const Seat& seat, std::size_t first, Outbox& out) {
   if (seat.job.limits.notify != wire::Notify::direct) return;

@@ -56,6 +56,7 @@ struct ServerCounters {
   Counter lapsed;         // seats whose root fell silent
   Counter refused;        // STARTs that say other things about the job than the configuration
   Counter stale_terms;    // STARTs of a term that is over
+  Counter own_sums;       // of the switch itself, taken without the way to the root and back
   Counter wrong_senders;  // from elsewhere than the job's root
 };
 
@@ -82,6 +83,9 @@ class Server {
   // call. Returns DropReason::count_ when the packet was of use.
   DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now,
                        aggregator::Outbox& out);
+  // A sum of the node itself, which its root waits for like for any other's (T17). True: it is in
+  // the chunk, which the root had given up before; false: nothing has happened.
+  bool take_own(const wire::Packet& escalation, Instant now, aggregator::Outbox& out);
   // Heartbeats, deadlines, silent roots. True: call again after sending.
   bool expire(Instant now, aggregator::Outbox& out);
   // Tells every root to look for another host.

@@ -1,11 +1,14 @@
 #include "completion/switch_host.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <stdexcept>
 #include <string>
 
 #include "completion/limits.h"
 #include "config/memory_plan.h"
+#include "core/wire/rank_bitmap.h"
 
 namespace tributary::completion {
 
@@ -31,6 +34,13 @@ std::vector<ServedJob> jobs_of(const config::SwitchConfig& config) {
   return all;
 }
 
+std::vector<std::uint64_t> ranks_below(const config::JobConfig& job) {
+  std::vector<std::uint64_t> ranks(wire::rank_words(job.workers));
+  for (const config::ChildConfig& child : job.children)
+    for (const std::uint32_t rank : child.ranks) ranks[rank / 64] |= std::uint64_t{1} << rank % 64;
+  return ranks;
+}
+
 }  // namespace
 
 SwitchHost::SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce)
@@ -42,7 +52,7 @@ SwitchHost::SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce)
     const auto uplink = std::find_if(config.ports.begin(), config.ports.end(),
                                      [&](const auto& p) { return p.name == job.parent->uplink; });
     ways_.push_back({job.id, static_cast<std::uint16_t>(uplink - config.ports.begin()),
-                     *job.hosting, job.notify == wire::Notify::host_switch});
+                     *job.hosting, job.notify == wire::Notify::host_switch, ranks_below(job)});
   }
   std::uint64_t taken = 0;
   for (std::size_t seat = 0; seat < server_.seat_count(); ++seat)
@@ -71,6 +81,27 @@ DropReason SwitchHost::on_packet(const wire::Packet& packet, const Peer& from, I
   const DropReason what = server_.on_packet(packet, from, now, outbox_);
   address();
   return what;
+}
+
+// A sum that is asked for again is wanted above: the engine here may be one that nobody hears any
+// more.
+bool SwitchHost::take_own(const Outgoing& said, Instant now) {
+  const Way* const way = find_way(said.header.job);
+  if (way == nullptr || said.header.type != wire::PacketType::aggregate ||
+      (said.header.flags & wire::kFlagResend) != 0 || !outbox_.items().empty())
+    return false;
+  std::array<std::byte, wire::kMaxExtensionBytes> room;
+  const auto own = said.extension_span();
+  std::copy(own.begin(), own.end(), room.begin());
+  const std::span all(room);
+  wire::ExtensionWriter ext(all.subspan(own.size()));
+  if (!wire::add_rank_bitmaps(ext, way->own_ranks)) return false;
+  wire::Packet escalation{said.header, all.first(own.size() + ext.bytes().size()), said.payload};
+  escalation.header.type = wire::PacketType::escalation;
+  escalation.header.reason = wire::Reason::deadline;
+  const bool taken = server_.take_own(escalation, now, outbox_);
+  address();
+  return taken;
 }
 
 bool SwitchHost::expire(Instant now) {

@@ -4,7 +4,8 @@
 //   root ──UDP port hosting_udp_port()──▶ on_packet() ─▶ Server ─▶ outbox() ──uplink──▶ root
 //
 // The switch goes on with its part of the tree: what it sums goes up, and comes back to the engine
-// here only if the root cannot finish it (rule 5).
+// here only if the root cannot finish it (rule 5). A sum that is so late that the root has given
+// its chunk up, and the engine has it open, stays here (T17).
 //
 // Invariant: a root is listened to through the job's uplink alone, and from its own addresses.
 //
@@ -35,6 +36,10 @@ class SwitchHost {
   // Every root is told to look for another host.
   void shut_down();
 
+  // What this switch is about to send to the one above, when nothing is in outbox(). True: it was
+  // the whole sum of what is below, late, and is in the chunk now; it goes nowhere (T17).
+  bool take_own(const aggregator::Outgoing& said, Instant now);
+
   // Results of the last call that this switch's own part of the tree may have at once (T9):
   // `here(packet)` gives one to the aggregation engine, while their payload is valid.
   template <typename Here>
@@ -53,6 +58,7 @@ class SwitchHost {
     std::uint16_t port = 0;
     config::HostingConfig root;
     bool tells_here = false;
+    std::vector<std::uint64_t> own_ranks;  // bits of who is below this switch
   };
 
   [[nodiscard]] const Way* find_way(std::uint32_t job) const;

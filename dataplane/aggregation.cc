@@ -152,6 +152,7 @@ rte_mbuf* Aggregation::build(const Outgoing& message, std::optional<std::uint16_
 }
 
 void Aggregation::send(aggregator::Outbox& box, Instant now) {
+  bool own = false;  // some sum stays in the engine here
   for (const Outgoing& message : box.items()) {
     if (message.to == Outgoing::To::job_group) {
       for (const auto& copy : engine_.group_copies(message.header.job))
@@ -159,6 +160,10 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
       continue;
     }
     if (message.to == Outgoing::To::parent) {
+      if (hosted_ && hosted_->take_own(message, now)) {
+        own = true;
+        continue;
+      }
       const std::uint16_t uplink = *engine_.uplink(message.header.job);
       send_copy(message, std::nullopt, std::span(&uplink, 1));
       continue;
@@ -176,6 +181,7 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
     send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
   }
   box.clear();
+  if (own) send_hosted(now);
   outbox_overflows_.set(outbox_.overflows());
 }
 

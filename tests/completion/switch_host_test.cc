@@ -154,6 +154,79 @@ TEST_F(SwitchHostTest, T9_OffersResultsToItsOwnSwitchWhereTheJobSaysSo) {
   EXPECT_EQ(told, std::vector<std::int32_t>{6});
 }
 
+// T17: this switch is late itself, and its chunk is with the engine here.
+class OwnSumTest : public SwitchHostTest {
+ protected:
+  // As the aggregation engine sends it up: ranks 0 and 1, what is below this switch.
+  static Outgoing own_sum(std::uint32_t flags = 0) {
+    static const std::int32_t value = 3;
+    Outgoing sum;
+    sum.to = Outgoing::To::parent;
+    sum.header.type = PacketType::aggregate;
+    sum.header.flags = flags | wire::kFlagCompleteSubtree;
+    sum.header.job = 7;
+    sum.header.epoch = 5;
+    sum.header.covered = 2;
+    sum.header.dtype = wire::DType::int32;
+    sum.header.reduce_op = wire::ReduceOp::sum;
+    sum.header.element_count = 1;
+    sum.payload = std::as_bytes(std::span(&value, 1));
+    return sum;
+  }
+  void begin() {
+    ASSERT_EQ(start(root()), DropReason::count_);
+    host_->outbox().clear();
+  }
+};
+
+TEST_F(OwnSumTest, T17_ALateSumStaysHere) {
+  begin();
+  contribute(2);
+  EXPECT_TRUE(host_->take_own(own_sum(), now_));
+  const Outgoing& result = only();
+  EXPECT_EQ(result.header.type, PacketType::result);
+  EXPECT_EQ(result.to, Outgoing::To::hosted_root);
+  std::int32_t sum = 0;
+  std::memcpy(&sum, result.payload.data(), sizeof sum);
+  EXPECT_EQ(sum, 6);
+  EXPECT_EQ(host_->server().counters().own_sums.get(), 1u);
+}
+
+TEST_F(OwnSumTest, T17_ACopyInFlightIsDropped) {
+  begin();
+  EXPECT_FALSE(host_->take_own(own_sum(), now_)) << "the root has not given the chunk up";
+  contribute(0);
+  EXPECT_TRUE(host_->take_own(own_sum(), now_)) << "in place of what it contains";
+  EXPECT_FALSE(host_->take_own(own_sum(), now_)) << "it is there already";
+  contribute(2);
+  std::int32_t sum = 0;
+  std::memcpy(&sum, only().payload.data(), sizeof sum);
+  EXPECT_EQ(sum, 6);
+}
+
+// The engine may be one that the root does not listen to any more.
+TEST_F(OwnSumTest, T17_WhatIsAskedForAgainGoesUp) {
+  begin();
+  contribute(2);
+  EXPECT_FALSE(host_->take_own(own_sum(wire::kFlagResend), now_));
+  Outgoing other = own_sum();
+  other.header.epoch = 4;
+  EXPECT_FALSE(host_->take_own(other, now_));
+  other = own_sum();
+  other.header.type = PacketType::escalation;
+  EXPECT_FALSE(host_->take_own(other, now_));
+  other = own_sum();
+  other.header.seq = 1;
+  EXPECT_FALSE(host_->take_own(other, now_));
+  other = own_sum();
+  other.header.shard = 1;
+  EXPECT_FALSE(host_->take_own(other, now_));
+  other = own_sum();
+  other.header.job = 8;
+  EXPECT_FALSE(host_->take_own(other, now_)) << "it has the job, and does not host it";
+  EXPECT_TRUE(host_->take_own(own_sum(), now_));
+}
+
 // Rule 18: a worker below may call itself what it likes.
 TEST_F(SwitchHostTest, OnlyTheRootIsListenedToAndThroughTheUplink) {
   Peer from = root();

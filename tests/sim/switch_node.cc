@@ -320,6 +320,7 @@ void SwitchNode::send_outbox(Instant now) {
 }
 
 void SwitchNode::send(aggregator::Outbox& box, Instant now) {
+  bool own = false;
   for (const aggregator::Outgoing& message : box.items()) {
     if (message.to == aggregator::Outgoing::To::job_group) {
       const auto copies = running_->engine.group_copies(message.header.job);
@@ -328,6 +329,10 @@ void SwitchNode::send(aggregator::Outbox& box, Instant now) {
       continue;
     }
     if (message.to == aggregator::Outgoing::To::parent) {
+      if (running_->hosted && running_->hosted->take_own(message, now)) {
+        own = true;
+        continue;
+      }
       observer_.on_message(*this, message);
       const std::uint16_t uplink = *running_->engine.uplink(message.header.job);
       send_copy(message, std::nullopt, std::span(&uplink, 1));
@@ -347,6 +352,7 @@ void SwitchNode::send(aggregator::Outbox& box, Instant now) {
     send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
   }
   box.clear();
+  if (own) send_hosted(now);
 }
 
 void SwitchNode::send_copy(const aggregator::Outgoing& message,
