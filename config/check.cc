@@ -6,8 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "config/check_acl.h"
 #include "config/check_degraded.h"
+#include "config/check_forwarding.h"
 #include "config/check_notify.h"
+#include "config/check_port.h"
 #include "config/check_sums.h"
 #include "config/codec.h"
 #include "config/lift.h"
@@ -53,15 +56,6 @@ const PortConfig* find_port(const SwitchConfig& config, const std::string& name)
   for (const auto& port : config.ports)
     if (port.name == name) return &port;
   return nullptr;
-}
-
-void check_port_exists(const SwitchConfig& config, ReadContext& context, const std::string& path,
-                       const std::string& name) {
-  if (!context.usable(path) || !ports_usable(config, context)) return;
-  if (find_port(config, name) != nullptr) return;
-  std::string names;
-  for (const auto& port : config.ports) names += (names.empty() ? "" : ", ") + port.name;
-  context.report(path, "there is no port " + quoted(name) + "; allowed: " + names);
 }
 
 void check_unique_ports(const SwitchConfig& config, ReadContext& context) {
@@ -299,6 +293,15 @@ void check_completion(const SwitchConfig& config, ReadContext& context) {
 
 }  // namespace
 
+void check_port_exists(const SwitchConfig& config, ReadContext& context, const std::string& path,
+                       const std::string& name) {
+  if (!context.usable(path) || !ports_usable(config, context)) return;
+  if (find_port(config, name) != nullptr) return;
+  std::string names;
+  for (const auto& port : config.ports) names += (names.empty() ? "" : ", ") + port.name;
+  context.report(path, "there is no port " + quoted(name) + "; allowed: " + names);
+}
+
 void check(const SwitchConfig& config, ReadContext& context) {
   check_unique_ports(config, context);
   check_unique_jobs(config, context);
@@ -307,6 +310,8 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_sums(config, context);
   check_udp_ports(config, context);
   check_static_macs(config, context);
+  check_forwarding(config, context);
+  check_acl(config, context);
   check_memory(config, context);
   check_completion(config, context);
   check_hosted(config, context);

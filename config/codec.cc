@@ -298,4 +298,28 @@ Codec<wire::Integrity> integrity() {
       {{"udp-checksum", wire::Integrity::udp_checksum}, {"crc32c", wire::Integrity::crc32c}});
 }
 
+std::string text_of(const NumberRange& range) {
+  std::string text = std::to_string(range.first);
+  if (range.first != range.last) text.append("-").append(std::to_string(range.last));
+  return text;
+}
+
+Codec<NumberRange> number_range(const std::string& type, std::uint16_t least, std::uint16_t most) {
+  return {type,
+          std::to_string(least) + " to " + std::to_string(most) +
+              ", or a range of these such as 100-199",
+          [=](const Node& node, NumberRange& out) -> std::optional<std::string> {
+            const std::string_view text = node.text;
+            const std::size_t dash = text.find('-');
+            const auto first = parse_integer(text.substr(0, dash));
+            const auto last =
+                dash == std::string_view::npos ? first : parse_integer(text.substr(dash + 1));
+            if (node.quoted || !first || !last) return "is neither a number nor a range";
+            if (*first < least || *last > most || *first > *last) return "is out of range";
+            out = {static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
+            return std::nullopt;
+          },
+          [](const NumberRange& range) { return std::optional(text_of(range)); }};
+}
+
 }  // namespace tributary::config

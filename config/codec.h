@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/number_range.h"
 #include "config/yaml_tree.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
@@ -121,6 +122,9 @@ Codec<double> real(double least, double most, UpperEnd upper = UpperEnd::closed)
 Codec<std::uint32_t> host_ipv4();       // a unicast address
 Codec<wire::MacAddress> unicast_mac();  // neither group nor zero
 Codec<wire::Integrity> integrity();
+
+// "10", or "100-199".
+Codec<NumberRange> number_range(const std::string& type, std::uint16_t least, std::uint16_t most);
 
 // A value that may be absent: nullopt is written by leaving the key out.
 template <typename T>

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "config/schema_acl.h"
+#include "config/schema_forwarding.h"
 #include "config/schema_hosts.h"
 #include "config/schema_stragglers.h"
 #include "config/schema_sums.h"
@@ -20,6 +22,16 @@ const Fields<PortConfig>& port_fields() {
              "Any DPDK device, in DPDK's own syntax. Each device once.", required),
       scalar("mtu", &PortConfig::mtu, integer<std::uint32_t>(kMinMtu, kMaxMtu),
              "Largest IP packet in bytes; frames beyond it are dropped and counted."),
+      mapping<PortConfig, PortVlan>(
+          "vlan", [](auto& p) -> auto& { return p.vlan; }, port_vlan_fields(),
+          "VLANs that the port carries, and in which form."),
+      mapping<PortConfig, PortStorm>(
+          "storm", [](auto& p) -> auto& { return p.storm; }, port_storm_fields(),
+          "Storm control: frames that the port may have flooded, a second. A tenth of a second's "
+          "worth, and 32 at least, may come at once; what exceeds that is dropped and counted."),
+      scalar("max_addresses", &PortConfig::max_addresses, integer<std::uint32_t>(0, 1 << 20),
+             "Addresses that the switch may learn behind the port; frames of others are still "
+             "forwarded. 0: no limit."),
   };
   return fields;
 }
@@ -152,6 +164,9 @@ const Fields<ForwardingConfig>& forwarding_fields() {
              "A learned address is forgotten after this much silence."),
       list("static_macs", &ForwardingConfig::static_macs, static_mac_fields(), 0, kMaxStaticMacs,
            "Addresses that are never learned, moved or forgotten."),
+      mapping<ForwardingConfig, SnoopingConfig>(
+          "snooping", [](auto& f) -> auto& { return f.snooping; }, snooping_fields(),
+          "IGMP and MLD snooping: who asks for which multicast."),
   };
   return fields;
 }
@@ -197,6 +212,9 @@ const Fields<SwitchConfig>& schema() {
       mapping<SwitchConfig, ForwardingConfig>(
           "forwarding", [](auto& c) -> auto& { return c.forwarding; }, forwarding_fields(),
           "Switching of all traffic that is not aggregation."),
+      mapping<SwitchConfig, AclConfig>(
+          "acl", [](auto& c) -> auto& { return c.acl; }, acl_fields(),
+          "Access control of all frames that come in, aggregation included."),
       mapping<SwitchConfig, CacheConfig>(
           "cache", [](auto& c) -> auto& { return c.cache; }, cache_fields(),
           "Finished results that can be asked for by job, op and chunk."),

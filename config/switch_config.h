@@ -9,7 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "config/acl.h"
 #include "config/host_choice.h"
+#include "config/port_storm.h"
+#include "config/port_vlan.h"
+#include "config/snooping.h"
 #include "config/straggler_policy.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
@@ -34,6 +38,9 @@ struct PortConfig {
   std::string name;          // what show and metrics call it
   std::string devargs;       // any DPDK device, e.g. net_af_packet0,iface=ve0
   std::uint32_t mtu = 1500;  // largest IP packet; frames beyond it are dropped and counted
+  PortVlan vlan = {};
+  PortStorm storm = {};
+  std::uint32_t max_addresses = 0;  // that it may teach the FDB; 0: no limit
 };
 
 struct MemberConfig {
@@ -189,6 +196,7 @@ struct ForwardingConfig {
   std::uint32_t fdb_entries = 4096;  // learned addresses; power of two
   Duration fdb_ageing = Duration::seconds(300);
   std::vector<StaticMac> static_macs;
+  SnoopingConfig snooping = {};
 };
 
 struct SwitchConfig {
@@ -208,6 +216,7 @@ struct SwitchConfig {
   std::vector<PortConfig> ports;
   std::vector<JobConfig> jobs;
   ForwardingConfig forwarding;
+  AclConfig acl = {};
   std::string metrics_listen;  // host:port of the Prometheus endpoint; empty: none
   std::string control_socket;  // path of the unix socket for `show`; empty: none
 };

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "control/completion_metrics.h"
+#include "control/forwarding_metrics.h"
 #include "control/metric_family.h"
 #include "control/metric_table.h"
 #include "control/straggler_metrics.h"
@@ -203,6 +204,8 @@ void collect_fdb(Families& out, dataplane::Switch& sw) {
   sample(events, {{"event", "moved"}}, number(fdb.moved));
   sample(events, {{"event", "aged"}}, number(fdb.aged));
   sample(events, {{"event", "evicted"}}, number(fdb.evicted));
+  sample(events, {{"event", "limited"}}, number(fdb.limited));
+  sample(events, {{"event", "flapping"}}, number(fdb.flapping));
 }
 
 }  // namespace
@@ -219,6 +222,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   collect_stragglers(out, switch_);
   collect_loop(out, switch_);
   collect_fdb(out, switch_);
+  collect_forwarding(out, switch_);
   return out;
 }
 

@@ -16,7 +16,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMostSlots = 1024;
-constexpr std::size_t kMostFdbRows = 16384;
 
 std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
   return on_loop(sw, [](dataplane::Worker& w, Instant now) { return w.engine().job_status(now); });
@@ -30,12 +29,12 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
-         "hosts, seats, op JOB/OP, drops, stages, fdb, config";
+         "hosts, seats, op JOB/OP, drops, stages, fdb [vlan=N] [port=NAME], acl, groups, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 14> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 15> kTables = {{
       {"ports", &Show::ports},
       {"jobs", &Show::jobs},
       {"members", &Show::members},
@@ -48,7 +47,8 @@ ordered_json Show::table(const std::string& what) {
       {"seats", &Show::seats},
       {"drops", &Show::drops},
       {"stages", &Show::stages},
-      {"fdb", &Show::fdb},
+      {"acl", &Show::acl},
+      {"groups", &Show::groups},
       {"config", &Show::config},
   }};
   const auto held = switch_.hold();
@@ -56,6 +56,8 @@ ordered_json Show::table(const std::string& what) {
     if (what == name) return (this->*member)();
   if (what.starts_with("holds ")) return holds_of(what.substr(6));
   if (what.starts_with("op ")) return op(what.substr(3));
+  if (what == "fdb") return fdb("");
+  if (what.starts_with("fdb ")) return fdb(what.substr(4));
   if (what == "stragglers") return stragglers("");
   if (what.starts_with("stragglers ")) return stragglers(what.substr(11));
   throw std::invalid_argument("nothing to show is called '" + what + "'; allowed: " + tables());
@@ -69,6 +71,7 @@ ordered_json Show::ports() {
     rows.push_back({{"port", ports[i]->name()},
                     {"link", ports[i]->link_up() ? "up" : "down"},
                     {"mtu", ports[i]->config().mtu},
+                    {"vlan", config::text_of(ports[i]->config().vlan)},
                     {"rx_packets", counters.rx_packets.get()},
                     {"rx_bytes", counters.rx_bytes.get()},
                     {"tx_packets", counters.tx_packets.get()},
@@ -221,20 +224,6 @@ ordered_json Show::stages() {
                     {"share_percent", all == 0 ? 0 : 100 * cycles / all},
                     {"what", dataplane::text_of(stage)}});
   }
-  return rows;
-}
-
-ordered_json Show::fdb() {
-  ordered_json rows = ordered_json::array();
-  auto entries =
-      on_loop(switch_, [](dataplane::Worker& w, Instant now) { return w.fdb().rows(now); });
-  if (entries.size() > kMostFdbRows) entries.resize(kMostFdbRows);
-  for (const auto& entry : entries)
-    rows.push_back({{"mac", config::format_mac(entry.mac)},
-                    {"vlan", entry.vlan},
-                    {"port", switch_.ports()[entry.port]->name()},
-                    {"kind", entry.is_static ? "static" : "learned"},
-                    {"age_ms", milliseconds(entry.age)}});
   return rows;
 }
 

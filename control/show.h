@@ -37,7 +37,9 @@ class Show {
   nlohmann::ordered_json seats();
   nlohmann::ordered_json drops();
   nlohmann::ordered_json stages();
-  nlohmann::ordered_json fdb();
+  nlohmann::ordered_json fdb(const std::string& which);
+  nlohmann::ordered_json acl();
+  nlohmann::ordered_json groups();
   nlohmann::ordered_json config();
 
   dataplane::Switch& switch_;

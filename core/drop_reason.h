@@ -52,9 +52,15 @@ namespace tributary {
   X(no_mbuf, "no-mbuf", "packet buffer pool is exhausted")                                     \
   X(tx_full, "tx-full", "transmit queue is full")                                              \
   X(tx_link_down, "tx-link-down", "link of the egress port is down")                           \
-  X(mtu, "mtu", "frame exceeds the egress port's MTU")                                         \
+  X(mtu, "mtu-exceeded", "frame exceeds the MTU of the port it comes or goes through")         \
   X(bad_source_mac, "bad-source-mac", "source address is multicast, zero or the switch's own") \
-  X(no_egress, "no-egress", "destination is on the ingress port, or no other port exists")     \
+  X(no_egress, "no-egress", "destination is on the ingress port, or there is no other port")   \
+  X(vlan_denied, "vlan-denied", "VLAN, or lack of a tag, that the ingress port does not take") \
+  X(vlan_stacked, "vlan-stacked", "a second VLAN tag is under the one to be taken off")        \
+  X(storm_control, "storm-control", "flooded frame beyond its port's limit")                   \
+  X(acl_denied, "acl-denied", "denied by an ACL rule, or by its default")                      \
+  X(group_malformed, "group-malformed", "IGMP or MLD message that is cut short or damaged")    \
+  X(no_member, "no-member", "multicast that nobody behind another port has asked for")         \
   X(unhandled, "unhandled", "addressed to the switch itself, which has no use for it")
 
 enum class DropReason : std::uint8_t {

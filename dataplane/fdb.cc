@@ -2,25 +2,9 @@
 
 #include <stdexcept>
 
+#include "dataplane/mac_key.h"
+
 namespace tributary::dataplane {
-namespace {
-
-std::uint64_t mac_bits(const wire::MacAddress& mac) {
-  std::uint64_t bits = 0;
-  for (const std::uint8_t byte : mac) bits = bits << 8 | byte;
-  return bits;
-}
-std::uint64_t key_of(const wire::MacAddress& mac, std::uint16_t vlan) {
-  return std::uint64_t{vlan} << 48 | mac_bits(mac);
-}
-wire::MacAddress mac_of(std::uint64_t key) {
-  wire::MacAddress mac;
-  for (std::size_t i = 0; i < mac.size(); ++i)
-    mac[i] = static_cast<std::uint8_t>(key >> (8 * (mac.size() - 1 - i)));
-  return mac;
-}
-
-}  // namespace
 
 Fdb::Fdb(std::uint32_t capacity, Duration ageing, std::size_t ports, std::uint64_t seed)
     : ageing_(ageing),
@@ -41,11 +25,7 @@ void Fdb::add_static(const wire::MacAddress& mac, std::uint16_t port) {
 }
 
 std::size_t Fdb::bucket_of(std::uint64_t key) const {
-  // Finaliser of SplitMix64 over a keyed value: flat for the small differences MACs have.
-  std::uint64_t z = key * seed_ + 0x9E3779B97F4A7C15ULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return static_cast<std::size_t>(z ^ (z >> 31)) & (buckets_.size() - 1);
+  return hash_mac_key(key, seed_) & (buckets_.size() - 1);
 }
 
 std::uint32_t Fdb::find(std::uint64_t key) const {
@@ -91,12 +71,26 @@ void Fdb::evict_for(std::uint16_t port) {
   counters_.evicted.add();
 }
 
+void Fdb::note_move(Entry& entry, Instant now) {
+  counters_.moved.add();
+  if (entry.moves == 0 || now - entry.moving_since >= kFlapWindow) {
+    entry.moves = 0;
+    entry.moving_since = now;
+  }
+  if (++entry.moves < kFlapMoves) return;
+  counters_.last_flapping.set(entry.key);
+  counters_.flapping.add();
+  entry.moves = 0;  // another time, if it goes on
+}
+
 void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now) {
   if (statics_.contains(mac_bits(mac))) return;
-  const std::uint64_t key = key_of(mac, vlan);
+  const std::uint64_t key = mac_key(mac, vlan);
   std::uint32_t index = find(key);
+  const bool new_here = index == kNone || entries_[index].port != port;
+  if (new_here && lists_[port].full()) return counters_.limited.add();
   if (index != kNone) {
-    if (entries_[index].port != port) counters_.moved.add();
+    if (new_here) note_move(entries_[index], now);
     unlink(index);
   } else {
     if (free_ == kNone) evict_for(port);
@@ -105,6 +99,7 @@ void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t p
     std::uint32_t& bucket = buckets_[bucket_of(key)];
     entries_[index].key = key;
     entries_[index].hash_next = bucket;
+    entries_[index].moves = 0;
     bucket = index;
     counters_.learned.add();
     counters_.entries.add();
@@ -115,7 +110,7 @@ void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t p
 
 std::optional<std::uint16_t> Fdb::lookup(const wire::MacAddress& mac, std::uint16_t vlan,
                                          Instant now) const {
-  const std::uint32_t index = find(key_of(mac, vlan));
+  const std::uint32_t index = find(mac_key(mac, vlan));
   if (index != kNone && now - entries_[index].seen < ageing_) return entries_[index].port;
   if (!statics_.empty())
     if (const auto it = statics_.find(mac_bits(mac)); it != statics_.end()) return it->second;
@@ -135,11 +130,11 @@ std::size_t Fdb::expire(Instant now, std::size_t most) {
 
 std::vector<FdbRow> Fdb::rows(Instant now) const {
   std::vector<FdbRow> out;
-  for (const auto& [mac, port] : statics_) out.push_back({mac_of(mac), 0, port, true, {}});
+  for (const auto& [mac, port] : statics_) out.push_back({mac_of_key(mac), 0, port, true, {}});
   for (const auto& list : lists_)
     for (std::uint32_t i = list.oldest; i != kNone; i = entries_[i].newer)
-      out.push_back({mac_of(entries_[i].key), static_cast<std::uint16_t>(entries_[i].key >> 48),
-                     entries_[i].port, false, now - entries_[i].seen});
+      out.push_back({mac_of_key(entries_[i].key), vlan_of_key(entries_[i].key), entries_[i].port,
+                     false, now - entries_[i].seen});
   return out;
 }
 

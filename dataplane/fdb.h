@@ -6,7 +6,8 @@
 //
 // Bounded, all memory taken at construction. Eviction is fair: a port that invents addresses
 // pushes out its own, not those of others. Static addresses count for every VLAN, never age,
-// never move. One thread owns it: the lcore that forwards.
+// never move. An address that moves again and again has two owners, or its network a loop: that is
+// counted. One thread owns it: the lcore that forwards.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,14 @@ struct FdbRow {
 
 class Fdb {
  public:
+  static constexpr std::uint32_t kFlapMoves = 5;
+  static constexpr Duration kFlapWindow = Duration::seconds(10);
+
   // Capacity is a power of two. `seed` makes the hash unpredictable to senders.
   Fdb(std::uint32_t capacity, Duration ageing, std::size_t ports, std::uint64_t seed);
 
+  // Entries that the port may have; 0: no limit.
+  void limit(std::uint16_t port, std::uint32_t entries) { lists_[port].limit = entries; }
   void add_static(const wire::MacAddress& mac, std::uint16_t port);
   void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
   [[nodiscard]] std::optional<std::uint16_t> lookup(const wire::MacAddress& mac, std::uint16_t vlan,
@@ -49,6 +55,9 @@ class Fdb {
     Counter moved;
     Counter aged;
     Counter evicted;
+    Counter limited;        // not learned: the port had as many as it may
+    Counter last_flapping;  // address and VLAN (mac_key.h) of the last of those that follow
+    Counter flapping;       // addresses that moved kFlapMoves times within kFlapWindow
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
@@ -61,11 +70,15 @@ class Fdb {
     std::uint32_t older = kNone;
     std::uint32_t newer = kNone;
     std::uint16_t port = 0;
+    std::uint16_t moves = 0;  // since `moving_since`
+    Instant moving_since;
   };
   struct PortList {
     std::uint32_t oldest = kNone;
     std::uint32_t newest = kNone;
     std::uint32_t count = 0;
+    std::uint32_t limit = 0;
+    [[nodiscard]] bool full() const { return limit != 0 && count >= limit; }
   };
 
   [[nodiscard]] std::size_t bucket_of(std::uint64_t key) const;
@@ -74,6 +87,7 @@ class Fdb {
   void append(std::uint32_t index, std::uint16_t port);
   void remove(std::uint32_t index);
   void evict_for(std::uint16_t port);
+  void note_move(Entry& entry, Instant now);
 
   Duration ageing_;
   std::uint64_t seed_;

@@ -1,13 +1,13 @@
 #include "dataplane/forwarder.h"
 
+#include <rte_mbuf.h>
+
 #include <algorithm>
 
 namespace tributary::dataplane {
 namespace {
 
-std::uint16_t vlan_id(const wire::EthernetView& frame) {
-  return frame.vlan_tci.value_or(0) & 0x0FFF;
-}
+constexpr wire::MacAddress kBroadcast = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
 std::uint16_t port_index(const config::SwitchConfig& config, const std::string& name) {
   std::uint16_t index = 0;
@@ -15,22 +15,43 @@ std::uint16_t port_index(const config::SwitchConfig& config, const std::string& 
   return index;
 }
 
+bool exceeds_mtu(const Port& port, const rte_mbuf* frame, const wire::EthernetView& view) {
+  const std::size_t tag = view.vlan_tci ? wire::kVlanBytes : 0;
+  return frame->pkt_len > port.config().mtu + wire::kEthernetBytes + tag;
+}
+
 }  // namespace
 
 Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lanes& lanes,
-                     Transmitter& transmitter)
+                     Transmitter& transmitter, rte_mempool* pool)
     : lanes_(lanes),
-      transmitter_(transmitter),
       refresh_(std::min(Duration::seconds(1), config.forwarding.fdb_ageing / 8)),
-      fdb_(config.forwarding.fdb_entries, config.forwarding.fdb_ageing, config.ports.size(), seed) {
+      vlans_(config.ports),
+      acl_(config, vlans_),
+      storm_(config.ports),
+      fdb_(config.forwarding.fdb_entries, config.forwarding.fdb_ageing, config.ports.size(), seed),
+      egress_(vlans_, lanes, transmitter, pool, chain_ports(lanes)) {
+  if (config.forwarding.snooping.enabled) snooping_.emplace(config, seed);
+  for (std::uint16_t port = 0; port < config.ports.size(); ++port)
+    fdb_.limit(port, config.ports[port].max_addresses);
   for (const auto& entry : config.forwarding.static_macs)
     if (const auto port = port_index(config, entry.port); port < config.ports.size())
       fdb_.add_static(entry.mac, port);
 }
 
-void Forwarder::learn(std::uint16_t ingress, const wire::EthernetView& frame, Instant now) {
+DropReason Forwarder::admit(std::uint16_t ingress, std::size_t i, const rte_mbuf* frame,
+                            const wire::EthernetView& view, Instant now) {
+  if (!acl_.idle() && acl_.verdict(i) != DropReason::count_) return acl_.verdict(i);
+  if (exceeds_mtu(*lanes_[ingress]->port, frame, view)) return DropReason::mtu;
+  const auto vlan = vlans_.vlan_of(ingress, view);
+  if (!vlan) return DropReason::vlan_denied;
+  learn(ingress, view, *vlan, now);
+  return DropReason::count_;
+}
+
+void Forwarder::learn(std::uint16_t ingress, const wire::EthernetView& frame, std::uint16_t vlan,
+                      Instant now) {
   Lane& lane = *lanes_[ingress];
-  const std::uint16_t vlan = vlan_id(frame);
   if (now < lane.learn_again && frame.source == lane.last_source && vlan == lane.last_vlan) return;
   fdb_.learn(frame.source, vlan, ingress, now);
   // The address may have been seen on another port since: that port must learn it anew too.
@@ -41,15 +62,40 @@ void Forwarder::learn(std::uint16_t ingress, const wire::EthernetView& frame, In
   lane.learn_again = now + refresh_;
 }
 
-void Forwarder::forward(std::uint16_t ingress, rte_mbuf* frame, const wire::EthernetView& view,
-                        Instant now) {
-  if (!wire::is_multicast(view.destination)) {
-    if (const auto egress = fdb_.lookup(view.destination, vlan_id(view), now)) {
-      if (*egress == ingress) return drop(*lanes_[ingress], frame, DropReason::no_egress);
-      return transmitter_.send(*egress, frame);
+bool Forwarder::may_flood(std::uint16_t ingress, const wire::MacAddress& to, Instant now) {
+  const Flooded kind = to == kBroadcast         ? Flooded::broadcast
+                       : wire::is_multicast(to) ? Flooded::multicast
+                                                : Flooded::unknown_unicast;
+  return storm_.permit(ingress, kind, now);
+}
+
+DropReason Forwarder::route(std::uint16_t ingress, const rte_mbuf* frame,
+                            const wire::EthernetView& view, std::uint16_t vlan, Instant now,
+                            PortMask& to) {
+  const bool group = wire::is_multicast(view.destination);
+  if (!group) {
+    if (const auto egress = fdb_.lookup(view.destination, vlan, now)) {
+      to &= mask_of(*egress);
+      return to != 0 ? DropReason::count_ : DropReason::no_egress;
     }
   }
-  transmitter_.flood(ingress, frame);
+  if (to == 0) return DropReason::no_egress;
+  if (!storm_.idle() && !may_flood(ingress, view.destination, now))
+    return DropReason::storm_control;
+  if (!group || !snooping_ || view.destination == kBroadcast) return DropReason::count_;
+  const auto wanted = snooping_->ports_for(ingress, view, frame->nb_segs == 1, vlan, now);
+  if (!wanted) return DropReason::group_malformed;
+  to &= *wanted;
+  return to != 0 ? DropReason::count_ : DropReason::no_member;
+}
+
+void Forwarder::forward(std::uint16_t ingress, rte_mbuf* frame, const wire::EthernetView& view,
+                        Instant now) {
+  const std::uint16_t vlan = vlans_.vlan_of(ingress, view).value_or(0);
+  PortMask to = vlans_.members(vlan) & ~mask_of(ingress);
+  const DropReason refused = route(ingress, frame, view, vlan, now, to);
+  if (refused != DropReason::count_) return drop(*lanes_[ingress], frame, refused);
+  egress_.send(to, frame, view, vlan);
 }
 
 }  // namespace tributary::dataplane

@@ -28,6 +28,8 @@ void LinkMonitor::run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
     for (std::size_t i = 0; i < ports_.size(); ++i) check(i);
     check_heartbeat();
+    if (const auto line = flaps_.look(worker_.fdb().counters(), since_start_)) report_(*line);
+    since_start_ = since_start_ + Duration::ns(std::chrono::nanoseconds(kPeriod).count());
     std::this_thread::sleep_for(kPeriod);
   }
 }

@@ -6,7 +6,7 @@
 // starting the port between two clients would cut off one that came back at once.
 //
 // Also frees a loop that hangs in af_packet's transmit: that driver waits without a limit for
-// an interface, and only a signal ends its poll().
+// an interface, and only a signal ends its poll(). And says which addresses move to and fro.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "dataplane/flap_watch.h"
 #include "dataplane/port.h"
 #include "dataplane/worker.h"
 
@@ -43,6 +44,8 @@ class LinkMonitor {
   std::function<void()> nudge_;
   Report report_;
   std::uint64_t last_turns_ = 0;
+  FlapWatch flaps_;
+  Instant since_start_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

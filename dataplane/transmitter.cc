@@ -49,14 +49,6 @@ void Transmitter::multicast(std::span<const std::uint16_t> ports, rte_mbuf* fram
   for (const std::uint16_t port : ports) send(port, frame);
 }
 
-void Transmitter::flood(std::uint16_t except, rte_mbuf* frame) {
-  if (lanes_.size() < 2) return drop(*lanes_[except], frame, DropReason::no_egress);
-  for (rte_mbuf* segment = frame; segment != nullptr; segment = segment->next)
-    rte_mbuf_refcnt_update(segment, static_cast<std::int16_t>(lanes_.size() - 2));
-  for (std::uint16_t port = 0; port < lanes_.size(); ++port)
-    if (port != except) send(port, frame);
-}
-
 std::size_t Transmitter::flush() {
   std::size_t sent = 0;
   for (const auto& lane : lanes_)

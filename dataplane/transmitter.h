@@ -19,8 +19,6 @@ class Transmitter {
   // One frame to several ports by reference count; frees it if there is none. Nobody may
   // write to it afterwards (protocol rule 19).
   void multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame);
-  // To every port but `except`.
-  void flood(std::uint16_t except, rte_mbuf* frame);
 
   // Hands to the drivers what waits; returns the number of frames they took.
   std::size_t flush();

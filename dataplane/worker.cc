@@ -38,7 +38,7 @@ Worker::Worker(const config::SwitchConfig& config, std::span<Port* const> ports,
     : identity_(identity_of(config)),
       lanes_(make_lanes(ports)),
       transmitter_(lanes_),
-      forwarder_(config, randomness.fdb_seed, lanes_, transmitter_),
+      forwarder_(config, randomness.fdb_seed, lanes_, transmitter_, pool),
       aggregation_(config, {.epoch = randomness.initial_epoch, .nonce_seed = randomness.nonce_seed},
                    pool, lanes_, transmitter_),
       idle_sleep_max_(config.idle_sleep_max) {}
@@ -120,10 +120,17 @@ std::size_t Worker::receive(Lane& lane) {
 
 void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant now) {
   to_aggregate_.count = to_host_.count = to_forward_.count = to_answer_.count = 0;
-  for (rte_mbuf* frame : std::span(burst_).first(received)) {
+  forwarder_.filter(port, std::span(burst_).first(received));
+  for (std::size_t i = 0; i < received; ++i) {
+    rte_mbuf* const frame = burst_[i];
     const Classified what = classify(identity_, first_segment(frame), frame->nb_segs == 1);
-    if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::frame_truncated)
-      forwarder_.learn(port, what.ethernet, now);
+    if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::frame_truncated) {
+      const DropReason refused = forwarder_.admit(port, i, frame, what.ethernet, now);
+      if (refused != DropReason::count_) {
+        drop(*lanes_[port], frame, refused);
+        continue;
+      }
+    }
     switch (what.action) {
       case Action::aggregate: to_aggregate_.add(frame, what); break;
       case Action::host: to_host_.add(frame, what); break;

@@ -71,6 +71,8 @@ class Worker {
   }
   [[nodiscard]] const completion::SwitchHost* hosted() const { return aggregation_.hosted(); }
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
+  [[nodiscard]] const Acl& acl() const { return forwarder_.acl(); }
+  [[nodiscard]] const Snooping* snooping() const { return forwarder_.snooping(); }
 
   // One control thread at a time:
   [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next);

@@ -40,6 +40,44 @@ INSTANTIATE_TEST_SUITE_P(
             "f.yaml:9:23: switch.memory.hugepages: 'no' is not a boolean; allowed: true, false"},
         BadLine{30, "    text",
                 "f.yaml:30:5: forwarding.static_macs: is a single value; allowed: a list of"},
+        BadLine{12, "  - {name: w1, devargs: net_null1, mtu: 9000, vlan: {mode: hybrid}}",
+                "f.yaml:12:60: ports[1].vlan.mode: 'hybrid' is unknown; allowed: transparent, "
+                "access, trunk"},
+        BadLine{
+            12,
+            "  - {name: w1, devargs: net_null1, mtu: 9000, vlan: {mode: trunk, allowed: [9-5]}}",
+            "f.yaml:12:77: ports[1].vlan.allowed[0]: '9-5' is out of range; allowed: 1 to 4094, "
+            "or a range of these such as 100-199"},
+        BadLine{
+            12,
+            "  - {name: w1, devargs: net_null1, mtu: 9000, vlan: {mode: trunk, allowed: [4095]}}",
+            "f.yaml:12:77: ports[1].vlan.allowed[0]: '4095' is out of range"},
+        BadLine{
+            12,
+            "  - {name: w1, devargs: net_null1, mtu: 9000, vlan: {mode: trunk, allowed: [a-b]}}",
+            "f.yaml:12:77: ports[1].vlan.allowed[0]: 'a-b' is neither a number nor a range"},
+        BadLine{12, "  - {name: w1, devargs: net_null1, mtu: 9000, storm: {broadcast: -1}}",
+                "f.yaml:12:66: ports[1].storm.broadcast: '-1' is out of range; allowed: 0 to "
+                "10000000"},
+        BadLine{31, "acl: {default: drop}",
+                "f.yaml:31:16: acl.default: 'drop' is unknown; allowed: allow, deny"},
+        BadLine{31, "acl: {rules: [{source: 10.0.0.1/8}]}",
+                "f.yaml:31:24: acl.rules[0].source: '10.0.0.1/8' has bits beyond its prefix"},
+        BadLine{31, "acl: {rules: [{source: 10.0.0.0/33}]}",
+                "f.yaml:31:24: acl.rules[0].source: '10.0.0.0/33' is not an address or prefix"},
+        BadLine{31, "acl: {rules: [{source: \"2001:db8::/129\"}]}",
+                "f.yaml:31:24: acl.rules[0].source: '2001:db8::/129' is not an address or prefix"},
+        BadLine{31, "acl: {rules: [{protocol: ospf}]}",
+                "f.yaml:31:26: acl.rules[0].protocol: 'ospf' is unknown; allowed: tcp, udp"},
+        BadLine{31, "acl: {rules: [{protocol: 256}]}",
+                "f.yaml:31:26: acl.rules[0].protocol: '256' is out of range"},
+        BadLine{31, "acl: {rules: [{ether_type: 0x88}]}",
+                "f.yaml:31:28: acl.rules[0].ether_type: '0x88' is unknown; allowed: ipv4, arp"},
+        BadLine{31, "acl: {rules: [{protocol: tcp, source_ports: 9-1}]}",
+                "f.yaml:31:45: acl.rules[0].source_ports: '9-1' is out of range; allowed: 1 to "
+                "65535"},
+        BadLine{27, "  snooping: {groups: 17}",
+                "f.yaml:27:22: forwarding.snooping.groups: '17' is not a power of two"},
         BadLine{11, "  - w0", "f.yaml:11:5: ports[0]: is a single value; allowed: a mapping"},
         BadLine{
             22, "    integrity: md5",

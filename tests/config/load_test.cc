@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "config/file.h"
+#include "config/schema_acl.h"
 #include "config/topology.h"
 #include "tests/config/sample.h"
 
@@ -192,6 +193,42 @@ TEST(Load, HugeFilesAreRefusedWithoutReadingThem) {
   std::ofstream(dir.file("huge")) << "x";
   std::filesystem::resize_file(dir.file("huge"), std::uintmax_t{1} << 40);  // sparse
   EXPECT_THAT(load_error(dir.file("huge")), HasSubstr("too large; allowed: at most 1048576 bytes"));
+}
+
+TEST(Load, SwitchingKeysReadBackToTheSame) {
+  const char* const text =
+      "switch: {address: 10.77.0.254}\n"
+      "ports:\n"
+      "  - {name: a, devargs: net_null0, vlan: {mode: access, id: 10}, max_addresses: 4,\n"
+      "     storm: {broadcast: 10, multicast: 20, unknown_unicast: 30}}\n"
+      "  - {name: b, devargs: net_null1, vlan: {mode: trunk, allowed: [10, 100-199], native: 7}}\n"
+      "forwarding:\n"
+      "  snooping: {enabled: true, groups: 64, membership: 10s, router_ports: [b],\n"
+      "             flood_unknown: false}\n"
+      "acl:\n"
+      "  default: deny\n"
+      "  rules:\n"
+      "    - {action: allow, port: a, vlan: 10-20, source: 10.0.0.0/8, protocol: tcp,\n"
+      "       destination_ports: 80}\n"
+      "    - {name: v6, destination: \"2001:db8::/32\", protocol: 89, ether_type: ipv6}\n"
+      "    - {action: allow, ether_type: 0x88b5}\n";
+  const SwitchConfig c = parse_switch_config(text, "f.yaml");
+  EXPECT_EQ(text_of(c.ports[0].vlan), "access 10");
+  EXPECT_EQ(text_of(c.ports[1].vlan), "trunk 10,100-199 native 7");
+  EXPECT_TRUE(carries(c.ports[1].vlan, 150) && carries(c.ports[1].vlan, 7));
+  EXPECT_FALSE(carries(c.ports[1].vlan, 99));
+  EXPECT_EQ(c.ports[0].storm.unknown_unicast_pps, 30u);
+  EXPECT_EQ(c.acl.otherwise, AclAction::deny);
+  ASSERT_EQ(c.acl.rules.size(), 3u);
+  EXPECT_EQ(match_text(c.acl.rules[0]),
+            "port: a, vlan: 10-20, source: 10.0.0.0/8, protocol: tcp, destination_ports: 80");
+  EXPECT_EQ(match_text(c.acl.rules[1]),
+            "ether_type: ipv6, destination: 2001:db8::/32, protocol: 89");
+  EXPECT_EQ(c.acl.rules[1].action, AclAction::deny);
+  EXPECT_EQ(c.acl.rules[2].ether_type, 0x88B5);
+  EXPECT_EQ(c.forwarding.snooping.router_ports, std::vector<std::string>{"b"});
+  const std::string once = dump(c);
+  EXPECT_EQ(dump(parse_switch_config(once, "dump")), once);
 }
 
 }  // namespace

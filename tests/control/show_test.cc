@@ -33,7 +33,7 @@ class ShowTest : public testing::Test {
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
   for (const char* what : {"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
-                           "completion", "escalated", "drops", "stages", "fdb"}) {
+                           "completion", "escalated", "drops", "stages", "fdb", "acl", "groups"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -47,10 +47,12 @@ TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
 TEST_F(ShowTest, Ports) {
   const auto table = show.table("ports");
   ASSERT_EQ(table.size(), 2u);
-  EXPECT_THAT(keys(table[0]), testing::ElementsAre("port", "link", "mtu", "rx_packets", "rx_bytes",
-                                                   "tx_packets", "tx_bytes", "drops", "device"));
+  EXPECT_THAT(keys(table[0]),
+              testing::ElementsAre("port", "link", "mtu", "vlan", "rx_packets", "rx_bytes",
+                                   "tx_packets", "tx_bytes", "drops", "device"));
   EXPECT_EQ(table[1]["port"], "right");
   EXPECT_EQ(table[1]["mtu"], 9000);
+  EXPECT_EQ(table[0]["vlan"], "transparent");
   EXPECT_EQ(table[1]["device"], "net_null1,no-rx=1");
 }
 
@@ -142,6 +144,26 @@ TEST_F(ShowTest, FdbShowsStaticAddresses) {
   EXPECT_EQ(table[0]["mac"], "02:00:00:00:00:09");
   EXPECT_EQ(table[0]["port"], "right");
   EXPECT_EQ(table[0]["kind"], "static");
+}
+
+TEST_F(ShowTest, FdbOfAVlanAndAPort) {
+  EXPECT_EQ(show.table("fdb port=right").size(), 1u);
+  EXPECT_EQ(show.table("fdb port=left").size(), 0u);
+  EXPECT_EQ(show.table("fdb vlan=7 port=right").size(), 1u);  // a static one is in all of them
+  for (const char* wrong : {"fdb port=up", "fdb vlan=4096", "fdb vlan=x", "fdb mac=1", "fdb vlan="})
+    EXPECT_THROW((void)show.table(wrong), std::invalid_argument) << wrong;
+}
+
+TEST_F(ShowTest, AclHasARowForItsDefault) {
+  const auto table = show.table("acl");
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_THAT(keys(table[0]), testing::ElementsAre("rule", "action", "frames", "match"));
+  EXPECT_EQ(table[0]["rule"], "default");
+  EXPECT_EQ(table[0]["action"], "allow");
+}
+
+TEST_F(ShowTest, NoGroupsWithoutSnooping) {
+  EXPECT_TRUE(show.table("groups").empty());
 }
 
 TEST_F(ShowTest, ConfigReadsBackAsTheSameConfiguration) {

@@ -86,6 +86,41 @@ TEST(Fdb, EvictionIsFair) {
   EXPECT_EQ(fdb.lookup(mac(2), 0, at(2)), 1);
 }
 
+TEST(Fdb, APortTeachesNoMoreThanItMay) {
+  Fdb fdb(16, kAgeing, 2, 1);
+  fdb.limit(1, 2);
+  for (std::uint32_t n = 0; n < 5; ++n) fdb.learn(mac(n), 0, 1, at(0));
+  EXPECT_TRUE(fdb.lookup(mac(1), 0, at(0)));
+  EXPECT_FALSE(fdb.lookup(mac(2), 0, at(0)));
+  EXPECT_EQ(fdb.counters().limited.get(), 3u);
+  fdb.learn(mac(1), 0, 1, at(299));  // one that it has is refreshed
+  fdb.learn(mac(9), 0, 0, at(299));  // other ports have no limit
+  fdb.learn(mac(9), 0, 1, at(299));  // nor does it take theirs
+  EXPECT_EQ(fdb.lookup(mac(9), 0, at(299)), 0);
+  EXPECT_EQ(fdb.expire(at(300), 16), 1u);
+  fdb.learn(mac(7), 0, 1, at(300));
+  EXPECT_EQ(fdb.lookup(mac(7), 0, at(300)), 1);
+}
+
+TEST(Fdb, AnAddressThatMovesAgainAndAgainFlaps) {
+  Fdb fdb(16, kAgeing, 2, 1);
+  const auto move = [&](std::uint32_t times, std::int64_t second) {
+    for (std::uint32_t n = 0; n < times; ++n) {
+      const std::uint16_t port = fdb.lookup(mac(1), 0, at(second)) == 0 ? 1 : 0;
+      fdb.learn(mac(1), 0, port, at(second));
+    }
+  };
+  fdb.learn(mac(1), 0, 0, at(0));
+  move(4, 1);
+  EXPECT_EQ(fdb.counters().flapping.get(), 0u);
+  move(1, 10);
+  EXPECT_EQ(fdb.counters().flapping.get(), 1u);
+  move(4, 11);
+  move(4, 21);  // ten seconds later: counted anew
+  EXPECT_EQ(fdb.counters().flapping.get(), 1u);
+  EXPECT_EQ(fdb.counters().moved.get(), 13u);
+}
+
 TEST(Fdb, RowsListEverything) {
   Fdb fdb(16, kAgeing, 2, 1);
   fdb.add_static(mac(1), 1);

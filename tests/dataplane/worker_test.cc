@@ -4,34 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "core/wire/arp.h"
+#include "tests/dataplane/l2_frame.h"
 #include "tests/dataplane/test_worker.h"
 
 namespace tributary::dataplane {
 namespace {
 
-const wire::MacAddress kBroadcast = {255, 255, 255, 255, 255, 255};
 const wire::MacAddress kSwitchMac = config::derived_mac(0x0A4D00FE);
-wire::MacAddress host(std::uint8_t n) {
-  return {2, 0, 0, 0, 0, n};
-}
-
-Bytes l2_frame(const wire::MacAddress& to, const wire::MacAddress& from, std::size_t bytes = 64,
-               std::optional<std::uint16_t> vlan = std::nullopt) {
-  Bytes frame;
-  for (const auto byte : to) frame.push_back(static_cast<std::byte>(byte));
-  for (const auto byte : from) frame.push_back(static_cast<std::byte>(byte));
-  const auto append = [&](std::uint16_t word) {
-    frame.push_back(static_cast<std::byte>(word >> 8));
-    frame.push_back(static_cast<std::byte>(word));
-  };
-  if (vlan) {
-    append(wire::kEtherTypeVlan);
-    append(*vlan);
-  }
-  append(0x88B5);  // local experimental
-  while (frame.size() < bytes) frame.push_back(static_cast<std::byte>(frame.size()));
-  return frame;
-}
 
 class Switching : public testing::Test {
  protected:
@@ -56,41 +35,41 @@ TEST_F(Switching, FloodsUnknownForwardsLearned) {
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 1}));
   EXPECT_EQ(pass(1, l2_frame(host(1), host(2))), (Counts{1, 0, 0}));
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
-  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1))), (Counts{0, 1, 1}));
+  EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1))), (Counts{0, 1, 1}));
   EXPECT_EQ(pass(0, l2_frame({0x33, 0x33, 0, 0, 0, 1}, host(1))), (Counts{0, 1, 1}));
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
 TEST_F(Switching, MacMovesAtOnceAndBack) {
-  pass(0, l2_frame(kBroadcast, host(1)));
+  pass(0, l2_frame(kEverybody, host(1)));
   EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{1, 0, 0}));
-  pass(1, l2_frame(kBroadcast, host(1)));
+  pass(1, l2_frame(kEverybody, host(1)));
   EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{0, 1, 0}));
-  pass(0, l2_frame(kBroadcast, host(1)));  // within the learning cache's time
+  pass(0, l2_frame(kEverybody, host(1)));  // within the learning cache's time
   EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{1, 0, 0}));
 }
 
 TEST_F(Switching, AgedAddressesAreFloodedAgain) {
-  pass(1, l2_frame(kBroadcast, host(2)));
+  pass(1, l2_frame(kEverybody, host(2)));
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
   sw.now = sw.now + Duration::seconds(300);
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 1}));
 }
 
 TEST_F(Switching, VlansLearnApart) {
-  pass(1, l2_frame(kBroadcast, host(2), 64, std::uint16_t{5}));
+  pass(1, l2_frame(kEverybody, host(2), 64, std::uint16_t{5}));
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1), 64, std::uint16_t{5})), (Counts{0, 1, 0}));
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 1}));
 }
 
 TEST_F(Switching, NothingGoesBackWhereItCameFrom) {
-  pass(0, l2_frame(kBroadcast, host(1)));
+  pass(0, l2_frame(kEverybody, host(1)));
   EXPECT_EQ(pass(0, l2_frame(host(1), host(2))), (Counts{0, 0, 0}));
   EXPECT_EQ(sw.drops(0, DropReason::no_egress), 1u);
 }
 
 TEST_F(Switching, BadSourcesAreDropped) {
-  EXPECT_EQ(pass(0, l2_frame(host(1), kBroadcast)), (Counts{0, 0, 0}));
+  EXPECT_EQ(pass(0, l2_frame(host(1), kEverybody)), (Counts{0, 0, 0}));
   EXPECT_EQ(pass(0, l2_frame(host(1), {})), (Counts{0, 0, 0}));
   EXPECT_EQ(pass(0, l2_frame(host(1), kSwitchMac)), (Counts{0, 0, 0}));
   EXPECT_EQ(sw.drops(0, DropReason::bad_source_mac), 3u);
@@ -118,39 +97,67 @@ TEST_F(Switching, ArpForTheSwitchIsAnsweredNotFlooded) {
   EXPECT_EQ(pass(0, request), (Counts{0, 1, 1}));
 }
 
-TEST_F(Switching, MtuIsEnforcedAtEgress) {
-  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1), 1514)), (Counts{0, 1, 1}));
-  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1), 1515)), (Counts{0, 0, 0}));
-  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1), 1518, std::uint16_t{5})), (Counts{0, 1, 1}));
-  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1), 1519, std::uint16_t{5})), (Counts{0, 0, 0}));
+TEST(Mtu, IsEnforcedBothWays) {
+  auto config = test_config(3);
+  config.ports[0].mtu = 9000;
+  RingSwitch sw(config);
+  const auto pass = [&](std::size_t port, std::size_t bytes, std::optional<std::uint16_t> vlan) {
+    sw.inject(port, l2_frame(kEverybody, host(1), bytes, vlan));
+    sw.turn();
+    sw.sent(0);
+    return std::vector{sw.sent(1).size(), sw.sent(2).size()};
+  };
+  EXPECT_EQ(pass(0, 1514, {}), (Counts{1, 1}));
+  EXPECT_EQ(pass(0, 1515, {}), (Counts{0, 0}));
+  EXPECT_EQ(pass(0, 1518, 5), (Counts{1, 1}));
+  EXPECT_EQ(pass(0, 1519, 5), (Counts{0, 0}));
   EXPECT_EQ(sw.drops(1, DropReason::mtu), 2u);
   EXPECT_EQ(sw.drops(2, DropReason::mtu), 2u);
+  EXPECT_EQ(sw.drops(0, DropReason::mtu), 0u);
+  EXPECT_EQ(pass(0, 9015, {}), (Counts{0, 0}));
+  EXPECT_EQ(sw.drops(0, DropReason::mtu), 1u);
+  EXPECT_EQ(pass(1, 1515, {}), (Counts{0, 0}));
+  EXPECT_EQ(pass(1, 1519, 5), (Counts{0, 0}));
+  EXPECT_EQ(pass(1, 1514, {}), (Counts{0, 1}));
+  EXPECT_EQ(sw.drops(1, DropReason::mtu), 4u);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
+TEST_F(Switching, FramesThatEndTooSoonAreDropped) {
+  const Bytes whole = l2_frame(kEverybody, host(1), 18, std::uint16_t{5});
+  for (std::size_t bytes = 1; bytes < whole.size(); ++bytes) {
+    const auto runt = std::span(whole).first(bytes);
+    sw.inject(0, runt);
+    sw.turn();
+    EXPECT_EQ(sw.drops(0, DropReason::frame_truncated), bytes);
+  }
+  EXPECT_TRUE(sw.sent(1).empty());
+  EXPECT_EQ(pass(0, whole), (Counts{0, 1, 1}));
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+// Ring ports send chains; egress_test.cc has those that do not.
 TEST_F(Switching, SegmentedFramesAreForwarded) {
-  const Bytes frame = l2_frame(kBroadcast, host(1), 1000);
+  ASSERT_TRUE(sw.port(1).sends_segments());
+  const Bytes frame = l2_frame(kEverybody, host(1), 1000);
   sw.inject(0, frame, 3);
   sw.turn();
-  for (const std::size_t port : {1u, 2u}) {
-    const auto frames = sw.sent(port);
-    // A driver that cannot send chains refuses them, counted.
-    EXPECT_EQ(frames.size() + sw.drops(port, DropReason::frame_multi_segment), 1u);
-  }
+  for (const std::size_t port : {1u, 2u}) EXPECT_EQ(sw.sent(port), std::vector<Bytes>{frame});
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
 TEST_F(Switching, DownLinkDropsAtOnce) {
   ASSERT_EQ(rte_eth_dev_set_link_down(sw.port(1).ethdev()), 0);
   EXPECT_FALSE(sw.port(1).poll_link());
-  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1))), (Counts{0, 0, 1}));
+  EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1))), (Counts{0, 0, 1}));
   EXPECT_EQ(sw.drops(1, DropReason::tx_link_down), 1u);
   ASSERT_EQ(rte_eth_dev_set_link_up(sw.port(1).ethdev()), 0);
   EXPECT_TRUE(sw.port(1).poll_link());
-  EXPECT_EQ(pass(0, l2_frame(kBroadcast, host(1))), (Counts{0, 1, 1}));
+  EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1))), (Counts{0, 1, 1}));
 }
 
 TEST_F(Switching, SlowPortHasABoundedBacklogAndCatchesUp) {
-  pass(1, l2_frame(kBroadcast, host(2)));
+  pass(1, l2_frame(kEverybody, host(2)));
   constexpr std::size_t kRoom = RingSwitch::kRingSize - 1;
   constexpr std::size_t kSent = kRoom + kTransmitBacklog + 50;
   std::size_t injected = 0;
@@ -168,7 +175,7 @@ TEST_F(Switching, SlowPortHasABoundedBacklogAndCatchesUp) {
 }
 
 TEST_F(Switching, CountersAndStagesAddUp) {
-  pass(0, l2_frame(kBroadcast, host(1), 100));
+  pass(0, l2_frame(kEverybody, host(1), 100));
   sw.turn();
   const auto& in = sw.worker().port_counters(0);
   EXPECT_EQ(in.rx_packets.get(), 1u);
@@ -204,7 +211,7 @@ TEST(StaticForwarding, GoesToItsPortWithoutLearning) {
 
 TEST(OnePort, HasNowhereToForward) {
   RingSwitch sw(test_config(1));
-  sw.inject(0, l2_frame(kBroadcast, host(1)));
+  sw.inject(0, l2_frame(kEverybody, host(1)));
   sw.turn();
   EXPECT_EQ(sw.drops(0, DropReason::no_egress), 1u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);

@@ -1,6 +1,8 @@
 // `tributary show`: what a running switch says about itself.
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "tools/client/commands.h"
 #include "tools/client/control_client.h"
@@ -11,14 +13,15 @@ namespace {
 
 struct ShowOptions {
   std::string what;
-  std::string which;  // of `op`: JOB/OP; of `stragglers` and `holds`: a job, or empty
+  // Of `op`: JOB/OP; of `stragglers` and `holds`: a job, or none; of `fdb`: vlan=N, port=NAME.
+  std::vector<std::string> which;
   std::string socket = kDefaultSocket;
   bool json = false;
 };
 
 void show(const ShowOptions& options) {
-  const std::string what =
-      options.which.empty() ? options.what : options.what + " " + options.which;
+  std::string what = options.what;
+  for (const std::string& word : options.which) what += ' ' + word;
   const Json data = ask_switch(options.socket, Json{{"command", "show"}, {"what", what}});
   const bool is_table = options.what != "config";
   if (options.json || (!is_table && !data.is_string()))
@@ -56,18 +59,21 @@ void add_show(CLI::App& app) {
           "models     of a parameter server: steps done, and the last checkpoint\n"
           "drops      packets that did not go on, by reason\n"
           "stages     calls, packets and cycles of each stage of the packet loop\n"
-          "fdb        addresses that the switch knows, and their ports\n"
+          "fdb        addresses that the switch knows, and their ports; of vlan=N, of port=NAME\n"
+          "acl        rules of access control, and how many frames each decided on\n"
+          "groups     multicast groups that somebody wants, and behind which ports\n"
           "config     the configuration in force, defaults included")
       ->required()
       ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
                              "completion", "escalated", "hosts", "seats", "models", "op", "drops",
-                             "stages", "fdb", "config"}))
+                             "stages", "fdb", "acl", "groups", "config"}))
       ->type_name("WHAT");
   command
       ->add_option("WHICH", options->which,
                    "Of `op`: the job's id and the op's number, such as 1/42. Of `stragglers` and "
-                   "`holds`: the job's id")
-      ->type_name("JOB[/OP]");
+                   "`holds`: the job's id. Of `fdb`: vlan=N, port=NAME, or both")
+      ->expected(0, 2)
+      ->type_name("WHICH");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
       ->type_name("PATH");
@@ -79,6 +85,7 @@ void add_show(CLI::App& app) {
       "  tributary show op 1/42\n"
       "  tributary show stragglers 1\n"
       "  tributary show holds all\n"
+      "  tributary show fdb vlan=10 port=w0\n"
       "  tributary show slots --socket /run/tributary/leaf1.sock");
   command->callback([options] {
     const std::string& which = options->which;

@@ -1,0 +1,13 @@
+// Keys of what a switch does with traffic that is not aggregation.
+#pragma once
+
+#include "config/field.h"
+#include "config/switch_config.h"
+
+namespace tributary::config {
+
+const Fields<PortVlan>& port_vlan_fields();
+const Fields<PortStorm>& port_storm_fields();
+const Fields<SnoopingConfig>& snooping_fields();
+
+}  // namespace tributary::config

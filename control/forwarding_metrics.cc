@@ -1,0 +1,39 @@
+#include "control/forwarding_metrics.h"
+
+#include "config/schema_acl.h"
+
+namespace tributary::control {
+namespace {
+
+void collect_acl(Families& out, dataplane::Switch& sw) {
+  auto& hits = family(out, "tributary_acl_hits_total", "Frames that an ACL rule decided on", false);
+  const auto& rules = sw.config().acl.rules;
+  const auto& counters = sw.worker().acl().hits();
+  for (std::size_t i = 0; i < counters.size(); ++i)
+    sample(hits, {{"rule", i < rules.size() ? config::name_of(rules[i], i) : "default"}},
+           number(counters[i]));
+}
+
+void collect_groups(Families& out, dataplane::Switch& sw) {
+  const auto* snooping = sw.worker().snooping();
+  if (snooping == nullptr) return;
+  const auto& groups = snooping->groups().counters();
+  sample(family(out, "tributary_groups", "Multicast groups that somebody wants", true), {},
+         number(groups.groups));
+  auto& events = family(out, "tributary_group_events_total", "What happened to groups", false);
+  sample(events, {{"event", "query"}}, number(snooping->counters().queries));
+  sample(events, {{"event", "report"}}, number(snooping->counters().reports));
+  sample(events, {{"event", "joined"}}, number(groups.joined));
+  sample(events, {{"event", "left"}}, number(groups.left));
+  sample(events, {{"event", "aged"}}, number(groups.aged));
+  sample(events, {{"event", "refused"}}, number(groups.refused));
+}
+
+}  // namespace
+
+void collect_forwarding(Families& out, dataplane::Switch& sw) {
+  collect_acl(out, sw);
+  collect_groups(out, sw);
+}
+
+}  // namespace tributary::control

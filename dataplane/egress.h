@@ -1,0 +1,48 @@
+// The way out of forwarded frames: each port gets the form that it takes.
+//
+//   frame ──▶ linear, where a port sends no chains
+//         ──▶ with a tag ──▶ ports where its VLAN has one
+//         ──▶ without    ──▶ the others
+//
+// One buffer for each form, by reference count. It is written before it has a second holder, or it
+// is a copy.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/lane.h"
+#include "dataplane/transmitter.h"
+#include "dataplane/vlan.h"
+
+struct rte_mempool;
+
+namespace tributary::dataplane {
+
+// Ports whose drivers send chained buffers.
+PortMask chain_ports(const Lanes& lanes);
+
+class Egress {
+ public:
+  Egress(const VlanTable& vlans, Lanes& lanes, Transmitter& transmitter, rte_mempool* pool,
+         PortMask takes_chains);
+
+  // Takes ownership of the frame; `to` is not empty.
+  void send(PortMask to, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan);
+
+ private:
+  // In two forms, or in another one than it came in.
+  void send_forms(PortMask to, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan);
+  void send_tagged(PortMask to, rte_mbuf* frame, const wire::EthernetView& view,
+                   std::uint16_t vlan);
+  void send_untagged(PortMask to, rte_mbuf* frame, const wire::EthernetView& view);
+  void send_as_is(PortMask to, rte_mbuf* frame);
+  void count(PortMask to, DropReason reason);
+
+  const VlanTable& vlans_;
+  Lanes& lanes_;
+  Transmitter& transmitter_;
+  rte_mempool* pool_;
+  PortMask takes_chains_;
+};
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,80 @@
+// Who wants which group, per VLAN.
+//
+//   report ──▶ port of its group ──silence of `membership`──▶ gone
+//                  └── leave: gone after `leave_delay`, unless somebody there says otherwise
+//
+// A group is the address to which its frames go (several IP groups may share one). Bounded, all
+// memory taken at construction; what finds no room is counted and is as if nobody had asked. One
+// thread owns it: the lcore that forwards.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/counter.h"
+#include "core/time.h"
+#include "core/wire/frame.h"
+#include "dataplane/vlan.h"
+
+namespace tributary::dataplane {
+
+struct GroupRow {
+  wire::MacAddress group{};
+  std::uint16_t vlan = 0;
+  PortMask ports = 0;
+  Duration left;  // until the last of them is forgotten
+};
+
+class GroupTable {
+ public:
+  // Capacity is a power of two. `seed` makes the hash unpredictable to senders.
+  GroupTable(std::uint32_t capacity, std::uint64_t seed);
+
+  void join(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant until);
+  // Membership of that port ends then, if not before.
+  void leave(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant when);
+  // nullopt: nobody has asked for it.
+  [[nodiscard]] std::optional<PortMask> lookup(const wire::MacAddress& group, std::uint16_t vlan,
+                                               Instant now) const;
+  // Looks at so many entries, the next ones at the next call; returns the groups that went.
+  std::size_t expire(Instant now, std::size_t look_at);
+
+  [[nodiscard]] std::vector<GroupRow> rows(Instant now) const;
+
+  // Read by any thread.
+  struct Counters {
+    Counter groups;   // gauge
+    Counter joined;   // ports that a group got
+    Counter left;     // that said so
+    Counter aged;     // groups that nobody wants any longer
+    Counter refused;  // reports that found no room
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  static constexpr std::size_t kPorts = 8 * sizeof(PortMask);
+  struct Entry {
+    std::uint64_t key = 0;
+    std::uint32_t hash_next = kNone;
+    PortMask ports = 0;  // 0: free
+    std::array<Instant, kPorts> until{};
+  };
+
+  [[nodiscard]] std::size_t bucket_of(std::uint64_t key) const;
+  [[nodiscard]] std::uint32_t find(std::uint64_t key) const;
+  void remove(std::uint32_t index);
+  // Of its ports, those that still want it.
+  [[nodiscard]] static PortMask wanted(const Entry& entry, Instant now);
+
+  std::uint64_t seed_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> buckets_;
+  std::uint32_t free_ = kNone;  // chained through hash_next
+  std::uint32_t cursor_ = 0;
+  Counters counters_;
+};
+
+}  // namespace tributary::dataplane

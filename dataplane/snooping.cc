@@ -1,0 +1,98 @@
+#include "dataplane/snooping.h"
+
+#include <algorithm>
+
+namespace tributary::dataplane {
+namespace {
+
+// Groups of the link itself, of jobs, and of all IPv6 nodes: also for those that do not report.
+bool is_for_everybody(const wire::MacAddress& group) {
+  if (group[0] == 0x33 && group[1] == 0x33)
+    return group == wire::MacAddress{0x33, 0x33, 0, 0, 0, 1};
+  constexpr auto kJobs = 0x43;  // 239.195.0.0/16: config::job_group_ipv4()
+  const bool ipv4 = group[0] == 0x01 && group[1] == 0x00 && group[2] == 0x5e;
+  return !ipv4 || (group[3] == 0 && group[4] == 0) || group[3] == kJobs;
+}
+
+static_assert((config::job_group_ipv4(0) >> 16 & 0x7F) == 0x43);
+
+}  // namespace
+
+Snooping::Snooping(const config::SwitchConfig& config, std::uint64_t seed)
+    : config_(config.forwarding.snooping),
+      ports_(config.ports.size()),
+      queriers_(kVlanIds),
+      routers_(kVlanIds * config.ports.size()),
+      groups_(config_.groups, seed) {
+  for (std::uint16_t port = 0; port < ports_; ++port)
+    if (std::find(config_.router_ports.begin(), config_.router_ports.end(),
+                  config.ports[port].name) != config_.router_ports.end())
+      fixed_routers_ |= mask_of(port);
+}
+
+PortMask Snooping::routers(std::uint16_t vlan, Instant now) const {
+  PortMask out = fixed_routers_;
+  for (std::uint16_t port = 0; port < ports_; ++port)
+    if (now < routers_[std::size_t{vlan} * ports_ + port]) out |= mask_of(port);
+  return out;
+}
+
+std::vector<GroupRow> Snooping::router_rows(Instant now) const {
+  std::vector<GroupRow> out;
+  for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) {
+    const PortMask there = routers(vlan, now) & ~fixed_routers_;
+    const bool queried = has_querier(vlan, false, now) || has_querier(vlan, true, now);
+    if (there == 0 && !queried) continue;
+    Duration left;
+    for (std::uint16_t port = 0; port < ports_; ++port)
+      left = std::max(left, routers_[std::size_t{vlan} * ports_ + port] - now);
+    out.push_back({{}, vlan, there | fixed_routers_, left});
+  }
+  return out;
+}
+
+bool Snooping::has_querier(std::uint16_t vlan, bool ipv6, Instant now) const {
+  return now < queriers_[vlan].until[ipv6 ? 1 : 0];
+}
+
+std::optional<PortMask> Snooping::ports_for(std::uint16_t ingress, const wire::EthernetView& frame,
+                                            bool linear, std::uint16_t vlan, Instant now) {
+  const GroupMessage message = read_group_message(frame, linear);
+  const bool ipv6 = frame.destination[0] == 0x33;
+  switch (message.kind) {
+    case GroupKind::malformed: return std::nullopt;
+    case GroupKind::query: on_query(ingress, message, vlan, now); return kAll;
+    case GroupKind::report: {
+      on_report(ingress, message, vlan, now);
+      const PortMask routers_there = routers(vlan, now);
+      return routers_there != 0 ? routers_there : kAll;
+    }
+    case GroupKind::none: break;
+  }
+  if (is_for_everybody(frame.destination) || !has_querier(vlan, ipv6, now)) return kAll;
+  if (const auto members = groups_.lookup(frame.destination, vlan, now))
+    return *members | routers(vlan, now);
+  return config_.flood_unknown ? kAll : routers(vlan, now);
+}
+
+void Snooping::on_query(std::uint16_t ingress, const GroupMessage& query, std::uint16_t vlan,
+                        Instant now) {
+  counters_.queries.add();
+  queriers_[vlan].until[query.ipv6 ? 1 : 0] = now + config_.router_ageing;
+  if (query.from_router) router_until(vlan, ingress) = now + config_.router_ageing;
+}
+
+void Snooping::on_report(std::uint16_t ingress, const GroupMessage& report, std::uint16_t vlan,
+                         Instant now) {
+  counters_.reports.add();
+  GroupRecords records(report);
+  for (GroupRecord record; records.next(record);) {
+    if (is_for_everybody(record.group)) continue;
+    if (record.wanted)
+      groups_.join(record.group, vlan, ingress, now + config_.membership);
+    else
+      groups_.leave(record.group, vlan, ingress, now + config_.leave_delay);
+  }
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,64 @@
+// Which VLAN a frame is in, and which ports that VLAN has, in which form.
+//
+// Inside the switch every frame is in one VLAN: 0 is the network of untagged frames between
+// transparent ports. Written at construction only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "config/switch_config.h"
+#include "core/wire/frame.h"
+
+namespace tributary::dataplane {
+
+using PortMask = std::uint32_t;  // bit p: port p
+inline constexpr std::size_t kVlanIds = 4096;
+
+constexpr PortMask mask_of(std::uint16_t port) {
+  return PortMask{1} << port;
+}
+
+constexpr std::uint16_t vlan_id(const wire::EthernetView& frame) {
+  return frame.vlan_tci.value_or(0) & 0x0FFF;
+}
+
+class VlanTable {
+ public:
+  explicit VlanTable(const std::vector<config::PortConfig>& ports);
+
+  // Every port is transparent: frames leave as they came.
+  [[nodiscard]] bool transparent() const { return transparent_; }
+  // nullopt: the port does not take it.
+  [[nodiscard]] std::optional<std::uint16_t> vlan_of(std::uint16_t port,
+                                                     const wire::EthernetView& frame) const {
+    if (transparent_) return vlan_id(frame);
+    return checked_vlan_of(port, frame);
+  }
+  [[nodiscard]] PortMask members(std::uint16_t vlan) const { return members_[vlan]; }
+  // Of these, where its frames have a tag.
+  [[nodiscard]] PortMask tagged(std::uint16_t vlan) const { return tagged_[vlan]; }
+
+ private:
+  [[nodiscard]] std::optional<std::uint16_t> checked_vlan_of(std::uint16_t port,
+                                                             const wire::EthernetView& frame) const;
+
+  struct PortRule {
+    config::VlanMode mode = config::VlanMode::transparent;
+    std::uint16_t untagged = 0;  // VLAN of frames without a tag; 0: they are not taken
+  };
+  bool transparent_ = true;
+  std::vector<PortRule> rules_;
+  std::array<PortMask, kVlanIds> members_{};
+  std::array<PortMask, kVlanIds> tagged_{};
+};
+
+// 802.1Q, 802.1ad, and what came before it.
+constexpr bool is_vlan_tag(std::uint16_t ether_type) {
+  return ether_type == wire::kEtherTypeVlan || ether_type == 0x88A8 || ether_type == 0x9100;
+}
+
+}  // namespace tributary::dataplane

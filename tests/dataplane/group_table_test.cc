@@ -1,0 +1,75 @@
+#include "dataplane/group_table.h"
+
+#include <gtest/gtest.h>
+
+namespace tributary::dataplane {
+namespace {
+
+Instant at(std::int64_t seconds) {
+  return Instant() + Duration::seconds(seconds);
+}
+wire::MacAddress group(std::uint8_t n) {
+  return {0x01, 0x00, 0x5e, 0x01, 0x02, n};
+}
+
+TEST(GroupTable, PortsJoinAndAgeEachOnItsOwn) {
+  GroupTable table(4, 1);
+  EXPECT_EQ(table.lookup(group(1), 0, at(0)), std::nullopt);
+  table.join(group(1), 0, 2, at(100));
+  table.join(group(1), 0, 5, at(200));
+  EXPECT_EQ(table.lookup(group(1), 0, at(0)), mask_of(2) | mask_of(5));
+  EXPECT_EQ(table.lookup(group(1), 7, at(0)), std::nullopt);  // another VLAN
+  EXPECT_EQ(table.lookup(group(1), 0, at(100)), mask_of(5));
+  EXPECT_EQ(table.lookup(group(1), 0, at(200)), std::nullopt);
+  EXPECT_EQ(table.expire(at(199), 4), 0u);
+  EXPECT_EQ(table.expire(at(200), 4), 1u);
+  EXPECT_EQ(table.counters().groups.get(), 0u);
+  EXPECT_EQ(table.counters().joined.get(), 2u);
+}
+
+TEST(GroupTable, LeavingShortensButNeverProlongs) {
+  GroupTable table(4, 1);
+  table.join(group(1), 0, 2, at(100));
+  table.leave(group(1), 0, 3, at(1));
+  table.leave(group(1), 0, 2, at(102));
+  EXPECT_TRUE(table.lookup(group(1), 0, at(99)));
+  table.leave(group(1), 0, 2, at(52));
+  EXPECT_TRUE(table.lookup(group(1), 0, at(51)));
+  EXPECT_FALSE(table.lookup(group(1), 0, at(52)));
+  EXPECT_EQ(table.counters().left.get(), 2u);
+  table.join(group(1), 0, 2, at(300));  // somebody else is there
+  EXPECT_TRUE(table.lookup(group(1), 0, at(299)));
+}
+
+TEST(GroupTable, IsBoundedAndSaysSo) {
+  GroupTable table(4, 1);
+  for (std::uint8_t n = 0; n < 10; ++n) table.join(group(n), 0, 0, at(10));
+  EXPECT_EQ(table.counters().groups.get(), 4u);
+  EXPECT_EQ(table.counters().refused.get(), 6u);
+  EXPECT_EQ(table.rows(at(0)).size(), 4u);
+  table.join(group(3), 0, 1, at(20));  // one that is known gets its port
+  EXPECT_EQ(table.lookup(group(3), 0, at(15)), mask_of(1));
+  EXPECT_EQ(table.expire(at(10), 100), 3u);
+  table.join(group(9), 0, 0, at(30));
+  EXPECT_TRUE(table.lookup(group(9), 0, at(15)));
+  EXPECT_EQ(table.rows(at(15)).size(), 2u);
+}
+
+TEST(GroupTable, ExpiryLooksAtAFewEntriesATime) {
+  GroupTable table(64, 1);
+  for (std::uint8_t n = 0; n < 64; ++n) table.join(group(n), 0, 0, at(1));
+  std::size_t gone = 0;
+  for (int turn = 0; turn < 16; ++turn) {
+    const std::size_t now_gone = table.expire(at(1), 4);
+    EXPECT_EQ(now_gone, 4u);
+    gone += now_gone;
+  }
+  EXPECT_EQ(gone, 64u);
+}
+
+TEST(GroupTable, CapacityMustBeAPowerOfTwo) {
+  EXPECT_THROW(GroupTable(12, 1), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

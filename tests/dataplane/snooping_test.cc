@@ -1,0 +1,169 @@
+// IGMP and MLD snooping through whole turns of the loop: who gets frames to a group.
+#include "dataplane/snooping.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/dataplane/group_frame.h"
+
+namespace tributary::dataplane {
+namespace {
+
+const wire::MacAddress kGroup4 = wire::multicast_mac(kTestGroup4);
+const wire::MacAddress kGroup6 = {0x33, 0x33, 0x00, 0x00, 0x00, 0x77};
+
+config::SwitchConfig snooping_config() {
+  auto config = test_config(4);
+  config.forwarding.snooping.enabled = true;
+  config.forwarding.snooping.groups = 16;
+  return config;
+}
+
+// p0 has a router, p1 and p2 hosts, p3 nobody in particular.
+class Snoop : public testing::Test {
+ protected:
+  RingSwitch sw{snooping_config()};
+
+  // Ports that a frame leaves through.
+  std::vector<std::size_t> pass(std::size_t port, const Bytes& frame) {
+    sw.inject(port, frame);
+    sw.turn();
+    std::vector<std::size_t> out;
+    for (std::size_t p = 0; p < 4; ++p)
+      if (!sw.sent(p).empty()) out.push_back(p);
+    EXPECT_EQ(sw.buffers_in_use(), 0u);
+    return out;
+  }
+  std::vector<std::size_t> data4(std::size_t port) {
+    return pass(port, ipv4_frame({.destination = kTestGroup4}, kGroup4, host(9)));
+  }
+  std::vector<std::size_t> data6(std::size_t port) {
+    return pass(port, ipv6_frame({}, kGroup6, host(9)));
+  }
+};
+using Ports = std::vector<std::size_t>;
+
+TEST_F(Snoop, WithoutAQuerierEverythingGoesEverywhere) {
+  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0, 2, 3}));
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
+}
+
+TEST_F(Snoop, AGroupGoesToItsMembersAndToRouters) {
+  EXPECT_EQ(pass(0, igmp_frame(0x11, 0)), (Ports{1, 2, 3}));
+  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0}));  // reports: to routers only
+  EXPECT_EQ(data4(3), (Ports{0, 1}));
+  EXPECT_EQ(data4(1), (Ports{0}));
+  EXPECT_EQ(data4(0), (Ports{1}));
+  EXPECT_EQ(pass(2, igmp3_frame({{4, kTestGroup4, 0}})), (Ports{0}));
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
+  // A group that nobody has asked for is not held back, by default.
+  EXPECT_EQ(pass(3, ipv4_frame({}, wire::multicast_mac(0xE0010299))), (Ports{0, 1, 2}));
+}
+
+TEST_F(Snoop, Ipv6Likewise) {
+  EXPECT_EQ(pass(0, mld_frame(130, 0)), (Ports{1, 2, 3}));
+  EXPECT_EQ(pass(1, mld_frame(131, 0x77)), (Ports{0}));
+  EXPECT_EQ(data6(3), (Ports{0, 1}));
+  EXPECT_EQ(pass(1, mld2_frame({{3, 0x77, 0}})), (Ports{0}));
+  sw.now = sw.now + Duration::seconds(2);
+  EXPECT_EQ(data6(3), (Ports{0, 1, 2}));  // nobody's again
+  // A querier of the other kind is none.
+  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0}));
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
+}
+
+TEST_F(Snoop, MembersLeaveAndAge) {
+  pass(0, igmp_frame(0x11, 0));
+  pass(1, igmp_frame(0x16, kTestGroup4));
+  pass(2, igmp_frame(0x16, kTestGroup4));
+  pass(1, igmp_frame(0x17, kTestGroup4));
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));  // somebody else there may still want it
+  sw.now = sw.now + Duration::seconds(2);
+  EXPECT_EQ(data4(3), (Ports{0, 2}));
+  sw.now = sw.now + Duration::seconds(250);
+  pass(0, igmp_frame(0x11, 0));
+  EXPECT_EQ(data4(3), (Ports{0, 2}));
+  sw.now = sw.now + Duration::seconds(8);
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));  // 260 s of silence: nobody asks for it
+  for (int turn = 0; turn < 8; ++turn) sw.turn();
+  EXPECT_EQ(sw.worker().snooping()->groups().counters().groups.get(), 0u);
+  // Without its querier, the network is a plain one again.
+  pass(1, igmp_frame(0x16, kTestGroup4));
+  EXPECT_EQ(data4(3), (Ports{0, 1}));
+  sw.now = sw.now + Duration::seconds(255);
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
+}
+
+TEST_F(Snoop, QueriersWithoutAnAddressAreNoRouters) {
+  pass(0, igmp_frame(0x11, 0, 0));
+  pass(1, igmp_frame(0x16, kTestGroup4));
+  EXPECT_EQ(data4(3), (Ports{1}));
+}
+
+TEST_F(Snoop, GroupsOfTheLinkAndOfJobsGoEverywhere) {
+  pass(0, igmp_frame(0x11, 0));
+  pass(0, mld_frame(130, 0));
+  const auto to = [&](const wire::MacAddress& group) { return pass(3, ipv4_frame({}, group)); };
+  for (const std::uint32_t group : {0xE0000005u, 0xE00000FBu, config::job_group_ipv4(5)}) {
+    pass(1, igmp_frame(0x16, group));
+    EXPECT_EQ(to(wire::multicast_mac(group)), (Ports{0, 1, 2})) << group;
+  }
+  EXPECT_EQ(to({0x33, 0x33, 0, 0, 0, 1}), (Ports{0, 1, 2}));
+  EXPECT_EQ(to({0x01, 0x80, 0xC2, 0, 0, 0x0E}), (Ports{0, 1, 2}));  // no IP group
+  EXPECT_EQ(to(kEverybody), (Ports{0, 1, 2}));
+  EXPECT_EQ(sw.worker().snooping()->groups().counters().groups.get(), 0u);
+}
+
+TEST_F(Snoop, DamagedMessagesAreDropped) {
+  Bytes bent = igmp_frame(0x16, kTestGroup4);
+  bent.back() ^= std::byte{1};
+  EXPECT_EQ(pass(1, bent), Ports{});
+  EXPECT_EQ(sw.drops(1, DropReason::group_malformed), 1u);
+}
+
+TEST(SnoopingKeys, UnknownGroupsMayGoToRoutersOnly) {
+  auto config = snooping_config();
+  config.forwarding.snooping.flood_unknown = false;
+  config.forwarding.snooping.router_ports = {"p2"};
+  RingSwitch sw(config);
+  sw.inject(0, igmp_frame(0x11, 0, 0));
+  sw.turn();
+  for (const std::size_t port : {1u, 2u, 3u}) EXPECT_EQ(sw.sent(port).size(), 1u);
+  sw.inject(1, ipv4_frame({}, kGroup4));
+  sw.inject(2, ipv4_frame({}, kGroup4));
+  sw.turn();
+  EXPECT_EQ(sw.sent(2).size(), 1u);
+  EXPECT_TRUE(sw.sent(0).empty());
+  EXPECT_TRUE(sw.sent(3).empty());
+  EXPECT_EQ(sw.drops(2, DropReason::no_member), 1u);
+}
+
+TEST(SnoopingInVlans, GroupsAreOfTheirVlan) {
+  auto config = snooping_config();
+  config.ports[0].vlan = {config::VlanMode::trunk, {}, {}, {}};
+  for (const std::size_t port : {1u, 2u, 3u})
+    config.ports[port].vlan = {
+        config::VlanMode::access, static_cast<std::uint16_t>(port == 3 ? 20 : 10), {}, {}};
+  RingSwitch sw(config);
+  Bytes query = igmp_frame(0x11, 0);
+  const auto tagged = [](const Bytes& frame, std::uint16_t vlan) {
+    Bytes out(frame.begin(), frame.begin() + 12);
+    append_be16(out, wire::kEtherTypeVlan);
+    append_be16(out, vlan);
+    out.insert(out.end(), frame.begin() + 12, frame.end());
+    return out;
+  };
+  sw.inject(0, tagged(query, 10));
+  sw.inject(0, tagged(query, 20));
+  sw.inject(1, igmp_frame(0x16, kTestGroup4));
+  sw.inject(3, igmp_frame(0x16, kTestGroup4));
+  sw.turn();
+  for (std::size_t port = 0; port < 4; ++port) sw.sent(port);
+  sw.inject(0, tagged(ipv4_frame({}, kGroup4), 10));
+  sw.turn();
+  EXPECT_EQ(sw.sent(1).size(), 1u);
+  EXPECT_TRUE(sw.sent(2).empty());
+  EXPECT_TRUE(sw.sent(3).empty());
+}
+
+}  // namespace
+}  // namespace tributary::dataplane
