@@ -169,9 +169,9 @@ TEST(TopologyHosts, AReloadThatChangesWhoseHostASwitchIsIsRefused) {
 // T9: a switch speaks to its own children, a server to everybody.
 TEST(TopologyHosts, T9_WhoNotifiesFitsTheHosts) {
   refused("[A, ps, B, root]}", "[A, ps, B, root], notify: switch}",
-          "t.yaml:21: jobs[0].notify: a server or worker has no children of its own");
+          "jobs[0].notify: a server or worker has no children of its own");
   refused("[A, ps, B, root]}", "[A, ps, B, root], notify: direct}",
-          "t.yaml:21: jobs[0].notify: a switch speaks to its own children only");
+          "jobs[0].notify: a switch speaks to its own children only");
   const Topology t =
       parse_topology(with("[A, ps, B, root]}", "[A, B, root], notify: switch}"), "t.yaml");
   for (const char* name : {"root", "A", "B"})

@@ -132,14 +132,14 @@ TEST_F(UdpTransportTest, CrcJobsRefusePacketsWithoutOne) {
 
 // T9: from the host that START names, under the term that it names, results alone.
 TEST(DirectResults, T9_AreTheNamedHostsUnderItsTerm) {
-  wire::StartInfo start;
-  start.completion_host = 0x7F000003;
-  start.host_term = 4;
-  EXPECT_EQ(direct_host(start), 0u) << "the root notifies";
-  start.notify = static_cast<std::uint8_t>(wire::Notify::host_switch);
-  EXPECT_EQ(direct_host(start), 0u);
-  start.notify = static_cast<std::uint8_t>(wire::Notify::direct);
-  EXPECT_EQ(direct_host(start), 0x7F000003u);
+  wire::StartInfo info;
+  info.completion_host = 0x7F000003;
+  info.host_term = 4;
+  EXPECT_EQ(direct_host(info), 0u) << "the root notifies";
+  info.notify = static_cast<std::uint8_t>(wire::Notify::host_switch);
+  EXPECT_EQ(direct_host(info), 0u);
+  info.notify = static_cast<std::uint8_t>(wire::Notify::direct);
+  EXPECT_EQ(direct_host(info), 0x7F000003u);
 
   const auto is_one = [&](wire::PacketType type, std::uint32_t flags,
                           std::optional<std::uint32_t> term) {
@@ -150,7 +150,7 @@ TEST(DirectResults, T9_AreTheNamedHostsUnderItsTerm) {
     wire::ExtensionWriter ext(room);
     if (term) ext.add(wire::ResultInfo{8, 0, *term, 0});
     p.extensions = ext.bytes();
-    return is_direct_result(start, p);
+    return is_direct_result(info, p);
   };
   using enum wire::PacketType;
   EXPECT_TRUE(is_one(result, wire::kFlagAtPs, 4));
