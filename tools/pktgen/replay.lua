@@ -14,6 +14,7 @@ local percent = tonumber(os.getenv("TRIBUTARY_PERCENT") or "100")
 local seconds = tonumber(os.getenv("TRIBUTARY_SECONDS") or "30")
 
 pktgen.screen("off")
+pktgen.pcap(port, "on")
 pktgen.set(port, "count", frames)
 pktgen.set(port, "rate", percent)
 pktgen.clr()
