@@ -9,6 +9,7 @@
 #include <random>
 
 #include "worker/collective_call.h"
+#include "worker/completion_host.h"
 #include "worker/progress.h"
 
 namespace tributary {
@@ -24,6 +25,12 @@ std::uint64_t random_nonce() {
 
 [[noreturn]] void throw_failure(const worker::Failure& f) {
   throw CommunicatorError(f.reason, f.ranks, f.text);
+}
+
+std::unique_ptr<worker::CompletionHost> start_host(const CommunicatorOptions& options) {
+  if (options.host_config.empty()) return nullptr;
+  return std::make_unique<worker::CompletionHost>(
+      worker::load_host_config(options.host_config, options.host_node), random_nonce());
 }
 
 std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& options) {
@@ -44,7 +51,7 @@ std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& opti
 class CommunicatorImpl final : public Communicator {
  public:
   explicit CommunicatorImpl(const CommunicatorOptions& options)
-      : options_(options), progress_(start_progress(options)) {
+      : options_(options), host_(start_host(options)), progress_(start_progress(options)) {
     while (!progress_->wait_joined(options.cancelled ? kCancelPeriod : Duration::seconds(3600))) {
       if (options.cancelled && options.cancelled())
         throw CommunicatorError(wire::Reason::none, {},
@@ -57,6 +64,9 @@ class CommunicatorImpl final : public Communicator {
     if (::getpid() == owner_) return;
     progress_->abandon();
     [[maybe_unused]] auto* leaked = progress_.release();
+    if (host_ == nullptr) return;
+    host_->abandon();
+    [[maybe_unused]] auto* leaked_host = host_.release();
   }
 
   Request start(const CollectiveCall& call) override {
@@ -122,6 +132,7 @@ class CommunicatorImpl final : public Communicator {
 
   const CommunicatorOptions options_;
   const pid_t owner_ = ::getpid();
+  std::unique_ptr<worker::CompletionHost> host_;  // outlives the session: others may need it
   std::unique_ptr<worker::Progress> progress_;
 };
 
@@ -159,6 +170,9 @@ std::unique_ptr<Communicator> Communicator::create(const CommunicatorOptions& op
     throw std::invalid_argument("rank " + std::to_string(options.rank) + " of size " +
                                 std::to_string(options.size) +
                                 ": size is at least 1, ranks are 0 to size - 1");
+  if (options.host_config.empty() && !options.host_node.empty())
+    throw std::invalid_argument("host_node " + options.host_node +
+                                ": says nothing without host_config");
   const std::uint32_t group = options.loss_group;
   if (group != 0 && (!std::has_single_bit(group) || group > kMaxLossGroup))
     throw std::invalid_argument(

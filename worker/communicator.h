@@ -55,6 +55,11 @@ struct CommunicatorOptions {
   // missing ones are asked for together (docs/operations.md says when that is better). Each rank
   // may choose for itself.
   std::uint32_t loss_group = 0;
+  // If set, this process also hosts completion engines (T10), on a thread and a UDP socket of their
+  // own, from create() until the communicator is destroyed: a server's file, or a topology, in
+  // which `host_node` names a server or this worker. The address must be one of this machine's.
+  std::string host_config = {};
+  std::string host_node = {};
   // If set, create() asks it every 50 ms while it waits; true ends it with a CommunicatorError.
   std::function<bool()> cancelled = {};
 };

@@ -98,6 +98,11 @@ typedef struct tributary_options {
   /* How losses are found. 0: each chunk has its own timer. N, a power of two up to 4096: in groups
    * of N consecutive chunks of a shard, whose missing ones are asked for together. */
   uint32_t loss_group;
+  /* If set, this process also hosts completion engines, from tributary_create to
+   * tributary_destroy: a server's file, or a topology, in which host_node names a server or this
+   * worker. NULL: it does not. */
+  const char* host_config;
+  const char* host_node;
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */

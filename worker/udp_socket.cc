@@ -1,4 +1,4 @@
-#include "tools/psd/udp_socket.h"
+#include "worker/udp_socket.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -10,7 +10,7 @@
 
 #include "config/codec.h"
 
-namespace tributary::psd {
+namespace tributary::worker {
 namespace {
 
 constexpr int kSocketBufferBytes = 8 << 20;
@@ -121,4 +121,4 @@ void UdpSocket::flush() {
   queued_ = 0;
 }
 
-}  // namespace tributary::psd
+}  // namespace tributary::worker

@@ -1,4 +1,5 @@
-// One UDP socket of a server: bursts in and out, nothing copied but what has to outlive a call.
+// One UDP socket of a completion host: bursts in and out, nothing copied but what has to outlive a
+// call.
 //
 // One thread. Datagrams of other sizes than expected are truncated by the kernel and dropped here.
 // ICMP errors never end it: what they are about counts as lost, and workers' probes repair it.
@@ -18,7 +19,7 @@
 #include "core/time.h"
 #include "worker/file_descriptor.h"
 
-namespace tributary::psd {
+namespace tributary::worker {
 
 struct UdpAddress {
   std::uint32_t ipv4 = 0;  // host order
@@ -50,8 +51,8 @@ class UdpSocket {
 
  private:
   std::size_t datagram_bytes_;
-  worker::FileDescriptor socket_;
-  worker::FileDescriptor wake_;
+  FileDescriptor socket_;
+  FileDescriptor wake_;
   DropCounters drops_;
 
   std::vector<std::byte> in_bytes_;
@@ -66,4 +67,4 @@ class UdpSocket {
   std::array<sockaddr_in, kBurst> out_to_{};
 };
 
-}  // namespace tributary::psd
+}  // namespace tributary::worker

@@ -5,6 +5,7 @@ slot (O8), so the servers sum nearly everything; with verify every sum passes th
 """
 
 import json
+import os
 import signal
 
 import pytest
@@ -22,18 +23,19 @@ FLOATS = {"do": "allreduce", "count": 60_000, "dtype": "float32"}
 
 
 class Server:
-    """A tributary-psd at a port of its own."""
+    """A tributary-psd at a port of its own, or a worker's."""
 
-    def __init__(self, bed, number, job):
+    def __init__(self, bed, number, job, port=None):
         self._bed, self._job = bed, dict(job)
         self.name = f"ps{number}"
-        self._port = WORKERS + number
+        self._port = WORKERS + number if port is None else port
         self._starts = 0
         self.socket = bed.run / f"{self.name}.sock"
         self.process = None
 
-    def start(self):
-        names = ("integrity", "shards", "window", "arithmetic", "deadline")
+    def write_file(self):
+        names = ("integrity", "shards", "window", "arithmetic", "deadline", "on_deadline")
+        names += ("stragglers", "notify")
         job = {"id": 1, "workers": WORKERS, "chunk_bytes": 8192, "root": SWITCH_ADDRESS}
         job.update({name: self._job[name] for name in names if name in self._job})
         config = {
@@ -44,6 +46,10 @@ class Server:
         }
         file = self._bed.run / f"{self.name}.yaml"
         file.write_text(yaml.safe_dump(config, sort_keys=False))
+        return file
+
+    def start(self):
+        file = self.write_file()
         self._starts += 1
         command = [binary(self._bed.build, "tributary-psd"), "--config", file]
         self.process = self._bed.start(f"{self.name}-{self._starts}", command, self._port)
@@ -122,6 +128,97 @@ def test_servers_sum_a_storm_of_collisions(make_servers, launch, integrity):
         "the servers hold nothing any more",
     )
     assert {row["serving"] for server in servers for row in server.show("seats")} == {False}
+
+
+def test_t9_servers_notify_all_workers_themselves(make_servers, launch):
+    """Nearly every result comes twice: from the server, and by the switch."""
+    bed, servers = make_servers((*STORM, ("notify", "direct")))
+    for server in servers:
+        server.start()
+    wait_for_hosts(bed, ["ps0"])
+    workers = start(bed, launch, [{**INTS, "repeat": 4}, {**FLOATS, "repeat": 4}])
+    for worker in workers:
+        stats = worker.finish()
+        assert stats["duplicate_results"] > 20, stats
+    assert servers[0].completions() > 100
+    assert bed.switch.show("jobs")[0]["aborts"] == 0
+
+
+def test_t9_a_notifying_server_that_dies_ends_the_epoch(make_servers, launch):
+    """Some rank may hold what nobody else knows: no other server decides those chunks."""
+    bed, servers = make_servers((*STORM, *SHORT, ("notify", "direct")))
+    for server in servers:
+        server.start()
+    wait_for_hosts(bed, ["ps0"])
+    workers = start(bed, launch, [{**INTS, "repeat": 10_000}])
+    workers[0].wait_event("progress", 3)
+    servers[0].kill()
+    for worker in workers:
+        assert "completion hosts" in worker.fail()["text"]
+    wait_for_hosts(bed, ["ps1"])
+    for worker in start(bed, launch, [INTS]):
+        worker.finish()
+
+
+def test_rule21_a_server_decides_who_is_late(make_servers, launch):
+    """Three of four ranks end an op without the fourth, by the word of a process of its own."""
+    allowed = (
+        ("deadline", "1s"),
+        ("on_deadline", "escalate"),
+        ("stragglers", {"degraded_after": "1s"}),
+    )
+    late = WORKERS - 1
+    bed, servers = make_servers(allowed, hosts=["ps0"])
+    servers[0].start()
+    wait_for_hosts(bed, ["ps0"])
+    gate = bed.run / "gate"
+    os.mkfifo(gate, 0o666)
+    op = {"do": "allreduce", "count": 1000, "dtype": "int32", "seed": 1}  # one chunk
+    hold = {"do": "wait_fifo", "path": str(gate)}
+    workers = launch(bed).start(
+        lambda rank: ([hold] if rank == late else []) + [op, {"do": "barrier"}],
+        ports=list(range(WORKERS)),
+    )
+    first = [worker.wait_event("progress") for worker in workers if worker.rank != late]
+    assert not workers[late].of("progress")
+    writer = os.open(gate, os.O_RDWR)  # for reading too: then it waits for nobody
+    try:
+        for worker in workers:
+            worker.finish()
+    finally:
+        os.close(writer)
+    assert late in first[0]["missing"]
+    for worker in workers:
+        result = worker.of("progress")[0]
+        assert result["missing"] == first[0]["missing"] and result["exact"], result
+        assert result["digest"] == first[0]["digest"], result
+    (seat,) = servers[0].show("completion")
+    assert seat["degraded"] >= 1 and seat["left_out"] >= 1, seat
+    assert bed.switch.show("jobs")[0]["degraded_results"] >= 1
+
+
+def test_t10_a_workers_process_hosts(make_bed, launch):
+    """Rank 0's own process finishes what the switch does not, and goes when the rank goes."""
+    options = (("arithmetic", "modular"), *STORM, ("completion_hosts", ["ps0"]))
+    host = {"name": "ps0", "address": worker_address(0), "port": "w0"}
+    bed = make_bed(
+        "veth",
+        WORKERS,
+        jobs=[Job(1, WORKERS, options=options)],
+        completion={"lease": "500ms", "hosts": [host]},
+    )
+    file = Server(bed, 0, options, port=0).write_file()
+    launcher = launch(bed)
+    steps = [{**INTS, "repeat": 4}, {**FLOATS, "repeat": 4}, {"do": "barrier"}]
+    workers = [
+        launcher.start_rank(rank, WORKERS, steps, **({"host_config": str(file)} if rank == 0 else {}))
+        for rank in range(WORKERS)
+    ]
+    for worker in workers:
+        worker.finish()
+    job = bed.switch.show("jobs")[0]
+    assert job["host_results"] > 100 and job["aborts"] == 0, job
+    assert sum(row["completions"] for row in bed.switch.show("completion")) == 0
 
 
 def test_metrics_are_served(make_servers):

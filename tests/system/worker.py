@@ -74,6 +74,8 @@ def run(order):
     options = {name: order[name] for name in ("job", "rank", "size", "address")}
     for name in ("join_timeout", "op_timeout"):
         options[name] = order.get(name, 50.0)
+    for name in ("host_config", "host_node"):
+        options[name] = order.get(name, "")
     communicator = tributary.init(**options)
     emit("joined")
     try:

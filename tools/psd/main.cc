@@ -14,15 +14,14 @@
 #include <thread>
 
 #include "config/codec.h"
-#include "config/file.h"
 #include "config/memory_plan.h"
 #include "config/server_config.h"
-#include "config/topology.h"
 #include "control/metrics.h"
 #include "control/request.h"
 #include "control/socket_server.h"
 #include "tools/daemon/daemon.h"
 #include "tools/psd/show.h"
+#include "worker/host_loop.h"
 
 namespace tributary::psd {
 namespace {
@@ -62,15 +61,6 @@ std::string memory_text(const config::ServerConfig& config) {
   return text;
 }
 
-// The server's own file, or its part of a topology. Throws ConfigErrors and std::invalid_argument.
-config::ServerConfig load(const Options& options) {
-  const bool topology = config::is_topology(config::read_file(options.config_path));
-  if (!topology && options.node.empty()) return config::load_server_config(options.config_path);
-  if (topology && options.node.empty())
-    throw std::invalid_argument("a topology; say which of its servers to run with --node");
-  return config::server_config(config::load_topology(options.config_path), options.node);
-}
-
 int serve(const config::ServerConfig& config, const Options& options) {
   tools::Daemon daemon;
   ServerLoop loop(config, draw_nonce(), report);
@@ -106,7 +96,7 @@ int serve(const config::ServerConfig& config, const Options& options) {
 int run(const Options& options) {
   config::ServerConfig config;
   try {
-    config = load(options);
+    config = worker::load_host_config(options.config_path, options.node);
   } catch (const config::ConfigErrors& errors) {
     report(errors.what());
     return 1;

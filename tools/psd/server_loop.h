@@ -1,23 +1,17 @@
-// The packet loop of a parameter server: a UDP socket, the server, and time.
-//
-//   wait → receive a burst → Server::on_packet → expire → hand over snapshots → send
+// The packet loop of a parameter server: that of every completion host (worker/host_loop.h), and
+// beside it what operators ask, and snapshots of models.
 //
 // run() is one thread's; other threads read counters, or ask through mailbox().
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
-#include "completion/server.h"
 #include "config/server_config.h"
 #include "dataplane/mailbox.h"
 #include "tools/psd/checkpoints.h"
-#include "tools/psd/udp_socket.h"
+#include "worker/host_loop.h"
 
 namespace tributary::psd {
-
-// What the configuration says, as the server takes it.
-std::vector<completion::ServedJob> served_jobs(const config::ServerConfig& config);
 
 class ServerLoop {
  public:
@@ -29,35 +23,21 @@ class ServerLoop {
   // Until stop(); then tells every root to look for another host.
   void run();
   // Any thread.
-  void stop();
+  void stop() { loop_.stop(); }
   dataplane::Mailbox& mailbox() { return mailbox_; }
   // After asking the mailbox, so that an idle loop looks.
-  void wake() { socket_.wake(); }
+  void wake() { loop_.wake(); }
 
-  struct Counters {
-    Counter turns;
-    Counter received;
-    Counter received_bytes;
-    Counter sent;
-    Counter sent_bytes;
-  };
-  [[nodiscard]] const Counters& counters() const { return counters_; }
-  [[nodiscard]] const DropCounters& drops() const { return socket_.drops(); }
+  [[nodiscard]] const worker::HostLoop::Counters& counters() const { return loop_.counters(); }
+  [[nodiscard]] const DropCounters& drops() const { return loop_.drops(); }
   // Its counters; its state only through mailbox().
-  [[nodiscard]] const completion::Server& server() const { return server_; }
+  [[nodiscard]] const completion::Server& server() const { return loop_.server(); }
   [[nodiscard]] const Checkpoints& checkpoints() const { return checkpoints_; }
 
  private:
-  void receive(std::span<const std::byte> datagram, const UdpAddress& from, Instant now);
-  void send_outbox();
-
-  completion::Server server_;
+  worker::HostLoop loop_;
   Checkpoints checkpoints_;
-  UdpSocket socket_;
-  aggregator::Outbox outbox_;
   dataplane::Mailbox mailbox_;
-  Counters counters_;
-  std::atomic<bool> stopping_{false};
 };
 
 }  // namespace tributary::psd

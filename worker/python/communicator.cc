@@ -271,7 +271,8 @@ py::dict PyCommunicator::stats() const {
 std::unique_ptr<PyCommunicator> init(const py::int_& job, const py::int_& rank,
                                      const py::int_& size, const std::string& address,
                                      double join_timeout, double op_timeout,
-                                     const py::int_& loss_group) {
+                                     const py::int_& loss_group, const std::string& host_config,
+                                     const std::string& host_node) {
   CommunicatorOptions options;
   options.job = u32_of("job", job);
   options.rank = u32_of("rank", rank);
@@ -280,6 +281,8 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const py::int_& rank,
   options.join_timeout = seconds_of("join_timeout", join_timeout);
   options.op_timeout = seconds_of("op_timeout", op_timeout);
   options.loss_group = u32_of("loss_group", loss_group);
+  options.host_config = host_config;
+  options.host_node = host_node;
   return std::make_unique<PyCommunicator>(options);
 }
 

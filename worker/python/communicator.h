@@ -89,6 +89,7 @@ class PyCommunicator {
 std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const pybind11::int_& rank,
                                      const pybind11::int_& size, const std::string& address,
                                      double join_timeout, double op_timeout,
-                                     const pybind11::int_& loss_group);
+                                     const pybind11::int_& loss_group,
+                                     const std::string& host_config, const std::string& host_node);
 
 }  // namespace tributary::python

@@ -80,4 +80,6 @@ def init(
     join_timeout: float = 60.0,
     op_timeout: float = 60.0,
     loss_group: int = 0,
+    host_config: str = "",
+    host_node: str = "",
 ) -> Communicator: ...

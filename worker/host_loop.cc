@@ -1,0 +1,129 @@
+#include "worker/host_loop.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <stdexcept>
+
+#include "completion/limits.h"
+#include "config/file.h"
+#include "config/topology.h"
+#include "worker/packet_check.h"
+
+namespace tributary::worker {
+namespace {
+
+// Of an idle loop: deadlines and heartbeats are looked at this often.
+constexpr Duration kTick = Duration::ms(10);
+// Before a payload: header and every extension that fits.
+constexpr std::size_t kHeadBytes = wire::kHeaderBytes + wire::kMaxExtensionBytes;
+
+Instant monotonic_now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
+}
+
+std::size_t datagram_bytes(const config::ServerConfig& config) {
+  std::size_t largest = 0;
+  for (const auto& served : config.jobs)
+    largest = std::max<std::size_t>(largest, served.job.chunk_bytes);
+  return kHeadBytes + largest;
+}
+
+}  // namespace
+
+config::ServerConfig load_host_config(const std::string& path, const std::string& node) {
+  const bool topology = config::is_topology(config::read_file(path));
+  if (!topology && node.empty()) return config::load_server_config(path);
+  if (topology && node.empty())
+    throw std::invalid_argument("a topology; say which of its servers or workers hosts");
+  return config::server_config(config::load_topology(path), node);
+}
+
+std::vector<completion::ServedJob> served_jobs(const config::ServerConfig& config) {
+  std::vector<completion::ServedJob> all;
+  for (const config::ServedJobConfig& served : config.jobs) {
+    completion::ServedJob job;
+    job.limits = completion::limits_of(served.job);
+    job.limits.root_is_here = false;
+    job.limits.bytes = config::server_share(config, served.job);
+    job.root_ipv4 = served.root_ipv4;
+    job.root_udp_port = served.root_udp_port;
+    job.integrity = served.job.integrity;
+    job.optimizer = served.optimizer;
+    all.push_back(std::move(job));
+  }
+  return all;
+}
+
+HostLoop::HostLoop(const config::ServerConfig& config, std::uint64_t nonce)
+    : server_(served_jobs(config),
+              {.ipv4 = config.ipv4, .nonce = nonce, .heartbeat = config.heartbeat}),
+      socket_({config.ipv4, config.udp_port}, datagram_bytes(config)),
+      outbox_(server_.outbox_capacity()) {}
+
+void HostLoop::run(const Beside& beside) {
+  Instant next_tick;
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    Instant now = monotonic_now();
+    if (beside.turn) beside.turn(now);
+    const std::size_t got =
+        socket_.receive([&](std::span<const std::byte> datagram, const UdpAddress& from) {
+          receive(datagram, from, now);
+        });
+    if (now >= next_tick) {
+      next_tick = now + kTick;
+      while (server_.expire(now, outbox_)) send_outbox();
+      if (beside.tick) beside.tick();
+    }
+    socket_.flush();
+    counters_.turns.add();
+    if (got == 0) socket_.wait(next_tick - now);
+  }
+  server_.shut_down(outbox_);
+  send_outbox();
+  socket_.flush();
+}
+
+void HostLoop::stop() {
+  stopping_.store(true, std::memory_order_relaxed);
+  socket_.wake();
+}
+
+void HostLoop::receive(std::span<const std::byte> datagram, const UdpAddress& from, Instant now) {
+  counters_.received.add();
+  counters_.received_bytes.add(datagram.size());
+  const auto parsed = wire::parse(datagram);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return socket_.drops().add(*bad);
+  const auto& packet = std::get<wire::Packet>(parsed);
+  // The kernel has verified the UDP checksum; without one there has to be a CRC32C (rule 18).
+  const completion::ServedJob* const job = server_.find_job(packet.header.job);
+  const bool required = job != nullptr && job->integrity == wire::Integrity::crc32c;
+  DropReason what = check_crc32c(datagram, packet, required);
+  aggregator::Peer peer;
+  peer.ipv4 = from.ipv4;
+  peer.udp_port = from.port;
+  if (what == DropReason::count_) what = server_.on_packet(packet, peer, now, outbox_);
+  if (what != DropReason::count_) socket_.drops().add(what);
+  send_outbox();
+}
+
+void HostLoop::send_outbox() {
+  for (const aggregator::Outgoing& message : outbox_.items()) {
+    const std::span<std::byte> room = socket_.room();
+    const std::size_t head = wire::serialize(message.header, message.extension_span(), room);
+    if (head == 0 || head + message.payload.size() > room.size()) {
+      socket_.drops().add(DropReason::mtu);
+      continue;
+    }
+    if (!message.payload.empty())
+      std::memcpy(room.data() + head, message.payload.data(), message.payload.size());
+    socket_.queue(head + message.payload.size(), {message.peer.ipv4, message.peer.udp_port});
+    counters_.sent.add();
+    counters_.sent_bytes.add(head + message.payload.size());
+  }
+  outbox_.clear();
+}
+
+}  // namespace tributary::worker
