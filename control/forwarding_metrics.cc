@@ -15,14 +15,17 @@ void collect_acl(Families& out, dataplane::Switch& sw) {
 }
 
 void collect_groups(Families& out, dataplane::Switch& sw) {
+  // Without snooping nothing happens to groups.
+  static const dataplane::GroupTable::Counters kNoGroups;
+  static const dataplane::Snooping::Counters kNoMessages;
   const auto* snooping = sw.worker().snooping();
-  if (snooping == nullptr) return;
-  const auto& groups = snooping->groups().counters();
+  const auto& groups = snooping != nullptr ? snooping->groups().counters() : kNoGroups;
+  const auto& messages = snooping != nullptr ? snooping->counters() : kNoMessages;
   sample(family(out, "tributary_groups", "Multicast groups that somebody wants", true), {},
          number(groups.groups));
   auto& events = family(out, "tributary_group_events_total", "What happened to groups", false);
-  sample(events, {{"event", "query"}}, number(snooping->counters().queries));
-  sample(events, {{"event", "report"}}, number(snooping->counters().reports));
+  sample(events, {{"event", "query"}}, number(messages.queries));
+  sample(events, {{"event", "report"}}, number(messages.reports));
   sample(events, {{"event", "joined"}}, number(groups.joined));
   sample(events, {{"event", "left"}}, number(groups.left));
   sample(events, {{"event", "aged"}}, number(groups.aged));

@@ -88,12 +88,14 @@ void add_show(CLI::App& app) {
       "  tributary show fdb vlan=10 port=w0\n"
       "  tributary show slots --socket /run/tributary/leaf1.sock");
   command->callback([options] {
-    const std::string& which = options->which;
+    const auto& which = options->which;
     if (options->what == "op" && which.empty())
       throw CLI::ValidationError("show op", "JOB/OP is needed, such as 1/42");
-    const bool of_one = options->what == "stragglers" || options->what == "holds";
-    if (options->what != "op" && !of_one && !which.empty())
-      throw CLI::ValidationError("show " + options->what, "takes no '" + which + "'");
+    const bool one =
+        options->what == "op" || options->what == "stragglers" || options->what == "holds";
+    const std::size_t most = options->what == "fdb" ? 2 : one ? 1 : 0;
+    if (which.size() > most)
+      throw CLI::ValidationError("show " + options->what, "takes no '" + which[most] + "'");
     show(*options);
   });
 }
