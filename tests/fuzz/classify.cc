@@ -1,9 +1,11 @@
 // The switch's first look at a frame: every frame gets one action, a drop has a reason, nothing
 // that is for the switch is forwarded, and answers in place are valid frames.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/wire/arp.h"
+#include "dataplane/acl_key.h"
 #include "dataplane/classify.h"
 #include "tests/fuzz/repair.h"
 #include "tests/fuzz/target.h"
@@ -61,6 +63,31 @@ void check(const std::vector<std::byte>& frame, bool linear) {
   FUZZ_CHECK(c.udp.payload.data() + c.udp.payload.size() <= frame.data() + frame.size());
 }
 
+// What access control reads: whatever it takes for whole is, and says so of all of its pieces.
+void check_acl(const std::vector<std::byte>& frame) {
+  const auto parsed = wire::parse_ethernet(frame);
+  const auto* view = std::get_if<wire::EthernetView>(&parsed);
+  if (view == nullptr) return;
+  dataplane::AclKey key;
+  const auto read = dataplane::read_acl_key(*view, 0, key);
+  const bool ip = view->ether_type == 0x0800 || view->ether_type == 0x86DD;
+  FUZZ_CHECK((read.kind == dataplane::AclKind::other) == !ip);
+  FUZZ_CHECK(ip || read.malformed == DropReason::count_);
+  FUZZ_CHECK(key.ether_type == view->ether_type);
+  if (!ip || read.malformed != DropReason::count_) return;
+  FUZZ_CHECK(view->payload.size() >= (view->ether_type == 0x0800 ? 20u : 40u));
+  // Of a frame whose end is elsewhere nothing is invented: the same, or refused.
+  for (const std::size_t here : {view->payload.size() / 2, view->payload.size() - 1}) {
+    wire::EthernetView part = *view;
+    part.payload = part.payload.first(here);
+    dataplane::AclKey other;
+    const auto again = dataplane::read_acl_key(part, view->payload.size() - here, other);
+    FUZZ_CHECK(
+        again.malformed == DropReason::frame_bad_ip ||
+        (again.malformed == DropReason::count_ && std::memcmp(&other, &key, sizeof key) == 0));
+  }
+}
+
 }  // namespace
 }  // namespace tributary::fuzz
 
@@ -70,6 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> frame(input.begin(), input.end());
   check(frame, true);
   check(frame, false);
+  check_acl(frame);
   repair_frame(frame);
   check(frame, true);
   return 0;

@@ -37,6 +37,18 @@ void check_accepted(const config::SwitchConfig& c) {
     FUZZ_CHECK(ports.contains(fixed.port));
     FUZZ_CHECK(!wire::is_multicast(fixed.mac) && !wire::is_zero(fixed.mac));
   }
+  FUZZ_CHECK(c.acl.rules.size() <= config::kMaxAclRules);
+  for (const auto& rule : c.acl.rules) {
+    FUZZ_CHECK(rule.port.empty() || ports.contains(rule.port));
+    for (const auto& prefix : {rule.source, rule.destination})
+      FUZZ_CHECK(!prefix || prefix->bits <= (prefix->is_ipv6 ? 128 : 32));
+    FUZZ_CHECK(!rule.vlan || (rule.vlan->first <= rule.vlan->last && rule.vlan->last <= 4094));
+  }
+  for (const auto& port : c.ports) {
+    FUZZ_CHECK((port.vlan.mode == config::VlanMode::access) == port.vlan.id.has_value());
+    FUZZ_CHECK(!port.vlan.native || port.vlan.mode == config::VlanMode::trunk);
+  }
+  for (const auto& name : c.forwarding.snooping.router_ports) FUZZ_CHECK(ports.contains(name));
   FUZZ_CHECK(config::least_dpdk_bytes(c) <= std::size_t{c.memory.megabytes} << 20);
 }
 

@@ -54,6 +54,51 @@ def host_frames():
     write("arp", "reply", body[:7] + b"\x02" + body[8:])
 
 
+def ones_complement(data):
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def group_frames():
+    """Reports, queries and leaves, of IGMP and MLD, and IPv6 with extension headers."""
+    host, group = bytes.fromhex("020000000001"), bytes([224, 1, 2, 3])
+
+    def igmp(body):
+        body = body[:2] + struct.pack(">H", ones_complement(body)) + body[4:]
+        head = struct.pack(">BBHHHBBH", 0x46, 0, 24 + len(body), 0, 0, 1, 2, 0)
+        head += bytes([10, 0, 0, 1]) + group + bytes([0x94, 4, 0, 0])
+        head = head[:10] + struct.pack(">H", ones_complement(head)) + head[12:]
+        return bytes.fromhex("01005e010203") + host + b"\x08\x00" + head + body
+
+    def ipv6(protocol, payload):
+        addresses = bytes.fromhex("fe80" + "00" * 13 + "01" + "ff02" + "00" * 13 + "16")
+        head = struct.pack(">IHBB", 0x60000000, len(payload), protocol, 1) + addresses
+        return bytes.fromhex("333300000016") + host + b"\x86\xdd" + head + payload, addresses
+
+    def mld(body):
+        _, addresses = ipv6(0, b"")
+        pseudo = addresses + struct.pack(">II", len(body), 58)
+        body = body[:2] + struct.pack(">H", ones_complement(pseudo + body)) + body[4:]
+        return ipv6(0, bytes([58, 0, 5, 2, 0, 0, 1, 0]) + body)[0]
+
+    group6 = bytes.fromhex("ff05" + "00" * 13 + "77")
+    frames = {f"igmp-{kind:02x}": igmp(struct.pack(">BBH", kind, 0, 0) + group)
+              for kind in (0x11, 0x12, 0x16, 0x17)}
+    frames["igmp-22"] = igmp(struct.pack(">BBHHH", 0x22, 0, 0, 0, 2)
+                             + b"\x02\x00\x00\x00" + group
+                             + b"\x03\x00\x00\x01" + group + bytes([10, 0, 0, 9]))
+    frames |= {f"mld-{kind}": mld(struct.pack(">BBHI", kind, 0, 0, 0) + group6)
+               for kind in (130, 131, 132)}
+    frames["mld-143"] = mld(struct.pack(">BBHHH", 143, 0, 0, 0, 1) + b"\x04\x00\x00\x00" + group6)
+    extensions = bytes([43, 0] + [0] * 6 + [44, 0] + [0] * 6 + [17, 0, 0, 1] + [0] * 4)
+    frames["ipv6-extensions"] = ipv6(0, extensions + struct.pack(">HHHH", 1, 2, 8, 0))[0]
+    for name, frame in frames.items():
+        write("groups", name, frame)
+        write("classify", name, frame)
+
+
 def yaml_files():
     for path in sorted((TOP / "examples").glob("*.yaml")):
         write("config", path.stem, path.read_bytes())
@@ -74,6 +119,19 @@ metrics_listen: 127.0.0.1:9100
 control_socket: /run/c.sock
 """
     write("config", "every-key", every_key.encode())
+    switching = """switch: {address: 10.0.0.1}
+ports:
+  - {name: a, devargs: net_null0, vlan: {mode: access, id: 10}, storm: {broadcast: 5}, max_addresses: 9}
+  - {name: b, devargs: net_null1, vlan: {mode: trunk, allowed: [10, 100-199], native: 7}}
+forwarding: {snooping: {enabled: true, groups: 64, membership: 9s, router_ports: [b], flood_unknown: false}}
+acl:
+  default: deny
+  rules:
+    - {name: x, action: allow, port: a, vlan: 1-9, source: 10.0.0.0/8, protocol: tcp, destination_ports: 80}
+    - {destination: "2001:db8::/32", ether_type: ipv6, protocol: 89}
+    - {action: allow, ether_type: 0x88b5}
+"""
+    write("config", "switching", switching.encode())
     for path in sorted((TOP / "tests" / "sim" / "scenarios").glob("*.yaml")):
         write("scenario", path.stem, path.read_bytes())
 
@@ -149,6 +207,7 @@ def patterns():
 if __name__ == "__main__":
     packets()
     host_frames()
+    group_frames()
     yaml_files()
     texts()
     npy()

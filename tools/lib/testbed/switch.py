@@ -19,8 +19,11 @@ class Job:
     options: tuple = ()  # pairs
 
 
-def configuration(run, ports, jobs, metrics=None, **switch_options):
-    """The whole file as a dictionary; docs/configuration.md describes the keys."""
+def configuration(run, ports, jobs, metrics=None, port_options=(), sections=None, **switch_options):
+    """The whole file as a dictionary; docs/configuration.md describes the keys.
+
+    `port_options` are more keys of the first ports, `sections` more keys of the file.
+    """
     config = {
         "switch": {
             "name": "testbed",
@@ -41,7 +44,10 @@ def configuration(run, ports, jobs, metrics=None, **switch_options):
             for job in jobs
         ],
         "control": {"socket": str(run / "switchd.sock")},
+        **(sections or {}),
     }
+    for port, options in zip(config["ports"], port_options):
+        port.update(options)
     if metrics is not None:
         config["metrics"] = {"listen": metrics}
     return config
