@@ -1,11 +1,13 @@
 // Bounded single-producer single-consumer ring: mailboxes between a control thread and
-// the loop that owns the state. Wait-free on both sides; full and empty are return values.
+// the loop that owns the state, and paths between two loops. Wait-free; full and empty are values.
 //
 // head_ is written by the consumer and read (acquire) by the producer; tail_ the reverse.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -37,6 +39,26 @@ class SpscRing {
     out = std::move(slots_[head & mask_]);
     head_.store(head + 1, std::memory_order_release);
     return true;
+  }
+
+  // Producer only: as many of them as there is room for, from the first on; returns how many.
+  std::size_t push_burst(std::span<T> values) {
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    const std::size_t room = mask_ + 1 - (tail - head_.load(std::memory_order_acquire));
+    const std::size_t count = std::min(room, values.size());
+    for (std::size_t i = 0; i < count; ++i) slots_[(tail + i) & mask_] = std::move(values[i]);
+    if (count != 0) tail_.store(tail + count, std::memory_order_release);
+    return count;
+  }
+
+  // Consumer only: the oldest ones, as many as `out` holds; returns how many.
+  std::size_t pop_burst(std::span<T> out) {
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    const std::size_t waiting = tail_.load(std::memory_order_acquire) - head;
+    const std::size_t count = std::min(waiting, out.size());
+    for (std::size_t i = 0; i < count; ++i) out[i] = std::move(slots_[(head + i) & mask_]);
+    if (count != 0) head_.store(head + count, std::memory_order_release);
+    return count;
   }
 
   // Either side; exact only for the side that asks about its own end.

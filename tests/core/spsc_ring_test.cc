@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -51,6 +53,44 @@ TEST(SpscRing, WrapsAroundManyTimes) {
     ASSERT_TRUE(ring.pop(out));
     ASSERT_EQ(out, std::to_string(i));
   }
+}
+
+TEST(SpscRing, BurstsTakeWhatFitsAndKeepTheOrder) {
+  SpscRing<int> ring(4);
+  std::array in = {0, 1, 2, 3, 4, 5};
+  std::array out = {-1, -1, -1};
+  EXPECT_EQ(ring.pop_burst(out), 0u);
+  EXPECT_EQ(ring.push_burst(in), 4u);
+  EXPECT_EQ(ring.push_burst(in), 0u);
+  EXPECT_EQ(ring.pop_burst(out), 3u);
+  EXPECT_EQ(out, (std::array{0, 1, 2}));
+  EXPECT_EQ(ring.push_burst(std::span(in).subspan(4)), 2u);  // across the wrap
+  EXPECT_EQ(ring.pop_burst(out), 3u);
+  EXPECT_EQ(out, (std::array{3, 4, 5}));
+  EXPECT_TRUE(ring.empty());
+}
+
+// The same of bursts as of single elements below.
+TEST(SpscRing, BurstsBetweenTwoThreadsLoseAndRepeatNothing) {
+  constexpr std::uint64_t kCount = 100'000;
+  SpscRing<std::uint64_t> ring(16);
+  std::thread producer([&] {
+    std::array<std::uint64_t, 7> burst;
+    for (std::uint64_t next = 0; next < kCount;) {
+      std::size_t filled = 0;
+      for (; filled < burst.size() && next + filled < kCount; ++filled)
+        burst[filled] = next + filled;
+      next += ring.push_burst(std::span(burst).first(filled));
+    }
+  });
+  std::uint64_t expected = 0;
+  std::array<std::uint64_t, 5> burst;
+  bool ordered = true;
+  while (expected < kCount)
+    for (std::size_t i = 0, got = ring.pop_burst(burst); i < got; ++i)
+      ordered = ordered && burst[i] == expected++;
+  producer.join();
+  EXPECT_TRUE(ordered);
 }
 
 // One producer and one consumer thread; under ThreadSanitizer also proof of the memory order.
