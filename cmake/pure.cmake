@@ -5,6 +5,7 @@ tributary_library(core Threads::Threads)
 # Of config/ what reads no file.
 add_library(tributary_config STATIC ${PROJECT_SOURCE_DIR}/config/aggregation_memory.cc
                                     ${PROJECT_SOURCE_DIR}/config/host_choice.cc
+                                    ${PROJECT_SOURCE_DIR}/config/lcore_plan.cc
                                     ${PROJECT_SOURCE_DIR}/config/memory_plan.cc)
 target_link_libraries(tributary_config PUBLIC tributary_core)
 tributary_library(aggregator tributary_config)

@@ -40,7 +40,7 @@ std::vector<JobLimits> limits_of(const config::SwitchConfig& config) {
 
 std::vector<JobLimits> limits_of(const config::SwitchConfig& next,
                                  const std::vector<JobLimits>& running) {
-  std::uint64_t left = std::uint64_t{next.completion.megabytes} << 20;
+  std::uint64_t left = config::completion_budget(next);
   std::uint64_t needed = 0;
   std::vector<JobLimits> all = limits_of(next);
   std::vector<JobLimits*> anew;

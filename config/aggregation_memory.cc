@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdio>
 
+#include "config/lcore_plan.h"
+
 namespace tributary::config {
 namespace {
 
@@ -96,7 +98,7 @@ std::vector<BufferClass> buffer_classes(const SwitchConfig& config, std::uint8_t
   }
   std::sort(classes.begin(), classes.end(),
             [](const BufferClass& a, const BufferClass& b) { return a.bytes > b.bytes; });
-  const std::uint64_t spare = (std::uint64_t{config.cache.megabytes} << 20) / shard_count(config);
+  const std::uint64_t spare = cache_bytes(config) / shard_count(config);
   const auto holds_results = [&](const BufferClass& c) {
     return std::any_of(config.jobs.begin(), config.jobs.end(), [&](const JobConfig& job) {
       return shard < job.shards && slot_buffer_bytes(job) == c.bytes;
@@ -132,14 +134,23 @@ AggregationMemory job_memory(const JobConfig& job) {
   return {shard.sums * job.shards, shard.holds * job.shards, 0, shard.tables * job.shards, 0};
 }
 
+AggregationMemory& AggregationMemory::operator+=(const AggregationMemory& other) {
+  sums += other.sums;
+  holds += other.holds;
+  cache += other.cache;
+  tables += other.tables;
+  reserve += other.reserve;
+  return *this;
+}
+
 AggregationMemory aggregation_memory(const SwitchConfig& config) {
   AggregationMemory sum;
-  for (const JobConfig& job : config.jobs) {
-    const AggregationMemory part = job_memory(job);
-    sum.sums += part.sums;
-    sum.holds += part.holds;
-    sum.tables += part.tables;
+  if (lcore_count(config) > 1 && !config.share) {
+    for (std::size_t lcore = 0; lcore < lcore_count(config); ++lcore)
+      sum += aggregation_memory(lcore_part(config, lcore, lcore_share(config, lcore)));
+    return sum;
   }
+  for (const JobConfig& job : config.jobs) sum += job_memory(job);
   for (std::size_t s = 0; s < engine_shards(config); ++s) {
     for (const BufferClass& c : buffer_classes(config, static_cast<std::uint8_t>(s))) {
       sum.cache += c.cached * c.bytes;

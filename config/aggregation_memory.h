@@ -65,7 +65,11 @@ inline std::size_t engine_shards(const SwitchConfig& config) {
 }
 // For jobs that a reload brings.
 inline std::uint64_t reserve_bytes(const SwitchConfig& config) {
-  return std::uint64_t{config.memory.reserve_megabytes} << 20;
+  return config.share ? config.share->reserve_bytes
+                      : std::uint64_t{config.memory.reserve_megabytes} << 20;
+}
+inline std::uint64_t cache_bytes(const SwitchConfig& config) {
+  return config.share ? config.share->cache_bytes : std::uint64_t{config.cache.megabytes} << 20;
 }
 // Jobs that there is ever room for: a reload may add some where memory is reserved for them.
 inline std::size_t job_places(const SwitchConfig& config) {
@@ -88,10 +92,12 @@ struct AggregationMemory {
   std::uint64_t cache = 0;
   std::uint64_t tables = 0;
   std::uint64_t reserve = 0;  // of nobody yet
+  AggregationMemory& operator+=(const AggregationMemory& other);
   [[nodiscard]] std::uint64_t total() const { return sums + holds + cache + tables + reserve; }
 };
 // Of one job in all its shards; cache and pool are nobody's in particular.
 AggregationMemory job_memory(const JobConfig& job);
+// Of the engines of all its packet loops together.
 AggregationMemory aggregation_memory(const SwitchConfig& config);
 // For people: a line for each job and one for all.
 std::string describe_memory(const SwitchConfig& config);

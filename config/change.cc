@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "config/lcore_plan.h"
 #include "config/load.h"
 #include "config/memory_plan.h"
 #include "config/read_context.h"
@@ -97,6 +98,13 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next) {
     refused += "\n" + path + ": only a restart changes it";
   Change change;
   const auto check_service = [&](const JobConfig* a, const JobConfig* b) {
+    if (a != nullptr && b != nullptr && (b->hosting || is_served_elsewhere(*b)) &&
+        job_lcore(running, *a) != job_lcore(next, *b)) {
+      refused += "\njob " + std::to_string(b->id);
+      refused +=
+          ": its completion hosts know it where it is; only a restart moves it to another "
+          "lcore";
+    }
     if (!same_hosting(a, b)) {
       refused += "\njob " + std::to_string((a != nullptr ? a : b)->id);
       refused +=

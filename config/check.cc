@@ -9,6 +9,7 @@
 #include "config/check_acl.h"
 #include "config/check_degraded.h"
 #include "config/check_forwarding.h"
+#include "config/check_lcores.h"
 #include "config/check_notify.h"
 #include "config/check_port.h"
 #include "config/check_sums.h"
@@ -307,6 +308,7 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_unique_jobs(config, context);
   check_members(config, context);
   check_chunk_fits_mtu(config, context);
+  check_lcores(config, context);
   check_sums(config, context);
   check_udp_ports(config, context);
   check_static_macs(config, context);

@@ -28,7 +28,7 @@ std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job)
   std::vector<Demand> all;
   for (const auto& j : config.jobs)
     if (completes_here(j)) all.push_back(demand(j));
-  return share_of(std::uint64_t{config.completion.megabytes} << 20, all, demand(job));
+  return share_of(completion_budget(config), all, demand(job));
 }
 
 std::uint64_t hosted_share(const SwitchConfig& config, const JobConfig& job) {
@@ -38,7 +38,7 @@ std::uint64_t hosted_share(const SwitchConfig& config, const JobConfig& job) {
   std::vector<Demand> all;
   for (const auto& j : config.jobs)
     if (j.hosting) all.push_back(demand(j));
-  return share_of(std::uint64_t{config.completion.hosted_megabytes} << 20, all, demand(job));
+  return share_of(hosted_budget(config), all, demand(job));
 }
 
 std::uint64_t hosted_bytes(const SwitchConfig& config) {

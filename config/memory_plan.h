@@ -8,13 +8,16 @@
 #include <span>
 #include <string>
 
+#include "config/lcore_plan.h"
 #include "config/switch_config.h"
 
 namespace tributary::config {
 
-// Fewer packet buffers a port starve its queues; the rest is what the lcore's cache may hold back.
-inline constexpr std::size_t kLeastBuffersPerPort = 512;
+// Fewer packet buffers a pair of queues starve it; the rest is what each lcore's cache may hold
+// back, and what may be on the way from one lcore to another.
+inline constexpr std::size_t kLeastBuffersPerQueue = 512;
 inline constexpr std::size_t kSharedBuffers = 512;
+inline constexpr std::size_t kHandoverFrames = 256;
 // Of a buffer besides its data: rte_mbuf, pool element header and padding, headroom.
 inline constexpr std::size_t kBufferOverheadBytes = 128 + 2 * 64 + 128;
 // What a buffer holds at least: RTE_MBUF_DEFAULT_DATAROOM.
@@ -22,8 +25,12 @@ inline constexpr std::size_t kLeastBufferData = 2048;
 // DPDK's own rings and queues.
 inline constexpr std::size_t kRuntimeBytes = std::size_t{16} << 20;
 
-constexpr std::size_t least_buffers(const SwitchConfig& config) {
-  return config.ports.size() * kLeastBuffersPerPort + kSharedBuffers;
+inline std::size_t lcore_buffers(const SwitchConfig& config) {
+  const std::size_t lcores = lcore_count(config);
+  return lcores * kSharedBuffers + lcores * (lcores - 1) * kHandoverFrames;
+}
+inline std::size_t least_buffers(const SwitchConfig& config) {
+  return queue_count(config) * kLeastBuffersPerQueue + lcore_buffers(config);
 }
 
 // Data of the largest frame of any port. A device may need more (af_packet: its ring's frames).
@@ -77,6 +84,15 @@ inline std::uint64_t least_hosted_bytes(const SwitchConfig& config) {
   std::uint64_t sum = 0;
   for (const auto& job : config.jobs) sum += job.hosting ? least_served_bytes(job) : 0;
   return sum;
+}
+// Of this switch, or of one of its packet loops.
+inline std::uint64_t completion_budget(const SwitchConfig& config) {
+  return config.share ? config.share->completion_bytes
+                      : std::uint64_t{config.completion.megabytes} << 20;
+}
+inline std::uint64_t hosted_budget(const SwitchConfig& config) {
+  return config.share ? config.share->hosted_bytes
+                      : std::uint64_t{config.completion.hosted_megabytes} << 20;
 }
 // What a job needs of memory that several share, and the most that it could use.
 struct Demand {

@@ -32,6 +32,13 @@ const Fields<PortConfig>& port_fields() {
       scalar("max_addresses", &PortConfig::max_addresses, integer<std::uint32_t>(0, 1 << 20),
              "Addresses that the switch may learn behind the port; frames of others are still "
              "forwarded. 0: no limit."),
+      scalar("queues", &PortConfig::queues, integer<std::uint16_t>(1, kMaxQueues),
+             "Pairs of a receive and a transmit queue that the device is set up with. It must have "
+             "as many, and spreads what it receives over them as it can."),
+      scalars("lcores", &PortConfig::lcores, integer<std::uint16_t>(0, kMaxLcores - 1), 0,
+              kMaxQueues,
+              "For each pair of queues the lcore that polls and sends: an index into "
+              "`switch.lcores`. Left out: all queues of all such ports in turn, 0, 1, 2..."),
   };
   return fields;
 }
@@ -78,6 +85,11 @@ Fields<JobConfig> membership_fields() {
              "What covers every packet: the UDP checksum, or a CRC32C extension."),
       list("members", &JobConfig::members, member_fields(), 0, kMaxWorkers,
            "Ties ranks to ports. Ranks not listed may join through any port."),
+      scalar("lcore", &JobConfig::lcore,
+             or_absent(integer<std::uint16_t>(0, static_cast<std::uint16_t>(kMaxLcores - 1))),
+             "The lcore that does all work for the job: an index into `switch.lcores`. Left out: "
+             "`id` modulo the number of lcores; 0 for a dynamic job, since all of these share one "
+             "pool of slots and belong to one lcore."),
       mapping<JobConfig, StragglerPolicy>(
           "stragglers", [](auto& j) -> auto& { return j.stragglers; }, straggler_fields(),
           "What becomes of children that are late again and again."),
@@ -131,7 +143,10 @@ const Fields<SwitchConfig>& switch_fields() {
              "A slot of a dynamic job that got no contribution for this long may be taken by "
              "another job. 0s: never for that reason."),
       scalar("lcore", &SwitchConfig::lcore, integer<int>(-1, 1023),
-             "CPU that the packet loop is pinned to; -1: not pinned."),
+             "CPU that the only packet loop is pinned to; -1: not pinned."),
+      scalars("lcores", &SwitchConfig::lcores, integer<int>(-1, 1023), 0, kMaxLcores,
+              "Several packet loops instead of one: the CPU of each, once; -1: not pinned. Lcore 0 "
+              "is the first of the list. Not together with `lcore`."),
       scalar("idle_sleep_max", &SwitchConfig::idle_sleep_max,
              duration(Duration::us(0), Duration::ms(100)),
              "Longest sleep of an idle packet loop. 0s: never sleep, burn the CPU."),

@@ -33,6 +33,8 @@ inline constexpr std::uint32_t kMaxChunkBytes = 8192;
 inline constexpr std::uint8_t kMaxShards = 16;
 inline constexpr std::size_t kMaxReductions = 144;
 inline constexpr int kMaxBracketDepth = 8;
+inline constexpr std::size_t kMaxLcores = 16;  // packet loops
+inline constexpr std::uint16_t kMaxQueues = 16;
 
 struct PortConfig {
   std::string name;          // what show and metrics call it
@@ -41,6 +43,8 @@ struct PortConfig {
   PortVlan vlan = {};
   PortStorm storm = {};
   std::uint32_t max_addresses = 0;  // that it may teach the FDB; 0: no limit
+  std::uint16_t queues = 1;  // pairs of a receive and a transmit queue
+  std::vector<std::uint16_t> lcores = {};  // of each pair, the loop it belongs to; none: in turn
 };
 
 struct MemberConfig {
@@ -113,7 +117,8 @@ struct JobConfig {
   Duration deadline = Duration::seconds(30);  // from a chunk's first contribution to ABORT
   Duration lease = Duration::seconds(10);     // silence of a member that ends the epoch
   wire::Integrity integrity = wire::Integrity::udp_checksum;
-  std::vector<MemberConfig> members;  // optional pinning of ranks to ports
+  std::vector<MemberConfig> members;   // optional pinning of ranks to ports
+  std::optional<std::uint16_t> lcore;  // loop it belongs to; none: see job_lcore()
 
   wire::Order order = wire::Order::fast;
   std::optional<Bracket> bracketing;  // none: flat, by rank
@@ -199,16 +204,27 @@ struct ForwardingConfig {
   SnoopingConfig snooping = {};
 };
 
+// What one packet loop has of the memory that several share (config/lcore_plan.h).
+struct LcoreShare {
+  std::uint64_t cache_bytes = 0;
+  std::uint64_t reserve_bytes = 0;
+  std::uint64_t completion_bytes = 0;
+  std::uint64_t hosted_bytes = 0;
+  bool has_pool = false;  // of the dynamic jobs' slots
+};
+
 struct SwitchConfig {
   std::string name = "switch";
   std::uint32_t id = 0;                 // in its topology; 0: it stands alone
   std::uint32_t ipv4 = 0;               // host order; workers send here
   std::optional<wire::MacAddress> mac;  // default: locally administered, derived from ipv4
   std::uint16_t udp_base_port = kDefaultUdpBasePort;
-  std::uint32_t slots = 4096;  // per shard: partitions of the static jobs, pool of the dynamic
-  Duration preempt_idle;       // a dynamic job's slot this long without a contribution may be
-                               // taken; 0: never
-  int lcore = -1;              // CPU of the worker lcore; -1: not pinned
+  std::uint32_t slots = 4096;       // per shard: partitions of the static jobs, pool of the dynamic
+  Duration preempt_idle;            // a dynamic job's slot this long without a contribution may be
+                                    // taken; 0: never
+  int lcore = -1;                   // CPU of the only packet loop; -1: not pinned
+  std::vector<int> lcores;          // CPU of each loop, where there are several; -1: not pinned
+  std::optional<LcoreShare> share;  // this is the part of one of several loops
   Duration idle_sleep_max = Duration::us(200);
   MemoryConfig memory;
   CompletionConfig completion;

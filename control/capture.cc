@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
@@ -51,6 +53,14 @@ std::int64_t clock_ns(clockid_t clock) {
 std::uint64_t since_1970(Instant when) {
   static const std::int64_t offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
   return static_cast<std::uint64_t>(when.to_ns() + offset);
+}
+
+// A loop that does not answer may use a tap at any time.
+void left_to_loops(std::unique_ptr<CaptureTap> tap) {
+  static std::vector<std::unique_ptr<CaptureTap>> kept;
+  static std::mutex guard;
+  const std::lock_guard lock(guard);
+  kept.push_back(std::move(tap));
 }
 
 void set_points(CaptureRequest& request, const ordered_json& list) {
@@ -124,9 +134,11 @@ class CaptureServer::Session {
         names_(std::move(names)),
         count_(count),
         connection_(connection),
-        frame_(wish.snap),
-        tap_(std::make_unique<CaptureTap>(std::make_shared<CaptureWish>(std::move(wish)))) {
-    install(tap_.get());
+        frame_(wish.snap) {
+    const auto shared = std::make_shared<CaptureWish>(std::move(wish));
+    for (std::size_t lcore = 0; lcore < sw.workers().size(); ++lcore)
+      taps_.push_back(std::make_unique<CaptureTap>(shared));
+    install(true);
     thread_ = std::thread([this] { run(); });
   }
   ~Session() {
@@ -140,9 +152,9 @@ class CaptureServer::Session {
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
 
  private:
-  void install(CaptureTap* tap) {
-    on_loop(switch_, [tap](dataplane::Worker& worker, Instant) { return worker.capture(tap), 0; });
-  }
+  // Or takes off. Throws std::runtime_error when a loop does not answer, which may still have its
+  // tap in hand: what is on the others is taken off, and all taps are left to it.
+  void install(bool on);
   void run();
   // Frames that wait, as far as they are wanted and fit; returns how many.
   std::size_t drain(std::string& out);
@@ -156,11 +168,27 @@ class CaptureServer::Session {
   std::uint32_t count_;
   int connection_;
   std::vector<std::byte> frame_;  // of the snap's size
-  std::unique_ptr<CaptureTap> tap_;
+  std::vector<std::unique_ptr<CaptureTap>> taps_;  // by lcore
   std::uint32_t seen_ = 0;
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
+
+void CaptureServer::Session::install(bool on) {
+  std::exception_ptr failed;
+  for (std::size_t lcore = 0; lcore < taps_.size(); ++lcore) {
+    CaptureTap* const tap = on && !failed ? taps_[lcore].get() : nullptr;
+    try {
+      on_loop(switch_.workers()[lcore],
+              [tap](dataplane::Worker& worker, Instant) { return worker.capture(tap), 0; });
+    } catch (const std::runtime_error&) {
+      failed = std::current_exception();
+    }
+  }
+  if (!failed) return;
+  for (auto& tap : taps_) left_to_loops(std::move(tap));
+  std::rethrow_exception(failed);
+}
 
 void CaptureServer::Session::add(std::string& out, const CapturedFrame& frame) {
   using enum PcapngPacket::Direction;
@@ -182,11 +210,12 @@ void CaptureServer::Session::add(std::string& out, const CapturedFrame& frame) {
 std::size_t CaptureServer::Session::drain(std::string& out) {
   std::size_t drained = 0;
   CapturedFrame frame;
-  while (!complete() && out.size() < kMostPending && tap_->take(frame, frame_)) {
-    add(out, frame);
-    ++seen_;
-    ++drained;
-  }
+  for (const auto& tap : taps_)
+    while (!complete() && out.size() < kMostPending && tap->take(frame, frame_)) {
+      add(out, frame);
+      ++seen_;
+      ++drained;
+    }
   return drained;
 }
 
@@ -207,17 +236,15 @@ void CaptureServer::Session::run() {
     if (there && drain(out) == 0) there = client_is_there();
   }
   try {
-    install(nullptr);
+    install(false);
     drain(out);
+    std::uint64_t missed = 0;
+    for (const auto& tap : taps_) missed += tap->missed();
+    pcapng_losses(out, 0, static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)), missed);
+    send_all(connection_, out);
   } catch (const std::runtime_error&) {
-    // A loop that does not answer may still have the tap in hand.
-    [[maybe_unused]] const auto* left_to_it = tap_.release();
-    over_.store(true, std::memory_order_release);
-    return;
+    // The file ends without its last block; the switch has worse trouble.
   }
-  const std::uint64_t now = static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME));
-  pcapng_losses(out, 0, now, tap_->missed());
-  send_all(connection_, out);
   shutdown(connection_, SHUT_RDWR);
   over_.store(true, std::memory_order_release);
 }

@@ -112,12 +112,15 @@ inline constexpr std::array kHostMetrics = {
                &HostCounters::elections},
 };
 
-void collect_remote(Families& out, const completion::RemoteHosts* hosts) {
+void collect_remote(Families& out, const dataplane::Workers& workers) {
   for (const auto& metric : kHostMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
-    for (std::size_t i = 0; hosts != nullptr && i < hosts->job_count(); ++i)
-      sample(to, {{"job", std::to_string(hosts->job_id(i))}},
-             number(hosts->counters(i).*metric.counter));
+    for (const auto& worker : workers) {
+      const completion::RemoteHosts* const hosts = worker->remote_hosts();
+      for (std::size_t i = 0; hosts != nullptr && i < hosts->job_count(); ++i)
+        sample(to, {{"job", std::to_string(hosts->job_id(i))}},
+               number(hosts->counters(i).*metric.counter));
+    }
   }
 }
 
@@ -156,20 +159,23 @@ void add_figures(std::vector<EngineFigures>& figures, const completion::Server& 
 }
 
 void collect_completion(Families& out, dataplane::Switch& sw) {
-  const auto& engine = sw.worker().completion();
   std::vector<EngineFigures> figures;
-  for (std::size_t i = 0; i < engine.job_count(); ++i)
-    figures.push_back({{{"job", std::to_string(engine.limits(i).id)}},
-                       &engine.counters(i),
-                       engine.limits(i).bytes});
-  std::uint64_t memory = engine.memory_bytes();
-  if (const auto* const hosted = sw.worker().hosted()) {
-    const completion::Server& server = hosted->server();
-    add_figures(figures, server);
-    memory += server.memory_bytes();
+  std::uint64_t memory = 0;
+  for (const auto& worker : sw.workers()) {
+    const auto& engine = worker->completion();
+    for (std::size_t i = 0; i < engine.job_count(); ++i)
+      figures.push_back({{{"job", std::to_string(engine.limits(i).id)}},
+                         &engine.counters(i),
+                         engine.limits(i).bytes});
+    memory += engine.memory_bytes();
+    if (const auto* const hosted = worker->hosted()) {
+      const completion::Server& server = hosted->server();
+      add_figures(figures, server);
+      memory += server.memory_bytes();
+    }
   }
   collect_engines(out, figures, memory);
-  collect_remote(out, sw.worker().remote_hosts());
+  collect_remote(out, sw.workers());
 }
 
 }  // namespace tributary::control

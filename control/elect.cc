@@ -49,13 +49,13 @@ nlohmann::ordered_json elect_hosts(dataplane::Switch& sw, const ElectRequest& wi
     completion::Election election;
     std::vector<completion::SeatStatus> seats;
   };
-  const auto outcome =
-      on_loop(sw, [ballot = ballot_of(sw.config(), wish)](dataplane::Worker& w, Instant now) {
-        const completion::Election election = w.elect(ballot, now);
-        const auto* const hosts = w.remote_hosts();
-        return Outcome{election, hosts == nullptr ? std::vector<completion::SeatStatus>{}
-                                                  : hosts->status(now)};
-      });
+  const completion::Ballot ballot = ballot_of(sw.config(), wish);
+  const auto outcome = on_loop(sw.owner_of(wish.job), [ballot](dataplane::Worker& w, Instant now) {
+    const completion::Election election = w.elect(ballot, now);
+    const auto* const hosts = w.remote_hosts();
+    return Outcome{election,
+                   hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now)};
+  });
   if (!outcome.election.held)
     throw std::runtime_error("job " + std::to_string(wish.job) + ": nobody elects for it here");
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();

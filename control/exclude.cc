@@ -25,7 +25,9 @@ std::string refusal_text(const ExcludeRequest& request, const aggregator::Ruling
 }  // namespace
 
 std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request) {
-  const auto ruling = on_loop(sw, [request](dataplane::Worker& w, Instant now) {
+  const auto held = sw.hold();
+  const auto ruling = on_loop(sw.owner_of(request.job), [request](dataplane::Worker& w,
+                                                                  Instant now) {
     const auto child = w.engine().worker_child(request.job, request.rank);
     // Of a job that is not here the engine says so itself.
     return w.exclude(request.job, child.value_or(0xFFFFFFFF), request.exclude, request.from, now);

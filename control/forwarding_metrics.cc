@@ -3,22 +3,28 @@
 #include "config/schema_acl.h"
 
 namespace tributary::control {
+
+std::uint64_t acl_hits(const dataplane::Switch& sw, std::size_t rule) {
+  std::uint64_t frames = 0;
+  for (const auto& worker : sw.workers()) frames += worker->acl().hits()[rule].get();
+  return frames;
+}
+
 namespace {
 
 void collect_acl(Families& out, dataplane::Switch& sw) {
   auto& hits = family(out, "tributary_acl_hits_total", "Frames that an ACL rule decided on", false);
   const auto& rules = sw.config().acl.rules;
-  const auto& counters = sw.worker().acl().hits();
-  for (std::size_t i = 0; i < counters.size(); ++i)
+  for (std::size_t i = 0; i <= rules.size(); ++i)
     sample(hits, {{"rule", i < rules.size() ? config::name_of(rules[i], i) : "default"}},
-           number(counters[i]));
+           static_cast<double>(acl_hits(sw, i)));
 }
 
 void collect_groups(Families& out, dataplane::Switch& sw) {
   // Without snooping nothing happens to groups.
   static const dataplane::GroupTable::Counters kNoGroups;
   static const dataplane::Snooping::Counters kNoMessages;
-  const auto* snooping = sw.worker().snooping();
+  const auto* snooping = sw.workers()[0].snooping();  // the only one where it is on
   const auto& groups = snooping != nullptr ? snooping->groups().counters() : kNoGroups;
   const auto& messages = snooping != nullptr ? snooping->counters() : kNoMessages;
   sample(family(out, "tributary_groups", "Multicast groups that somebody wants", true), {},

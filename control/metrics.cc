@@ -13,13 +13,22 @@
 
 #include "control/completion_metrics.h"
 #include "control/forwarding_metrics.h"
+#include "control/loop_metrics.h"
 #include "control/metric_family.h"
 #include "control/metric_table.h"
+#include "control/show_text.h"
 #include "control/straggler_metrics.h"
 #include "dataplane/eal.h"
 
 namespace tributary::control {
 namespace {
+
+template <typename F>
+double sum(const dataplane::Switch& sw, F of) {
+  double all = 0;
+  for (const auto& worker : sw.workers()) all += of(*worker);
+  return all;
+}
 
 void collect_process(Families& out, dataplane::Switch& sw) {
   sample(family(out, "tributary_build_info", "Version of the program and of DPDK; always 1", true),
@@ -29,10 +38,12 @@ void collect_process(Families& out, dataplane::Switch& sw) {
   sample(family(out, "tributary_packet_buffers_free", "Packet buffers not in use", true), {},
          sw.pool().free_buffers());
   sample(family(out, "tributary_aggregation_memory_bytes", "Reserved for sums and results", true),
-         {}, static_cast<double>(sw.worker().engine().memory_bytes()));
+         {}, sum(sw, [](const dataplane::Worker& w) {
+           return static_cast<double>(w.engine().memory_bytes());
+         }));
   sample(family(out, "tributary_outbox_overflows_total",
                 "Messages of the engine that found no room; any is a defect", false),
-         {}, number(sw.worker().outbox_overflows()));
+         {}, sum(sw, [](const dataplane::Worker& w) { return number(w.outbox_overflows()); }));
 }
 
 void collect_ports(Families& out, dataplane::Switch& sw) {
@@ -56,11 +67,12 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
                  &dataplane::PortCounters::peer_faults},
   };
   const auto& ports = sw.ports();
+  std::vector<dataplane::PortCounters> counters;
+  for (std::size_t i = 0; i < ports.size(); ++i) counters.push_back(sw.workers().port_counters(i));
   for (const auto& metric : kMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
     for (std::size_t i = 0; i < ports.size(); ++i)
-      sample(to, {{"port", ports[i]->name()}},
-             number(sw.worker().port_counters(i).*metric.counter));
+      sample(to, {{"port", ports[i]->name()}}, number(counters[i].*metric.counter));
   }
   auto& link = family(out, "tributary_port_link_up", "1 when frames can leave", true);
   for (const auto& port : ports) sample(link, {{"port", port->name()}}, port->link_up() ? 1 : 0);
@@ -69,25 +81,25 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
     for (std::size_t r = 0; r < kDropReasonCount; ++r) {
       const auto reason = static_cast<DropReason>(r);
       sample(drops, {{"port", ports[i]->name()}, {"reason", drop_label(reason)}},
-             static_cast<double>(sw.worker().port_counters(i).drops.get(reason)));
+             static_cast<double>(counters[i].drops.get(reason)));
     }
 }
 
 void collect_jobs(Families& out, dataplane::Switch& sw) {
-  const auto& engine = sw.worker().engine();
+  const auto jobs = sw.jobs();
   const auto labels = [&](std::size_t i) {
-    const auto& job = engine.job_config(i);
+    const auto& job = jobs[i].config();
     return Labels{{"job", std::to_string(job.id)}, {"name", job.name}};
   };
   std::vector<aggregator::JobCounters> counters;
-  for (std::size_t i = 0; i < engine.job_count(); ++i) counters.push_back(engine.counters(i));
+  for (const auto& job : jobs) counters.push_back(job.engine().counters(job.index));
   for (const auto& metric : kJobMetrics) {
     auto& to = family(out, metric.name, metric.help, metric.gauge);
-    for (std::size_t i = 0; i < engine.job_count(); ++i)
+    for (std::size_t i = 0; i < jobs.size(); ++i)
       sample(to, labels(i), number(counters[i].*metric.counter) * metric.scale);
   }
   auto& aborts = family(out, "tributary_job_aborts_total", "Epochs that were aborted", false);
-  for (std::size_t i = 0; i < engine.job_count(); ++i)
+  for (std::size_t i = 0; i < jobs.size(); ++i)
     for (const auto& abort : kAbortMetrics) {
       Labels with_reason = labels(i);
       with_reason.push_back({"reason", abort.reason});
@@ -98,14 +110,13 @@ void collect_jobs(Families& out, dataplane::Switch& sw) {
 // Calls f(labels, counters) for each job in each of its shards.
 template <typename F>
 void for_each_shard(dataplane::Switch& sw, F f) {
-  const auto& engine = sw.worker().engine();
-  for (std::size_t i = 0; i < engine.job_count(); ++i) {
-    const auto& job = engine.job_config(i);
+  for (const auto& placed : sw.jobs()) {
+    const auto& job = placed.config();
     for (std::uint8_t shard = 0; shard < job.shards; ++shard)
       f(Labels{{"job", std::to_string(job.id)},
                {"name", job.name},
                {"shard", std::to_string(shard)}},
-        *engine.shard_counters(i, shard));
+        *placed.engine().shard_counters(placed.index, shard));
   }
 }
 
@@ -130,7 +141,7 @@ void collect_hold_times(Families& out, dataplane::Switch& sw) {
   out.push_back({"tributary_slot_hold_seconds",
                  "Time that slots were held, of all jobs since the start",
                  MetricType::Histogram,
-                 {histogram_of({}, sw.worker().engine().slot_holds())}});
+                 {histogram_of({}, slot_holds(sw))}});
   out.push_back({"tributary_shard_slot_hold_seconds",
                  "Time that slots were held",
                  MetricType::Histogram,
@@ -160,44 +171,8 @@ void collect_shards(Families& out, dataplane::Switch& sw) {
   collect_hold_times(out, sw);
 }
 
-void collect_loop(Families& out, dataplane::Switch& sw) {
-  const auto& counters = sw.worker().counters();
-  sample(family(out, "tributary_loop_turns_total", "Turns of the packet loop", false), {},
-         number(counters.turns));
-  sample(family(out, "tributary_loop_idle_turns_total", "Turns without a packet", false), {},
-         number(counters.idle_turns));
-  sample(family(out, "tributary_loop_turn_seconds_max",
-                "Longest from the beginning of a turn to that of the next", true),
-         {}, number(counters.longest_turn_ns) * 1e-9);
-  sample(family(out, "tributary_loop_sleep_seconds_total", "Time asked to sleep", false), {},
-         number(counters.sleep_ns) * 1e-9);
-  using Member = Counter dataplane::StageCounters::*;
-  struct StageMetric {
-    const char* name;
-    const char* help;
-    Member counter;
-  };
-  static constexpr std::array kMetrics = {
-      StageMetric{"tributary_stage_calls_total", "Times the stage had something to do",
-                  &dataplane::StageCounters::calls},
-      StageMetric{"tributary_stage_packets_total", "Packets it handled",
-                  &dataplane::StageCounters::packets},
-      StageMetric{"tributary_stage_cycles_total", "CPU cycles that took",
-                  &dataplane::StageCounters::cycles},
-      StageMetric{"tributary_stage_idle_cycles_total", "CPU cycles spent finding nothing to do",
-                  &dataplane::StageCounters::idle_cycles},
-  };
-  const auto& stages = sw.worker().stages();
-  for (const auto& metric : kMetrics) {
-    auto& to = family(out, metric.name, metric.help, false);
-    for (std::size_t s = 0; s < stages.size(); ++s)
-      sample(to, {{"stage", dataplane::name_of(static_cast<dataplane::Stage>(s))}},
-             number(stages[s].*metric.counter));
-  }
-}
-
 void collect_fdb(Families& out, dataplane::Switch& sw) {
-  const auto& fdb = sw.worker().fdb().counters();
+  const auto& fdb = sw.workers()[0].fdb().counters();  // every lcore has them all
   sample(family(out, "tributary_fdb_entries", "Learned addresses", true), {}, number(fdb.entries));
   auto& events = family(out, "tributary_fdb_events_total", "What happened to addresses", false);
   sample(events, {{"event", "learned"}}, number(fdb.learned));
@@ -220,7 +195,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   collect_shards(out, switch_);
   collect_completion(out, switch_);
   collect_stragglers(out, switch_);
-  collect_loop(out, switch_);
+  collect_loops(out, switch_);
   collect_fdb(out, switch_);
   collect_forwarding(out, switch_);
   return out;

@@ -18,7 +18,10 @@ using nlohmann::ordered_json;
 constexpr std::size_t kMostSlots = 1024;
 
 std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
-  return on_loop(sw, [](dataplane::Worker& w, Instant now) { return w.engine().job_status(now); });
+  auto jobs = on_every_loop(
+      sw, [](dataplane::Worker& w, Instant now) { return w.engine().job_status(now); });
+  sort_by_job(sw, jobs, &aggregator::JobStatus::id);
+  return jobs;
 }
 
 std::string vlan_text(const std::optional<std::uint16_t>& tci) {
@@ -29,12 +32,13 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
-         "hosts, seats, op JOB/OP, drops, stages, fdb [vlan=N] [port=NAME], acl, groups, config";
+         "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
+         "fdb [vlan=N] [port=NAME], acl, groups, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 15> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 18> kTables = {{
       {"ports", &Show::ports},
       {"jobs", &Show::jobs},
       {"members", &Show::members},
@@ -47,6 +51,9 @@ ordered_json Show::table(const std::string& what) {
       {"seats", &Show::seats},
       {"drops", &Show::drops},
       {"stages", &Show::stages},
+      {"lcores", &Show::lcores},
+      {"rxq", &Show::rxq},
+      {"handover", &Show::handover},
       {"acl", &Show::acl},
       {"groups", &Show::groups},
       {"config", &Show::config},
@@ -55,6 +62,7 @@ ordered_json Show::table(const std::string& what) {
   for (const auto& [name, member] : kTables)
     if (what == name) return (this->*member)();
   if (what.starts_with("holds ")) return holds_of(what.substr(6));
+  if (what.starts_with("stages ")) return stages_of(what.substr(7));
   if (what.starts_with("op ")) return op(what.substr(3));
   if (what == "fdb") return fdb("");
   if (what.starts_with("fdb ")) return fdb(what.substr(4));
@@ -67,7 +75,7 @@ ordered_json Show::ports() {
   ordered_json rows = ordered_json::array();
   const auto& ports = switch_.ports();
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    const auto& counters = switch_.worker().port_counters(i);
+    const dataplane::PortCounters counters = switch_.workers().port_counters(i);
     rows.push_back({{"port", ports[i]->name()},
                     {"link", ports[i]->link_up() ? "up" : "down"},
                     {"mtu", ports[i]->config().mtu},
@@ -85,15 +93,16 @@ ordered_json Show::ports() {
 ordered_json Show::jobs() {
   ordered_json rows = ordered_json::array();
   const auto status = job_status(switch_);
-  const auto& engine = switch_.worker().engine();
+  const auto placed = switch_.jobs();
   for (std::size_t i = 0; i < status.size(); ++i) {
-    const auto& job = engine.job_config(i);
-    const aggregator::JobCounters c = engine.counters(i);
+    const auto& job = placed[i].config();
+    const aggregator::JobCounters c = placed[i].engine().counters(placed[i].index);
     std::uint64_t escalations = 0;
     for (const Counter& reason : c.escalations) escalations += reason.get();
     rows.push_back(
         {{"job", job.id},
          {"name", job.name},
+         {"lcore", placed[i].lcore},
          {"state", aggregator::name_of(status[i].state)},
          {"epoch", status[i].epoch},
          {"workers", job.workers},
@@ -170,9 +179,11 @@ ordered_json Show::tree() {
 
 ordered_json Show::slots() {
   ordered_json rows = ordered_json::array();
-  const auto slots = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
+  auto slots = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
     return w.engine().slot_status(now, kMostSlots, aggregator::Slots::all);
   });
+  sort_by_job(switch_, slots, &aggregator::SlotStatus::job);
+  if (slots.size() > kMostSlots) slots.resize(kMostSlots);
   for (const auto& slot : slots) {
     rows.push_back({{"job", slot.job},
                     {"shard", slot.shard},
@@ -193,7 +204,7 @@ ordered_json Show::drops() {
   ordered_json rows = ordered_json::array();
   const auto& ports = switch_.ports();
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    const auto& drops = switch_.worker().port_counters(i).drops;
+    const DropCounters drops = switch_.workers().port_counters(i).drops;
     for (std::size_t r = 0; r < kDropReasonCount; ++r) {
       const auto reason = static_cast<DropReason>(r);
       if (const std::uint64_t packets = drops.get(reason); packets != 0)
@@ -206,24 +217,6 @@ ordered_json Show::drops() {
   return rows;
 }
 
-ordered_json Show::stages() {
-  ordered_json rows = ordered_json::array();
-  const auto& stages = switch_.worker().stages();
-  std::uint64_t all = 0;
-  for (const auto& stage : stages) all += stage.cycles.get();
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const auto stage = static_cast<dataplane::Stage>(s);
-    const std::uint64_t cycles = stages[s].cycles.get();
-    const std::uint64_t packets = stages[s].packets.get();
-    rows.push_back({{"stage", dataplane::name_of(stage)},
-                    {"calls", stages[s].calls.get()},
-                    {"packets", packets},
-                    {"cycles", cycles},
-                    {"idle_cycles", stages[s].idle_cycles.get()},
-                    {"cycles_per_packet", packets == 0 ? 0 : cycles / packets},
-                    {"share_percent", all == 0 ? 0 : 100 * cycles / all},
-                    {"what", dataplane::text_of(stage)}});
-  }
   return rows;
 }
 

@@ -1,7 +1,8 @@
 // What `show` answers: tables of the running switch as lists of flat JSON objects.
 //
-// Counters are read where they stand. The state of engine and FDB is read on the packet loop's
-// lcore, through its mailbox, so an answer is consistent and costs the loop one short request.
+// Counters are read where they stand. The state of engines and FDB is read on the packet loops'
+// lcores, through their mailboxes, so what an answer says of a job is consistent and costs its loop
+// one short request. Of the FDB every lcore has a copy; that of lcore 0 is shown.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -37,6 +38,10 @@ class Show {
   nlohmann::ordered_json seats();
   nlohmann::ordered_json drops();
   nlohmann::ordered_json stages();
+  nlohmann::ordered_json stages_of(const std::string& lcore);
+  nlohmann::ordered_json lcores();
+  nlohmann::ordered_json rxq();
+  nlohmann::ordered_json handover();
   nlohmann::ordered_json fdb(const std::string& which);
   nlohmann::ordered_json acl();
   nlohmann::ordered_json groups();

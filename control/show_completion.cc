@@ -62,18 +62,22 @@ ordered_json chunk_row(const completion::ChunkStatus& chunk) {
 
 ordered_json Show::completion() {
   ordered_json rows = ordered_json::array();
-  const auto& engine = switch_.worker().completion();
-  for (std::size_t i = 0; i < engine.job_count(); ++i)
-    rows.push_back(
-        engine_row(engine.counters(i), engine.limits(i).bytes, {{"job", engine.limits(i).id}}));
+  for (const auto& worker : switch_.workers()) {
+    const auto& engine = worker->completion();
+    for (std::size_t i = 0; i < engine.job_count(); ++i)
+      rows.push_back(
+          engine_row(engine.counters(i), engine.limits(i).bytes, {{"job", engine.limits(i).id}}));
+  }
   return rows;
 }
 
 ordered_json Show::escalated() {
   ordered_json rows = ordered_json::array();
-  const auto chunks = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
+  auto chunks = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
     return w.completion().status(now, kMostChunks);
   });
+  sort_by_job(switch_, chunks, &completion::ChunkStatus::job);
+  if (chunks.size() > kMostChunks) chunks.resize(kMostChunks);
   for (const auto& chunk : chunks) rows.push_back(chunk_row(chunk));
   return rows;
 }

@@ -6,6 +6,7 @@
 
 #include "config/codec.h"
 #include "config/schema_acl.h"
+#include "control/forwarding_metrics.h"
 #include "control/show.h"
 #include "control/show_text.h"
 
@@ -61,8 +62,8 @@ std::string port_names(const dataplane::Switch& sw, dataplane::PortMask ports) {
 ordered_json Show::fdb(const std::string& which) {
   const FdbFilter filter = filter_of(switch_, which);
   ordered_json rows = ordered_json::array();
-  const auto entries =
-      on_loop(switch_, [](dataplane::Worker& w, Instant now) { return w.fdb().rows(now); });
+  const auto entries = on_loop(switch_.workers()[0],
+                               [](dataplane::Worker& w, Instant now) { return w.fdb().rows(now); });
   for (const auto& entry : entries) {
     // A static address is in every VLAN.
     if (filter.vlan && !entry.is_static && entry.vlan != *filter.vlan) continue;
@@ -80,12 +81,11 @@ ordered_json Show::fdb(const std::string& which) {
 ordered_json Show::acl() {
   ordered_json rows = ordered_json::array();
   const auto& acl = switch_.config().acl;
-  const auto& hits = switch_.worker().acl().hits();
   const auto row = [&](std::size_t i, const std::string& name, config::AclAction action,
                        const std::string& match) {
     rows.push_back({{"rule", name},
                     {"action", action == config::AclAction::allow ? "allow" : "deny"},
-                    {"frames", hits[i].get()},
+                    {"frames", acl_hits(switch_, i)},
                     {"match", match}});
   };
   for (std::size_t i = 0; i < acl.rules.size(); ++i)
@@ -97,10 +97,10 @@ ordered_json Show::acl() {
 ordered_json Show::groups() {
   ordered_json rows = ordered_json::array();
   using Rows = std::vector<dataplane::GroupRow>;
-  const auto groups = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
+  const auto groups = on_loop(switch_.workers()[0], [](dataplane::Worker& w, Instant now) {
     return w.snooping() == nullptr ? Rows{} : w.snooping()->groups().rows(now);
   });
-  const auto routers = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
+  const auto routers = on_loop(switch_.workers()[0], [](dataplane::Worker& w, Instant now) {
     return w.snooping() == nullptr ? Rows{} : w.snooping()->router_rows(now);
   });
   for (const auto* list : {&routers, &groups})

@@ -43,6 +43,10 @@ Duration longest_of(const aggregator::ShardCounters& counters) {
   return Duration::ns(static_cast<std::int64_t>(counters.slot_hold_ns_max.get()));
 }
 
+Duration longest_turn(const dataplane::Worker& worker) {
+  return Duration::ns(static_cast<std::int64_t>(worker.counters().longest_turn_ns.get()));
+}
+
 // A row for each bucket from the first to the last that is not empty.
 ordered_json buckets_of(const HoldTimes& times) {
   ordered_json rows = ordered_json::array();
@@ -66,15 +70,13 @@ ordered_json buckets_of(const HoldTimes& times) {
 }  // namespace
 
 ordered_json Show::holds() {
-  const auto& engine = switch_.worker().engine();
-  const Duration turn =
-      Duration::ns(static_cast<std::int64_t>(switch_.worker().counters().longest_turn_ns.get()));
   ordered_json jobs = ordered_json::array();
   Duration longest;
   std::uint64_t open = 0;
-  for (std::size_t i = 0; i < engine.job_count(); ++i) {
-    const auto& job = engine.job_config(i);
-    const aggregator::JobCounters all = engine.counters(i);
+  for (const dataplane::PlacedJob& placed : switch_.jobs()) {
+    const auto& job = placed.config();
+    const aggregator::JobCounters all = placed.engine().counters(placed.index);
+    const Duration turn = longest_turn(*placed.worker);
     longest = std::max(longest, longest_of(all));
     open += all.slots_open.get();
     const auto add = [&](const ordered_json& shard, const aggregator::ShardCounters& c) {
@@ -86,9 +88,10 @@ ordered_json Show::holds() {
     add("all", all);
     if (job.shards == 1) continue;
     for (std::uint8_t shard = 0; shard < job.shards; ++shard)
-      if (const auto* const part = engine.shard_counters(i, shard)) add(shard, *part);
+      if (const auto* const part = placed.engine().shard_counters(placed.index, shard))
+        add(shard, *part);
   }
-  ordered_json whole = row_of("all", "all", engine.slot_holds(), longest, open);
+  ordered_json whole = row_of("all", "all", slot_holds(switch_), longest, open);
   whole["deadline_ms"] = "-";
   whole["bound_ms"] = "-";
   ordered_json rows = ordered_json::array({std::move(whole)});
@@ -97,14 +100,14 @@ ordered_json Show::holds() {
 }
 
 ordered_json Show::holds_of(const std::string& which) {
-  const auto& engine = switch_.worker().engine();
-  if (which == "all") return buckets_of(engine.slot_holds());
+  if (which == "all") return buckets_of(slot_holds(switch_));
   std::uint32_t id = 0;
   const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), id);
   if (error != std::errc{} || end != which.data() + which.size())
     throw std::invalid_argument("'" + which + "' names no job; allowed: a job's id, or all");
-  for (std::size_t i = 0; i < engine.job_count(); ++i)
-    if (engine.job_config(i).id == id) return buckets_of(engine.counters(i).slot_hold);
+  for (const dataplane::PlacedJob& placed : switch_.jobs())
+    if (placed.config().id == id)
+      return buckets_of(placed.engine().counters(placed.index).slot_hold);
   throw std::invalid_argument("job " + which + " is not here; `show jobs` lists those that are");
 }
 

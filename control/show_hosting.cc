@@ -41,21 +41,27 @@ ordered_json served_rows(const completion::Server& server,
 // Who finishes chunks of which shard, where that is not settled to be this switch.
 ordered_json Show::hosts() {
   ordered_json rows = ordered_json::array();
-  const auto seats = on_loop(switch_, [](dataplane::Worker& w, Instant now) {
+  auto seats = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
     const auto* hosts = w.remote_hosts();
     return hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now);
   });
+  sort_by_job(switch_, seats, &completion::SeatStatus::job);
   for (const auto& seat : seats) rows.push_back(seat_row(seat));
   return rows;
 }
 
 // What this switch hosts for roots above.
 ordered_json Show::seats() {
-  const auto* const hosted = switch_.worker().hosted();
-  if (hosted == nullptr) return ordered_json::array();
-  return served_rows(hosted->server(), on_loop(switch_, [hosted](dataplane::Worker&, Instant now) {
-                       return hosted->server().status(now);
-                     }));
+  ordered_json rows = ordered_json::array();
+  for (const auto& worker : switch_.workers()) {
+    const auto* const hosted = worker->hosted();
+    if (hosted == nullptr) continue;
+    const auto seats = on_loop(*worker, [hosted](dataplane::Worker&, Instant now) {
+      return hosted->server().status(now);
+    });
+    for (auto& row : served_rows(hosted->server(), seats)) rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 }  // namespace tributary::control

@@ -31,9 +31,10 @@ ordered_json Show::op(const std::string& name) {
   if (!job || !id)
     throw std::invalid_argument("'" + name +
                                 "' names no op; JOB/OP does, two numbers such as 1/42");
-  const auto lines = on_loop(switch_, [job = *job, id = *id](dataplane::Worker& w, Instant now) {
-    return w.engine().op_lines(job, id, now);
-  });
+  const auto lines =
+      on_loop(switch_.owner_of(*job), [job = *job, id = *id](dataplane::Worker& w, Instant now) {
+        return w.engine().op_lines(job, id, now);
+      });
   if (lines.empty())
     throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +
                                 " is not known here: it has not begun, or is not one of the last " +

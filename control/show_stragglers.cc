@@ -28,8 +28,9 @@ ordered_json Show::stragglers(const std::string& job) {
     if (error != std::errc{} || end != job.data() + job.size())
       throw std::invalid_argument("'" + job + "' names no job; its id does, a number");
   }
-  const auto children = on_loop(
+  auto children = on_every_loop(
       switch_, [](dataplane::Worker& w, Instant now) { return w.engine().stragglers(now); });
+  sort_by_job(switch_, children, &aggregator::ChildLateness::job);
   const auto& ports = switch_.ports();
   ordered_json rows = ordered_json::array();
   for (const auto& c : children) {

@@ -1,6 +1,7 @@
-// What the tables of `show` have in common: asking the packet loop, and how values are written.
+// What the tables of `show` have in common: asking the packet loops, and how values are written.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +13,42 @@ namespace tributary::control {
 
 inline constexpr Duration kLoopAnswer = Duration::seconds(2);
 
-// Runs `read(worker, now)` on the packet loop's lcore.
+// Runs `read(worker, now)` on the lcore of that packet loop.
 template <typename F>
-auto on_loop(dataplane::Switch& sw, F read) {
-  dataplane::Worker* worker = &sw.worker();
+auto on_loop(dataplane::Worker& at, F read) {
+  dataplane::Worker* worker = &at;
   return worker->mailbox().ask(
       [worker, read = std::move(read)](Instant now) { return read(*worker, now); }, kLoopAnswer);
+}
+
+// The lists that `read(worker, now)` gives on each lcore, as one.
+template <typename F>
+auto on_every_loop(const dataplane::Switch& sw, F read) {
+  auto all = on_loop(sw.workers()[0], read);
+  for (std::size_t lcore = 1; lcore < sw.workers().size(); ++lcore)
+    for (auto& row : on_loop(sw.workers()[lcore], read)) all.push_back(std::move(row));
+  return all;
+}
+
+// Rows that several lcores gave, by the order of the jobs in the configuration. `id` is the member
+// that says of which job a row is.
+template <typename Row>
+void sort_by_job(const dataplane::Switch& sw, std::vector<Row>& rows, std::uint32_t Row::*id) {
+  if (sw.workers().size() == 1) return;
+  const auto& jobs = sw.config().jobs;
+  const auto place = [&](const Row& row) {
+    return std::find_if(jobs.begin(), jobs.end(),
+                        [&](const auto& job) { return job.id == row.*id; });
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const Row& a, const Row& b) { return place(a) < place(b); });
+}
+
+// Of all lcores.
+inline aggregator::HoldTimes slot_holds(const dataplane::Switch& sw) {
+  aggregator::HoldTimes all;
+  for (const auto& worker : sw.workers()) all.include(worker->engine().slot_holds());
+  return all;
 }
 
 inline double milliseconds(Duration d) {

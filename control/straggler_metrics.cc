@@ -30,18 +30,19 @@ constexpr std::array kChildMetrics = {
 }  // namespace
 
 void collect_stragglers(Families& out, dataplane::Switch& sw) {
-  const auto& engine = sw.worker().engine();
+  const auto jobs = sw.jobs();
   std::vector<aggregator::ChildMap> children;
-  for (std::size_t i = 0; i < engine.job_count(); ++i) children.emplace_back(engine.job_config(i));
+  for (const auto& job : jobs) children.emplace_back(job.config());
   for (const auto& metric : kChildMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
-    for (std::size_t i = 0; i < engine.job_count(); ++i)
+    for (std::size_t i = 0; i < jobs.size(); ++i)
       for (std::uint32_t c = 0; c < children[i].count(); ++c)
-        sample(to,
-               {{"job", std::to_string(engine.job_config(i).id)},
-                {"child", (children[i][c].is_switch ? "switch-" : "rank-") +
-                              std::to_string(children[i][c].id)}},
-               number(engine.child_totals(i, c).*metric.counter) * metric.scale);
+        sample(
+            to,
+            {{"job", std::to_string(jobs[i].config().id)},
+             {"child", (children[i][c].is_switch ? "switch-" : "rank-") +
+                           std::to_string(children[i][c].id)}},
+            number(jobs[i].engine().child_totals(jobs[i].index, c).*metric.counter) * metric.scale);
   }
 }
 

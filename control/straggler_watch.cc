@@ -32,10 +32,12 @@ Report ask(dataplane::Worker& w, Instant now, std::size_t place, std::uint32_t j
 
 StragglerWatch::StragglerWatch(dataplane::Switch& sw,
                                std::function<void(const std::string&)> report)
-    : switch_(sw), report_(std::move(report)) {
+    : report_(std::move(report)) {
   const auto& jobs = sw.config().jobs;
+  const auto placed = sw.jobs();
   for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (jobs[i].stragglers.exclude != config::ExcludeBy::none) jobs_.emplace_back(jobs[i], i);
+    if (jobs[i].stragglers.exclude != config::ExcludeBy::none)
+      jobs_.emplace_back(jobs[i], placed[i]);
   if (!jobs_.empty()) thread_ = std::thread([this] { run(); });
 }
 
@@ -62,9 +64,10 @@ void StragglerWatch::run() {
 }
 
 void StragglerWatch::look(Job& job) {
-  const Report r = on_loop(
-      switch_, [place = job.place, id = job.config.id, from = job.next_op](
-                   dataplane::Worker& w, Instant now) { return ask(w, now, place, id, from); });
+  const Report r =
+      on_loop(*job.place.worker,
+              [place = job.place.index, id = job.config.id, from = job.next_op](
+                  dataplane::Worker& w, Instant now) { return ask(w, now, place, id, from); });
   if (r.epoch != job.epoch) {
     job.epoch = r.epoch;
     job.next_op = 0;
@@ -85,8 +88,8 @@ void StragglerWatch::look(Job& job) {
 }
 
 void StragglerWatch::change(Job& job, std::uint32_t child, bool exclude) {
-  const auto ruling =
-      on_loop(switch_, [id = job.config.id, child, exclude](dataplane::Worker& w, Instant now) {
+  const auto ruling = on_loop(
+      *job.place.worker, [id = job.config.id, child, exclude](dataplane::Worker& w, Instant now) {
         return w.exclude(id, child, exclude, std::nullopt, now);
       });
   const bool done = ruling.refusal == aggregator::Ruling::Refusal::none;

@@ -26,12 +26,12 @@ class StragglerWatch {
 
  private:
   struct Job {
-    Job(const config::JobConfig& job_config, std::size_t index)
+    Job(const config::JobConfig& job_config, const dataplane::PlacedJob& placed)
         : config(job_config),
-          place(index),
+          place(placed),
           history(config.stragglers, config::job_fan_in(config)) {}
     const config::JobConfig& config;
-    std::size_t place;
+    dataplane::PlacedJob place;
     StragglerHistory history;
     std::uint16_t epoch = 0;
     std::uint32_t next_op = 0;  // the first that was not judged
@@ -41,7 +41,6 @@ class StragglerWatch {
   void look(Job& job);
   void change(Job& job, std::uint32_t child, bool exclude);
 
-  dataplane::Switch& switch_;
   std::function<void(const std::string&)> report_;
   std::vector<Job> jobs_;
   std::mutex mutex_;

@@ -50,6 +50,8 @@ namespace tributary {
   X(no_slot, "no-slot", "no aggregation slot or buffer is free")                               \
   X(reply_limit, "reply-limit", "replies to unknown senders are rate limited")                 \
   X(no_mbuf, "no-mbuf", "packet buffer pool is exhausted")                                     \
+  X(handover_full, "handover-full", "ring to the lcore that owns the job or queue is full")    \
+  X(job_moved, "job-moved", "job went to another lcore while the packet was on its way")       \
   X(tx_full, "tx-full", "transmit queue is full")                                              \
   X(tx_link_down, "tx-link-down", "link of the egress port is down")                           \
   X(mtu, "mtu-exceeded", "frame exceeds the MTU of the port it comes or goes through")         \
@@ -98,6 +100,9 @@ class DropCounters {
   void add(DropReason r, std::uint64_t n = 1) { counters_[static_cast<std::size_t>(r)].add(n); }
   [[nodiscard]] std::uint64_t get(DropReason r) const {
     return counters_[static_cast<std::size_t>(r)].get();
+  }
+  void include(const DropCounters& other) {
+    for (std::size_t r = 0; r < counters_.size(); ++r) counters_[r].add(other.counters_[r].get());
   }
   [[nodiscard]] std::uint64_t total() const {
     std::uint64_t sum = 0;

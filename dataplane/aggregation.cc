@@ -10,16 +10,17 @@ namespace tributary::dataplane {
 
 using aggregator::Outgoing;
 
-Aggregation::Aggregation(const config::SwitchConfig& config, aggregator::EngineStart start,
-                         rte_mempool* pool, Lanes& lanes, Transmitter& transmitter)
+Aggregation::Aggregation(const config::SwitchConfig& config, const config::SwitchConfig& part,
+                         aggregator::EngineStart start, rte_mempool* pool, Lanes& lanes,
+                         Transmitter& transmitter)
     : pool_(pool),
       lanes_(lanes),
       transmitter_(transmitter),
       writer_(config),
-      engine_(config, start),
-      host_(config, &engine_, start.nonce_seed),
+      engine_(part, start),
+      host_(part, &engine_, start.nonce_seed),
       outbox_(engine_.outbox_capacity() + host_.outbox_capacity()) {
-  if (config::hosts_engines(config)) hosted_.emplace(config, start.nonce_seed);
+  if (config::hosts_engines(part)) hosted_.emplace(part, start.nonce_seed);
 }
 
 void Aggregation::count_drop(std::uint16_t ingress, std::span<const std::byte> frame,
@@ -52,9 +53,10 @@ void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
 void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant now) {
   Received r;
   if (!parse(ingress, frame, r)) return;
-  const DropReason what = hosted_->on_packet(r.packet, r.from, now);
+  const DropReason what =
+      hosted_ ? hosted_->on_packet(r.packet, r.from, now) : DropReason::unknown_job;
   if (what != DropReason::count_) count_drop(ingress, r.frame, what);
-  send_hosted(now);
+  if (hosted_) send_hosted(now);
 }
 
 void Aggregation::handle(Instant now) {
@@ -115,10 +117,11 @@ completion::Election Aggregation::elect(const completion::Ballot& ballot, Instan
   return election;
 }
 
-std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchConfig& next) {
-  auto engine = engine_.prepare(next);
-  auto host = host_.prepare(next);
-  const std::size_t room = aggregator::Engine::outbox_capacity(next) + host_.outbox_capacity(*host);
+std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchConfig& next,
+                                                          const config::SwitchConfig& part) {
+  auto engine = engine_.prepare(part);
+  auto host = host_.prepare(part);
+  const std::size_t room = aggregator::Engine::outbox_capacity(part) + host_.outbox_capacity(*host);
   return std::make_shared<Change>(
       Change{std::move(engine), std::move(host), FrameWriter(next), aggregator::Outbox(room)});
 }

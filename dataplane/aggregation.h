@@ -23,8 +23,10 @@ namespace tributary::dataplane {
 
 class Aggregation {
  public:
-  Aggregation(const config::SwitchConfig& config, aggregator::EngineStart start, rte_mempool* pool,
-              Lanes& lanes, Transmitter& transmitter);
+  // `part`: of the configuration, what this lcore does; all of it where there is one lcore.
+  Aggregation(const config::SwitchConfig& config, const config::SwitchConfig& part,
+              aggregator::EngineStart start, rte_mempool* pool, Lanes& lanes,
+              Transmitter& transmitter);
 
   // A frame classified as aggregation traffic: is checked, and what it needs is fetched into the
   // cache. At most kBurst of them, then handle(); buffers stay the caller's until then.
@@ -48,7 +50,8 @@ class Aggregation {
     FrameWriter writer;
     aggregator::Outbox outbox;
   };
-  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next);
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
+                                                const config::SwitchConfig& part);
   void apply(Change& change, Instant now);
   // ABORT to every job; the caller flushes.
   void shut_down(Instant now);

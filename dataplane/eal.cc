@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "config/lcore_plan.h"
 #include "dataplane/devargs.h"
 #include "dataplane/run_directory.h"
 
@@ -31,6 +32,33 @@ bool any_pci(const config::SwitchConfig& config) {
                      [](const auto& port) { return parse_devargs(port.devargs).pci(); });
 }
 
+// The one mistake of a file that only the machine knows.
+void check_cpus(const config::SwitchConfig& config, const EalEnvironment& environment) {
+  for (std::size_t i = 0; i < config::lcore_count(config); ++i) {
+    const int cpu = config::lcore_cpu(config, i);
+    if (cpu < 0 ||
+        std::find(environment.cpus.begin(), environment.cpus.end(), cpu) != environment.cpus.end())
+      continue;
+    std::string key = "switch.lcore";
+    if (!config.lcores.empty()) key.append("s[").append(std::to_string(i)).append("]");
+    throw std::runtime_error(key + ": CPU " + std::to_string(cpu) +
+                             ": this process may run on CPUs " + cpu_set(environment.cpus) +
+                             " only");
+  }
+}
+
+// "0@(0,1),1@0,2@1"
+std::string lcore_map(const config::SwitchConfig& config, const std::string& everywhere) {
+  std::string map("0@");
+  map.append(everywhere);
+  for (std::size_t i = 0; i < config::lcore_count(config); ++i) {
+    const int cpu = config::lcore_cpu(config, i);
+    map.append(",").append(std::to_string(kFirstWorkerLcore + i)).append("@");
+    map.append(cpu >= 0 ? std::to_string(cpu) : everywhere);
+  }
+  return map;
+}
+
 }  // namespace
 
 EalEnvironment current_environment() {
@@ -46,23 +74,16 @@ EalEnvironment current_environment() {
 
 std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
                                        const EalEnvironment& environment) {
-  if (config.lcore >= 0 && std::find(environment.cpus.begin(), environment.cpus.end(),
-                                     config.lcore) == environment.cpus.end())
-    throw std::runtime_error("lcore " + std::to_string(config.lcore) +
-                             ": this process may run on CPUs " + cpu_set(environment.cpus) +
-                             " only");
-  const std::string everywhere = cpu_set(environment.cpus);
-  const std::string worker = config.lcore >= 0 ? std::to_string(config.lcore) : everywhere;
-  std::vector<std::string> args = {
-      "tributary-switchd",
-      "--lcores",
-      "0@" + everywhere + "," + std::to_string(kWorkerLcore) + "@" + worker,
-      "--file-prefix",
-      environment.file_prefix,
-      "--log-level",
-      "*:" + environment.log_level,
-      "-m",
-      std::to_string(config.memory.megabytes)};
+  check_cpus(config, environment);
+  std::vector<std::string> args = {"tributary-switchd",
+                                   "--lcores",
+                                   lcore_map(config, cpu_set(environment.cpus)),
+                                   "--file-prefix",
+                                   environment.file_prefix,
+                                   "--log-level",
+                                   "*:" + environment.log_level,
+                                   "-m",
+                                   std::to_string(config.memory.megabytes)};
   if (config.memory.hugepages) {
     args.emplace_back("--in-memory");             // no file outlives the process
     args.emplace_back("--single-file-segments");  // vhost-user peers map few, large regions

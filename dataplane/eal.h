@@ -1,7 +1,8 @@
 // The DPDK environment of this process: built from the configuration, one per process.
 //
-// Two lcores: 0 is the thread that constructs Eal (main(), which then only waits), 1 runs the
-// packet loop. Neither polls unless a loop is launched on it.
+// EAL's lcore 0 is the thread that constructs Eal (main(), which then only waits), those from
+// kFirstWorkerLcore on run the packet loops, which people know as lcore 0, 1... None polls unless a
+// loop is launched on it.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace tributary::dataplane {
 
-inline constexpr unsigned kWorkerLcore = 1;
+inline constexpr unsigned kFirstWorkerLcore = 1;
 
 // What the arguments depend on besides the configuration.
 struct EalEnvironment {

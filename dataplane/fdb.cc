@@ -117,6 +117,12 @@ std::optional<std::uint16_t> Fdb::lookup(const wire::MacAddress& mac, std::uint1
   return std::nullopt;
 }
 
+std::optional<Fdb::Seen> Fdb::seen(const wire::MacAddress& mac, std::uint16_t vlan) const {
+  const std::uint32_t index = find(key_of(mac, vlan));
+  if (index == kNone) return std::nullopt;
+  return Seen{entries_[index].port, entries_[index].seen};
+}
+
 std::size_t Fdb::expire(Instant now, std::size_t most) {
   std::size_t gone = 0;
   for (auto& list : lists_)

@@ -43,6 +43,12 @@ class Fdb {
   void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
   [[nodiscard]] std::optional<std::uint16_t> lookup(const wire::MacAddress& mac, std::uint16_t vlan,
                                                     Instant now) const;
+  // Where and when it was learned last, old or not; nullopt: it is not known.
+  struct Seen {
+    std::uint16_t port = 0;
+    Instant at;
+  };
+  [[nodiscard]] std::optional<Seen> seen(const wire::MacAddress& mac, std::uint16_t vlan) const;
   // Removes at most `most` aged entries; returns how many went.
   std::size_t expire(Instant now, std::size_t most);
 

@@ -20,6 +20,11 @@ bool exceeds_mtu(const Port& port, const rte_mbuf* frame, const wire::EthernetVi
   return frame->pkt_len > port.config().mtu + wire::kEthernetBytes + tag;
 }
 
+// At the same time, the higher port.
+bool is_later(const Learned& address, const Fdb::Seen& known) {
+  return address.at > known.at || (address.at == known.at && address.port > known.port);
+}
+
 }  // namespace
 
 Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lanes& lanes,
@@ -53,6 +58,7 @@ void Forwarder::learn(std::uint16_t ingress, const wire::EthernetView& frame, st
                       Instant now) {
   Lane& lane = *lanes_[ingress];
   if (now < lane.learn_again && frame.source == lane.last_source && vlan == lane.last_vlan) return;
+  if (peers_ != nullptr && !announce({frame.source, vlan, ingress, now})) return;
   fdb_.learn(frame.source, vlan, ingress, now);
   // The address may have been seen on another port since: that port must learn it anew too.
   for (const auto& other : lanes_)
@@ -60,6 +66,24 @@ void Forwarder::learn(std::uint16_t ingress, const wire::EthernetView& frame, st
   lane.last_source = frame.source;
   lane.last_vlan = vlan;
   lane.learn_again = now + refresh_;
+}
+
+// False: it is known well enough, everywhere. What is learned here is told, always, and by the same
+// rule as there: or two lcores that see an address on two ports could keep two opinions.
+bool Forwarder::announce(const Learned& address) {
+  const auto known = fdb_.seen(address.mac, address.vlan);
+  if (known && !is_later(address, *known)) return false;
+  if (known && known->port == address.port && address.at - known->at < refresh_) return false;
+  peers_->announce(address);
+  return true;
+}
+
+void Forwarder::learn_from_peer(const Learned& address) {
+  const auto known = fdb_.seen(address.mac, address.vlan);
+  if (known && !is_later(address, *known)) return;
+  fdb_.learn(address.mac, address.vlan, address.port, address.at);
+  for (const auto& lane : lanes_)
+    if (lane->last_source == address.mac) lane->learn_again = Instant();
 }
 
 bool Forwarder::may_flood(std::uint16_t ingress, const wire::MacAddress& to, Instant now) {

@@ -13,6 +13,7 @@
 #include "dataplane/acl.h"
 #include "dataplane/egress.h"
 #include "dataplane/fdb.h"
+#include "dataplane/handover.h"
 #include "dataplane/lane.h"
 #include "dataplane/snooping.h"
 #include "dataplane/storm.h"
@@ -36,6 +37,10 @@ class Forwarder {
                    const wire::EthernetView& view, Instant now);
   // Takes ownership of the frame, which was admitted.
   void forward(std::uint16_t ingress, rte_mbuf* frame, const wire::EthernetView& view, Instant now);
+  // Several lcores: each has the whole table, and tells the others what it learns.
+  void tell(HandoverEnd* peers) { peers_ = peers; }
+  // What another one has learned. What is known since later stays: all end with the same.
+  void learn_from_peer(const Learned& address);
   std::size_t expire(Instant now) {
     return fdb_.expire(now, kExpirePerTurn) + (snooping_ ? snooping_->expire(now) : 0);
   }
@@ -46,6 +51,8 @@ class Forwarder {
   [[nodiscard]] const Snooping* snooping() const { return snooping_ ? &*snooping_ : nullptr; }
 
  private:
+  bool announce(const Learned& address);
+
   static constexpr std::size_t kExpirePerTurn = 16;
 
   // Of these ports of its VLAN, those that a frame to an address goes to; count_, or why it goes
@@ -65,6 +72,7 @@ class Forwarder {
   Fdb fdb_;
   std::optional<Snooping> snooping_;
   Egress egress_;
+  HandoverEnd* peers_ = nullptr;
 };
 
 }  // namespace tributary::dataplane

@@ -13,9 +13,9 @@
 namespace tributary::dataplane {
 namespace {
 
-constexpr std::uint32_t kCache = 256;  // of the lcore that allocates
+constexpr std::uint32_t kCache = 256;  // of each lcore
 // More only spread over more of the CPU's cache.
-constexpr std::uint32_t kWantedPerPort = 2048;
+constexpr std::uint32_t kWantedPerQueue = 2048;
 
 static_assert(config::kSharedBuffers == 2 * kCache);
 static_assert(config::kLeastBufferData == RTE_MBUF_DEFAULT_DATAROOM);
@@ -35,9 +35,10 @@ PoolSize size_pool(const config::SwitchConfig& config) {
   const auto room = static_cast<std::uint16_t>(
       RTE_ALIGN_CEIL(data + RTE_PKTMBUF_HEADROOM, std::size_t{RTE_CACHE_LINE_SIZE}));
 
-  const auto ports = static_cast<std::uint32_t>(config.ports.size());
+  const auto queues = static_cast<std::uint32_t>(config::queue_count(config));
   const auto least = static_cast<std::uint32_t>(config::least_buffers(config));
-  const std::uint32_t wanted = ports * kWantedPerPort + 2 * kCache;
+  const auto wanted =
+      static_cast<std::uint32_t>(queues * kWantedPerQueue + config::lcore_buffers(config));
   const std::uint64_t memory = std::uint64_t{config.memory.megabytes} << 20;
   const std::uint64_t budget = memory > config::kRuntimeBytes ? memory - config::kRuntimeBytes : 0;
   const auto fits =
@@ -45,9 +46,10 @@ PoolSize size_pool(const config::SwitchConfig& config) {
   if (fits < least) {
     const std::uint64_t megabytes =
         ((least * bytes_per_buffer(room) + config::kRuntimeBytes) >> 20) + 1;
-    throw std::runtime_error("memory.megabytes: " + std::to_string(ports) + " ports need " +
-                             std::to_string(least) + " buffers of " + std::to_string(room) +
-                             " bytes; write at least " + std::to_string(megabytes));
+    throw std::runtime_error("memory.megabytes: " + std::to_string(config.ports.size()) +
+                             " ports need " + std::to_string(least) + " buffers of " +
+                             std::to_string(room) + " bytes; write at least " +
+                             std::to_string(megabytes));
   }
   return {fits, room};
 }

@@ -1,13 +1,15 @@
 // What one lcore keeps for one port: counters, frames that wait to be sent, learning cache.
 //
 // Written by its lcore only; other threads read the counters. More lcores mean more lanes per
-// port, and readers add them up.
+// port, and readers add them up. Where the lcore has no transmit queue of the port, frames for it
+// are handed to an lcore that has one.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/counter.h"
@@ -31,6 +33,15 @@ struct PortCounters {
   Counter tx_bytes;
   Counter peer_faults;  // shared memory vanished during a burst
   DropCounters drops;
+
+  // Adds another lcore's figures to these.
+  void include(const PortCounters& other) {
+    for (Counter PortCounters::*counter :
+         {&PortCounters::rx_packets, &PortCounters::rx_bytes, &PortCounters::tx_packets,
+          &PortCounters::tx_bytes, &PortCounters::peer_faults})
+      (this->*counter).add((other.*counter).get());
+    drops.include(other.drops);
+  }
 };
 
 struct Lane {
@@ -39,6 +50,8 @@ struct Lane {
   Port* port;
   std::uint16_t index;        // of the port
   CaptureTap* tap = nullptr;  // where somebody captures
+  std::uint16_t tx_queue = 0;
+  std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one
   std::array<rte_mbuf*, kTransmitBacklog> waiting;
   std::size_t waiting_count = 0;
 

@@ -9,12 +9,8 @@ constexpr auto kPeriod = std::chrono::milliseconds(20);
 
 }  // namespace
 
-LinkMonitor::LinkMonitor(std::vector<Port*> ports, const Worker& worker,
-                         std::function<void()> nudge, Report report)
-    : ports_(std::move(ports)),
-      worker_(worker),
-      nudge_(std::move(nudge)),
-      report_(std::move(report)) {
+LinkMonitor::LinkMonitor(std::vector<Port*> ports, std::vector<Loop> loops, Report report)
+    : ports_(std::move(ports)), loops_(std::move(loops)), report_(std::move(report)) {
   for (const Port* port : ports_) was_up_.push_back(port->link_up());
   thread_ = std::thread([this] { run(); });
 }
@@ -27,8 +23,9 @@ LinkMonitor::~LinkMonitor() {
 void LinkMonitor::run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
     for (std::size_t i = 0; i < ports_.size(); ++i) check(i);
-    check_heartbeat();
-    if (const auto line = flaps_.look(worker_.fdb().counters(), since_start_)) report_(*line);
+    for (Loop& loop : loops_) check_heartbeat(loop);
+    if (const auto line = flaps_.look(loops_.front().worker->fdb().counters(), since_start_))
+      report_(*line);
     since_start_ = since_start_ + Duration::ns(std::chrono::nanoseconds(kPeriod).count());
     std::this_thread::sleep_for(kPeriod);
   }
@@ -42,10 +39,10 @@ void LinkMonitor::check(std::size_t index) {
   report_("port " + port.name() + ": link " + (up ? "up" : "down"));
 }
 
-void LinkMonitor::check_heartbeat() {
-  const std::uint64_t turns = worker_.counters().turns.get();
-  if (turns == last_turns_) nudge_();
-  last_turns_ = turns;
+void LinkMonitor::check_heartbeat(Loop& loop) {
+  const std::uint64_t turns = loop.worker->counters().turns.get();
+  if (turns == loop.last_turns) loop.nudge();
+  loop.last_turns = turns;
 }
 
 }  // namespace tributary::dataplane

@@ -26,9 +26,15 @@ class LinkMonitor {
  public:
   using Report = std::function<void(const std::string& line)>;
 
-  // Starts the thread. `worker` runs on another lcore; `nudge` signals that lcore's thread.
-  LinkMonitor(std::vector<Port*> ports, const Worker& worker, std::function<void()> nudge,
-              Report report);
+  // A worker that runs on another lcore; `nudge` signals that lcore's thread.
+  struct Loop {
+    const Worker* worker = nullptr;
+    std::function<void()> nudge;
+    std::uint64_t last_turns = 0;
+  };
+
+  // Starts the thread.
+  LinkMonitor(std::vector<Port*> ports, std::vector<Loop> loops, Report report);
   ~LinkMonitor();
   LinkMonitor(const LinkMonitor&) = delete;
   LinkMonitor& operator=(const LinkMonitor&) = delete;
@@ -36,14 +42,12 @@ class LinkMonitor {
  private:
   void run();
   void check(std::size_t index);
-  void check_heartbeat();
+  static void check_heartbeat(Loop& loop);
 
   std::vector<Port*> ports_;
   std::vector<bool> was_up_;
-  const Worker& worker_;
-  std::function<void()> nudge_;
+  std::vector<Loop> loops_;
   Report report_;
-  std::uint64_t last_turns_ = 0;
   FlapWatch flaps_;
   Instant since_start_;
   std::atomic<bool> stopping_{false};

@@ -34,6 +34,16 @@ std::string hint_for(const Devargs& args) {
   return "check the driver's name and arguments";
 }
 
+// Asks the device to keep a flow in one queue, by the finest hash it has. Which lcore owns a packet
+// is said by its job, and no device looks that far: this spreads the work of receiving.
+void spread(const rte_eth_dev_info& info, rte_eth_conf& conf) {
+  const std::uint64_t hash =
+      info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+  if (hash == 0) return;
+  conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+  conf.rx_adv_conf.rss_conf.rss_hf = hash;
+}
+
 }  // namespace
 
 void Port::fail(const std::string& what, int error) const {
@@ -92,21 +102,35 @@ void Port::start(rte_mempool* pool) {
   // Virtual drivers misreport their limits and the MTU is enforced at egress; hardware has to
   // be told.
   if (devargs_.pci()) conf.rxmode.mtu = config_.mtu;
-  if (const int error = rte_eth_dev_configure(ethdev_, 1, 1, &conf); error != 0)
-    fail("the device refuses its configuration", error);
-  std::uint16_t rx = kDescriptors;
-  std::uint16_t tx = kDescriptors;
-  rte_eth_dev_adjust_nb_rx_tx_desc(ethdev_, &rx, &tx);
-  if (const int error = rte_eth_rx_queue_setup(ethdev_, 0, rx, SOCKET_ID_ANY, nullptr, pool);
+  const std::uint16_t most = std::min(info.max_rx_queues, info.max_tx_queues);
+  if (config_.queues > most)
+    fail("queues: " + std::to_string(config_.queues) + " pairs; the device has " +
+             std::to_string(most),
+         EINVAL);
+  if (config_.queues > 1) spread(info, conf);
+  if (const int error = rte_eth_dev_configure(ethdev_, config_.queues, config_.queues, &conf);
       error != 0)
-    fail("no receive queue", error);
-  if (const int error = rte_eth_tx_queue_setup(ethdev_, 0, tx, SOCKET_ID_ANY, nullptr); error != 0)
-    fail("no transmit queue", error);
+    fail("the device refuses its configuration", error);
+  set_up_queues(pool);
   if (const int error = rte_eth_dev_start(ethdev_); error != 0)
     fail("the device does not start", error);
   // A switch takes frames for others. Drivers without a filter say "not supported".
   rte_eth_promiscuous_enable(ethdev_);
   poll_link();
+}
+
+void Port::set_up_queues(rte_mempool* pool) {
+  std::uint16_t rx = kDescriptors;
+  std::uint16_t tx = kDescriptors;
+  rte_eth_dev_adjust_nb_rx_tx_desc(ethdev_, &rx, &tx);
+  for (std::uint16_t queue = 0; queue < config_.queues; ++queue) {
+    if (const int error = rte_eth_rx_queue_setup(ethdev_, queue, rx, SOCKET_ID_ANY, nullptr, pool);
+        error != 0)
+      fail("no receive queue", error);
+    if (const int error = rte_eth_tx_queue_setup(ethdev_, queue, tx, SOCKET_ID_ANY, nullptr);
+        error != 0)
+      fail("no transmit queue", error);
+  }
 }
 
 Port::~Port() {

@@ -1,6 +1,7 @@
-// A switch port: one started DPDK ethdev with one receive and one transmit queue.
+// A switch port: one started DPDK ethdev with as many pairs of queues as the configuration says.
 //
-// Constructed and destroyed by the thread that starts the switch. Bursts belong to one lcore.
+// Constructed and destroyed by the thread that starts the switch. The bursts of a queue belong to
+// one lcore.
 // The link monitor calls poll_link().
 #pragma once
 
@@ -42,6 +43,7 @@ class Port {
 
  private:
   void start(rte_mempool* pool);
+  void set_up_queues(rte_mempool* pool);
   void start_or_close(rte_mempool* pool);
   void close();
   [[nodiscard]] bool interface_running() const;

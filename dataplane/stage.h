@@ -14,6 +14,7 @@ namespace tributary::dataplane {
 // X(enumerator, what it does)
 #define TRIBUTARY_STAGES(X)                                        \
   X(commands, "requests of control threads")                       \
+  X(handed, "frames and addresses that other lcores hand over")    \
   X(receive, "receive bursts")                                     \
   X(classify, "check headers, choose what to do")                  \
   X(aggregate, "verify, sum, build and queue results and answers") \

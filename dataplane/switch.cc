@@ -39,21 +39,6 @@ void install_nudge_handler() {
   sigaction(kNudgeSignal, &action, nullptr);
 }
 
-struct Launch {
-  Worker* worker;
-  const TscClock* clock;
-  std::atomic<pthread_t>* thread;
-  std::atomic<bool>* ended;
-};
-
-int run_worker(void* argument) {
-  const Launch launch = *static_cast<Launch*>(argument);
-  launch.thread->store(pthread_self(), std::memory_order_release);
-  launch.worker->run(*launch.clock);
-  launch.ended->store(true, std::memory_order_release);
-  return 0;
-}
-
 std::vector<Port*> pointers(const std::vector<std::unique_ptr<Port>>& ports) {
   std::vector<Port*> out;
   for (const auto& port : ports) out.push_back(port.get());
@@ -62,45 +47,94 @@ std::vector<Port*> pointers(const std::vector<std::unique_ptr<Port>>& ports) {
 
 }  // namespace
 
+// A loop and its thread, as that thread sees them.
+struct Switch::Loop {
+  Worker* worker = nullptr;
+  const TscClock* clock = nullptr;
+  unsigned eal_lcore = 0;
+  std::atomic<pthread_t> thread{};
+  std::atomic<bool> ended = false;
+
+  static int run(void* argument) {
+    Loop& loop = *static_cast<Loop*>(argument);
+    loop.thread.store(pthread_self(), std::memory_order_release);
+    loop.worker->run(*loop.clock);
+    loop.ended.store(true, std::memory_order_release);
+    return 0;
+  }
+};
+
 Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
     : config_(config), pool_(size_pool(config)) {
   for (const auto& port : config_.ports)
     ports_.push_back(std::make_unique<Port>(port, pool_.get()));
   const auto raw = pointers(ports_);
-  worker_ = std::make_unique<Worker>(config_, raw, pool_.get(), draw());
+  workers_ = std::make_unique<Workers>(config_, raw, pool_.get(), draw());
   install_fault_handlers();
   install_nudge_handler();
-
-  std::atomic<pthread_t> thread{};
-  Launch launch{worker_.get(), &clock_, &thread, &ended_};
-  if (const int error = rte_eal_remote_launch(run_worker, &launch, kWorkerLcore); error != 0)
-    throw std::runtime_error("the worker lcore does not start");
   running_ = true;
-  // `launch` lives on this stack: wait until the lcore has read it.
-  while (thread.load(std::memory_order_acquire) == pthread_t{})
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  monitor_ = std::make_unique<LinkMonitor>(
-      raw, *worker_, [id = thread.load()] { pthread_kill(id, kNudgeSignal); }, std::move(report));
+  try {
+    launch();
+  } catch (...) {
+    stop();
+    throw;
+  }
+  std::vector<LinkMonitor::Loop> watched;
+  for (const auto& loop : loops_)
+    watched.push_back(
+        {loop->worker, [id = loop->thread.load()] { pthread_kill(id, kNudgeSignal); }});
+  monitor_ = std::make_unique<LinkMonitor>(raw, std::move(watched), std::move(report));
+}
+
+void Switch::launch() {
+  for (const auto& worker : *workers_) {
+    auto loop = std::make_unique<Loop>();
+    loop->worker = worker.get();
+    loop->clock = &clock_;
+    loop->eal_lcore = kFirstWorkerLcore + static_cast<unsigned>(loops_.size());
+    if (rte_eal_remote_launch(Loop::run, loop.get(), loop->eal_lcore) != 0)
+      throw std::runtime_error("worker lcore " + std::to_string(loops_.size()) + " does not start");
+    loops_.push_back(std::move(loop));
+  }
+  for (const auto& loop : loops_)
+    while (loop->thread.load(std::memory_order_acquire) == pthread_t{})
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
 Switch::~Switch() {
   stop();
-  worker_.reset();
+  workers_.reset();
   ports_.clear();
+}
+
+std::uint64_t Switch::heartbeat() {
+  bool all = true;
+  last_turns_.resize(workers_->size());
+  for (std::size_t i = 0; i < workers_->size(); ++i)
+    all = all && (*workers_)[i].counters().turns.get() != last_turns_[i];
+  if (!all) return heartbeats_;
+  for (std::size_t i = 0; i < workers_->size(); ++i)
+    last_turns_[i] = (*workers_)[i].counters().turns.get();
+  return ++heartbeats_;
 }
 
 config::Change Switch::apply(const config::SwitchConfig& next) {
   const auto held = hold();
   config::Change change = config::difference(config_, next);
   if (change.empty()) return change;
-  const auto prepared = worker_->prepare(next);
-  // By address, so that what was replaced is destroyed here and not by the loop.
+  std::vector<std::shared_ptr<Worker::Change>> prepared;
+  for (const auto& worker : *workers_) prepared.push_back(worker->prepare(next));
+  // All of them or none: a loop that hangs is found before another has changed.
+  for (const auto& worker : *workers_) worker->mailbox().ask([](Instant) {}, kLongestChange);
   try {
-    worker_->mailbox().ask(
-        [worker = worker_.get(), to = prepared.get()](Instant now) { worker->apply(*to, now); },
-        kLongestChange);
+    // By address, so that what was replaced is destroyed here and not by the loop.
+    for (std::size_t i = 0; i < prepared.size(); ++i)
+      (*workers_)[i].mailbox().ask([worker = &(*workers_)[i], to = prepared[i].get()](
+                                       Instant now) { worker->apply(*to, now); },
+                                   kLongestChange);
   } catch (const std::runtime_error&) {
-    abandoned_.push_back(prepared);  // the loop may yet come to it
+    // The loop may yet come to it.
+    abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
     throw;
   }
   config_ = next;
@@ -112,15 +146,19 @@ void Switch::stop() {
   running_ = false;
   monitor_.reset();
   try {
-    worker_->mailbox().ask([this](Instant now) { worker_->shut_down(now); }, Duration::seconds(1));
+    for (const auto& loop : loops_)
+      loop->worker->mailbox().ask([worker = loop->worker](Instant now) { worker->shut_down(now); },
+                                  Duration::seconds(1));
     std::this_thread::sleep_for(kLinger);
   } catch (const std::runtime_error&) {
     // A loop that does not answer is stopped without a farewell.
   }
-  worker_->stop();
-  rte_eal_wait_lcore(kWorkerLcore);
-  // The wait is over, in a library that ThreadSanitizer does not see into: this it sees.
-  while (!ended_.load(std::memory_order_acquire)) rte_pause();
+  for (const auto& loop : loops_) loop->worker->stop();
+  for (const auto& loop : loops_) {
+    rte_eal_wait_lcore(loop->eal_lcore);
+    // The wait is over, in a library that ThreadSanitizer does not see into: this it sees.
+    while (!loop->ended.load(std::memory_order_acquire)) rte_pause();
+  }
 }
 
 }  // namespace tributary::dataplane

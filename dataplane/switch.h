@@ -1,4 +1,4 @@
-// A running switch: pool, ports, the worker lcore and the link monitor, in the order in which
+// A running switch: pool, ports, the worker lcores and the link monitor, in the order in which
 // they live and die. One per process, after Eal.
 #pragma once
 
@@ -11,26 +11,26 @@
 #include "dataplane/frame_pool.h"
 #include "dataplane/link_monitor.h"
 #include "dataplane/port.h"
-#include "dataplane/worker.h"
+#include "dataplane/workers.h"
 
 namespace tributary::dataplane {
 
 class Switch {
  public:
-  // Opens the ports and starts the loop on lcore kWorkerLcore. `report` gets one line per event
-  // from control threads. Throws std::runtime_error.
+  // Opens the ports and starts the loops, from EAL lcore kFirstWorkerLcore on. `report` gets one
+  // line per event from control threads. Throws std::runtime_error.
   Switch(const config::SwitchConfig& config, LinkMonitor::Report report);
   // stop(), then closes the ports.
   ~Switch();
   Switch(const Switch&) = delete;
   Switch& operator=(const Switch&) = delete;
 
-  // Graceful: every job gets ABORT(shutdown), then the loop ends. Idempotent.
+  // Graceful: every job gets ABORT(shutdown), then the loops end. Idempotent.
   void stop();
 
   // Jobs of another configuration take the place of those that run; returns what came of it. Throws
   // std::invalid_argument, and changes nothing, when the running switch cannot take it, and
-  // std::runtime_error when the loop does not answer.
+  // std::runtime_error when a loop does not answer.
   config::Change apply(const config::SwitchConfig& next);
   // While it is held, the configuration stays as it is: for readers of jobs and their counters.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(changing_); }
@@ -39,20 +39,32 @@ class Switch {
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Port>>& ports() const { return ports_; }
   [[nodiscard]] const FramePool& pool() const { return pool_; }
-  [[nodiscard]] Worker& worker() { return *worker_; }
+  [[nodiscard]] const Workers& workers() const { return *workers_; }
+  // Changes as long as all loops turn. One caller.
+  std::uint64_t heartbeat();
+  // While the configuration is held:
+  [[nodiscard]] std::vector<PlacedJob> jobs() const { return workers_->jobs(config_); }
+  [[nodiscard]] Worker& owner_of(std::uint32_t job) const {
+    return workers_->owner_of(config_, job);
+  }
   [[nodiscard]] Identity identity() const { return identity_of(config_); }
 
  private:
+  struct Loop;
+  void launch();
+
   std::mutex changing_;
-  std::vector<std::shared_ptr<Worker::Change>> abandoned_;  // the loop did not answer
+  std::vector<std::shared_ptr<Worker::Change>> abandoned_;  // a loop did not answer
   config::SwitchConfig config_;
   FramePool pool_;
   std::vector<std::unique_ptr<Port>> ports_;
-  std::unique_ptr<Worker> worker_;
+  std::unique_ptr<Workers> workers_;
   TscClock clock_;
+  std::vector<std::unique_ptr<Loop>> loops_;  // by lcore; those that were launched
   std::unique_ptr<LinkMonitor> monitor_;
   bool running_ = false;
-  std::atomic<bool> ended_ = false;  // the loop has returned
+  std::vector<std::uint64_t> last_turns_;
+  std::uint64_t heartbeats_ = 0;
 };
 
 }  // namespace tributary::dataplane

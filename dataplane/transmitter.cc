@@ -34,6 +34,7 @@ void drop(Lane& lane, rte_mbuf* frame, DropReason reason) {
 
 void Transmitter::send(std::uint16_t port, rte_mbuf* frame) {
   Lane& lane = *lanes_[port];
+  if (lane.sender) return peers_->give(*lane.sender, {frame, port, Handed::What::transmit}, lanes_);
   if (const DropReason reason = refusal(lane, frame); reason != DropReason::count_)
     return drop(lane, frame, reason);
   if (lane.waiting_count == lane.waiting.size()) flush_lane(lane);
@@ -53,6 +54,7 @@ std::size_t Transmitter::flush() {
   std::size_t sent = 0;
   for (const auto& lane : lanes_)
     if (lane->waiting_count != 0) sent += flush_lane(*lane);
+  if (peers_ != nullptr) sent += peers_->flush(lanes_);
   return sent;
 }
 
@@ -66,7 +68,9 @@ std::size_t Transmitter::flush_lane(Lane& lane) {
     std::array<std::uint32_t, kBurst> lengths;
     for (std::uint16_t i = 0; i < burst; ++i) lengths[i] = frames[i]->pkt_len;
     std::uint16_t taken = 0;
-    const auto transmit = [&] { taken = rte_eth_tx_burst(lane.port->ethdev(), 0, frames, burst); };
+    const auto transmit = [&] {
+      taken = rte_eth_tx_burst(lane.port->ethdev(), lane.tx_queue, frames, burst);
+    };
     if (!lane.port->shares_memory()) {
       transmit();
     } else if (!guarded(transmit)) {

@@ -1,4 +1,5 @@
-// The sending half of a worker lcore: queues per egress port, flushed once per turn.
+// The sending half of a worker lcore: queues per egress port, flushed once per turn. Ports whose
+// transmit queues belong to other lcores are reached through these.
 //
 // Takes ownership of every frame given to it: sent, or dropped and counted under the egress
 // port. A frame that a slow port does not take waits in a bounded backlog.
@@ -7,20 +8,22 @@
 #include <cstdint>
 #include <span>
 
+#include "dataplane/handover.h"
 #include "dataplane/lane.h"
 
 namespace tributary::dataplane {
 
 class Transmitter {
  public:
-  explicit Transmitter(Lanes& lanes) : lanes_(lanes) {}
+  // `peers`: the way to other lcores, if there are any.
+  explicit Transmitter(Lanes& lanes, HandoverEnd* peers = nullptr) : lanes_(lanes), peers_(peers) {}
 
   void send(std::uint16_t port, rte_mbuf* frame);
   // One frame to several ports by reference count; frees it if there is none. Nobody may
   // write to it afterwards (protocol rule 19).
   void multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame);
 
-  // Hands to the drivers what waits; returns the number of frames they took.
+  // Hands to the drivers, and to other lcores, what waits; returns the number of frames they took.
   std::size_t flush();
   // Drops what waits for a port.
   void discard(std::uint16_t port);
@@ -29,6 +32,7 @@ class Transmitter {
   std::size_t flush_lane(Lane& lane);
 
   Lanes& lanes_;
+  HandoverEnd* peers_;
 };
 
 }  // namespace tributary::dataplane

@@ -6,6 +6,10 @@
 
 namespace tributary::dataplane {
 
+double tsc_hz() {
+  return static_cast<double>(rte_get_tsc_hz());
+}
+
 TscClock::TscClock()
     : start_tsc_(rte_rdtsc()),
       start_ns_(

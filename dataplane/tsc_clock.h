@@ -8,6 +8,8 @@
 
 namespace tributary::dataplane {
 
+double tsc_hz();  // after EAL init
+
 class TscClock {
  public:
   TscClock();  // after EAL init, which measures the frequency

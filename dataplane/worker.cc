@@ -15,11 +15,35 @@
 namespace tributary::dataplane {
 namespace {
 
-Lanes make_lanes(std::span<Port* const> ports) {
+// A port's frames leave through the lcore's own queue there. Where it has none, through another's,
+// and not all through the same one.
+Lanes make_lanes(const config::SwitchConfig& config, std::span<Port* const> ports,
+                 std::size_t lcore) {
   Lanes lanes;
   for (Port* port : ports)
     lanes.push_back(std::make_unique<Lane>(*port, static_cast<std::uint16_t>(lanes.size())));
+  std::vector<bool> own(ports.size());
+  for (const config::QueuePlace& place : config::queue_places(config)) {
+    Lane& lane = *lanes[place.port];
+    if (own[place.port]) continue;
+    own[place.port] = place.lcore == lcore;
+    if (!own[place.port] && place.queue != lcore % config.ports[place.port].queues) continue;
+    lane.tx_queue = place.queue;
+    lane.sender = own[place.port] ? std::nullopt : std::optional(place.lcore);
+  }
   return lanes;
+}
+
+HandoverEnd* open(std::optional<HandoverEnd>& peers, const LoopPlace& place) {
+  if (place.handover == nullptr) return nullptr;
+  return &peers.emplace(*place.handover, place.lcore);
+}
+
+// A job that moves to another lcore must not meet an epoch, or a nonce, that it has had before.
+aggregator::EngineStart engine_start(const Randomness& randomness, std::size_t lcore) {
+  constexpr std::size_t kApart = 0x10000 / config::kMaxLcores;
+  return {.epoch = static_cast<std::uint16_t>(randomness.initial_epoch + lcore * kApart),
+          .nonce_seed = randomness.nonce_seed + lcore * 0xA24BAED4963EE407ULL};
 }
 
 std::span<std::byte> first_segment(rte_mbuf* frame) {
@@ -34,14 +58,27 @@ void sleep_for(Duration duration) {
 }  // namespace
 
 Worker::Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
-               const Randomness& randomness)
-    : identity_(identity_of(config)),
-      lanes_(make_lanes(ports)),
-      transmitter_(lanes_),
+               const Randomness& randomness, const LoopPlace& place)
+    : Worker(config,
+             config::lcore_part(config, place.lcore, config::lcore_share(config, place.lcore)),
+             config::lcore_share(config, place.lcore), ports, pool, randomness, place) {}
+
+Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& part,
+               const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
+               const Randomness& randomness, const LoopPlace& place)
+    : lcore_(place.lcore),
+      share_(share),
+      identity_(identity_of(config)),
+      owners_(config),
+      lanes_(make_lanes(config, ports, place.lcore)),
+      transmitter_(lanes_, open(peers_, place)),
       forwarder_(config, randomness.fdb_seed, lanes_, transmitter_, pool),
-      aggregation_(config, {.epoch = randomness.initial_epoch, .nonce_seed = randomness.nonce_seed},
-                   pool, lanes_, transmitter_),
-      idle_sleep_max_(config.idle_sleep_max) {}
+      aggregation_(config, part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_),
+      idle_sleep_max_(config.idle_sleep_max) {
+  for (const config::QueuePlace& queue : config::queue_places(config))
+    if (queue.lcore == lcore_) queues_.push_back({queue.port, queue.queue, {}, {}});
+  if (peers_) forwarder_.tell(&*peers_);
+}
 
 Worker::~Worker() {
   for (std::uint16_t port = 0; port < lanes_.size(); ++port) transmitter_.discard(port);
@@ -59,8 +96,10 @@ std::size_t Worker::turn(Instant now) {
   if (tap_ != nullptr) tap_->begin_turn(now);
 
   std::size_t total = 0;
-  for (std::uint16_t port = 0; port < lanes_.size(); ++port) {
-    const std::size_t received = receive(*lanes_[port]);
+  if (peers_) mark(Stage::handed, total = take_over(now));
+  for (Queue& queue : queues_) {
+    const std::uint16_t port = queue.port;
+    const std::size_t received = receive(*lanes_[port], queue);
     mark(Stage::receive, received);
     if (received == 0) continue;
     total += received;
@@ -90,10 +129,10 @@ void Worker::run(const TscClock& clock) {
   }
 }
 
-std::size_t Worker::receive(Lane& lane) {
+std::size_t Worker::receive(Lane& lane, Queue& queue) {
   std::uint16_t received = 0;
   const auto poll = [&] {
-    received = rte_eth_rx_burst(lane.port->ethdev(), 0, burst_.data(), kBurst);
+    received = rte_eth_rx_burst(lane.port->ethdev(), queue.queue, burst_.data(), kBurst);
   };
   if (!lane.port->shares_memory()) {
     poll();
@@ -112,6 +151,8 @@ std::size_t Worker::receive(Lane& lane) {
     for (std::uint16_t i = 0; i < received; ++i)
       lane.tap->offer(CapturePoint::rx, lane.index, burst_[i]);
   if (received != 0) {
+    queue.packets.add(received);
+    queue.bursts.add();
     lane.counters.rx_packets.add(received);
     lane.counters.rx_bytes.add(bytes);
   }
@@ -131,6 +172,7 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
         continue;
       }
     }
+    if (peers_ && hand_over(port, frame, what)) continue;
     switch (what.action) {
       case Action::aggregate: to_aggregate_.add(frame, what); break;
       case Action::host: to_host_.add(frame, what); break;
@@ -175,12 +217,15 @@ std::size_t Worker::answer(std::uint16_t port) {
 }
 
 std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next) {
-  return std::make_shared<Change>(Change{aggregation_.prepare(next), identity_of(next)});
+  return std::make_shared<Change>(
+      Change{aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
+             identity_of(next), JobOwners(next)});
 }
 
 void Worker::apply(Change& change, Instant now) {
   aggregation_.apply(*change.aggregation, now);
   std::swap(identity_, change.identity);
+  std::swap(owners_, change.owners);
   transmitter_.flush();
 }
 

@@ -1,7 +1,11 @@
 // The packet loop of one lcore: everything it owns, and one turn of it.
 //
-//   commands → per port { receive → classify → aggregate | host | forward | answer }
+//   commands → what other lcores hand over
+//            → per receive queue { receive → classify → aggregate | host | forward | answer }
 //            → expire → transmit
+//
+// Where there are several lcores, each does all the work of some jobs (config/lcore_plan.h), and
+// hands what it receives for the others to their owners.
 //
 // turn() takes the time as an argument and never sleeps, so tests drive it by hand; run() is
 // the loop on a real clock. Only the lcore touches the state; other threads read counters, or
@@ -18,6 +22,8 @@
 #include "dataplane/aggregation.h"
 #include "dataplane/classify.h"
 #include "dataplane/forwarder.h"
+#include "dataplane/handover.h"
+#include "dataplane/job_owners.h"
 #include "dataplane/lane.h"
 #include "dataplane/mailbox.h"
 #include "dataplane/stage.h"
@@ -33,10 +39,16 @@ struct Randomness {
   std::uint64_t nonce_seed = 1;
 };
 
+// Which lcore a loop is, and the ways to the others; nullptr: there is only one.
+struct LoopPlace {
+  std::size_t lcore = 0;
+  Handover* handover = nullptr;
+};
+
 class Worker {
  public:
   Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
-         const Randomness& randomness);
+         const Randomness& randomness, const LoopPlace& place = {});
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -62,6 +74,7 @@ class Worker {
   struct Change {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
+    JobOwners owners;
   };
   void apply(Change& change, Instant now);  // see Aggregation
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
@@ -84,7 +97,15 @@ class Worker {
     Counter sleep_ns;
     Counter longest_turn_ns;  // from the beginning of one to that of the next, sleep included
   };
+  // A receive queue that the loop polls.
+  struct Queue {
+    std::uint16_t port = 0;
+    std::uint16_t queue = 0;
+    Counter packets;
+    Counter bursts;  // that brought any
+  };
   Mailbox& mailbox() { return mailbox_; }
+  [[nodiscard]] std::span<const Queue> queues() const { return queues_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const StageTable& stages() const { return stages_; }
   [[nodiscard]] const Counter& outbox_overflows() const { return aggregation_.outbox_overflows(); }
@@ -93,12 +114,22 @@ class Worker {
   }
 
  private:
-  std::size_t receive(Lane& lane);
+  Worker(const config::SwitchConfig& config, const config::SwitchConfig& part,
+         const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
+         const Randomness& randomness, const LoopPlace& place);
+
+  std::size_t receive(Lane& lane, Queue& queue);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
   std::size_t aggregate(std::uint16_t port, Instant now);
   std::size_t host(std::uint16_t port, Instant now);
   std::size_t forward(std::uint16_t port, Instant now);
   std::size_t answer(std::uint16_t port);
+  // Of a packet for a job: to the lcore that owns it. False: that is this one.
+  bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what);
+  // What others have handed over; returns how much it was.
+  std::size_t take_over(Instant now);
+  std::size_t take_frames(std::size_t from, Instant now);
+  void take_packet(const Handed& handed, Instant now);
 
   // Frames of the current burst, sorted by what happens to them.
   struct Sorted {
@@ -112,9 +143,14 @@ class Worker {
     [[nodiscard]] std::span<Item> get() { return std::span(items).first(count); }
   };
 
+  std::size_t lcore_;
+  config::LcoreShare share_;
   Identity identity_;
   CaptureTap* tap_ = nullptr;
+  JobOwners owners_;
   Lanes lanes_;
+  std::vector<Queue> queues_;
+  std::optional<HandoverEnd> peers_;
   Transmitter transmitter_;
   Forwarder forwarder_;
   Aggregation aggregation_;

@@ -88,6 +88,13 @@ bool payload_length_ok(const Header& h, std::size_t bytes) {
 
 }  // namespace
 
+std::optional<std::uint32_t> peek_job(std::span<const std::byte> bytes) {
+  if (bytes.size() < kHeaderBytes) return std::nullopt;
+  HeaderV1 header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header.job;
+}
+
 // Fields are read and written where they lie: a header put together on the stack and copied by the
 // vector would wait for its narrow stores.
 DropReason parse(std::span<const std::byte> bytes, Packet& packet) {

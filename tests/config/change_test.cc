@@ -113,6 +113,22 @@ Topology exchanged() {
 }
 
 // Each switch has as many children and workers below as before, and the root's look the same.
+TEST(Change, AJobWithServersElsewhereStaysOnItsLcore) {
+  const std::string lcores = "  lcores: [-1, -1]\n";
+  const std::string hosts =
+      "  completion: {hosts: [{name: psd0, address: 10.77.0.200}]}\n" + lcores;
+  const auto job = [](const std::string& more) {
+    return "  - {id: 2, workers: 2, completion_hosts: [psd0]" + more + "}\n";
+  };
+  const auto running = parse(job(""), "", hosts);
+  EXPECT_THAT(refusal(running, parse(job(", lcore: 1"), "", hosts)),
+              HasSubstr("\njob 2: its completion hosts know it where it is"));
+  EXPECT_EQ(refusal(running, parse(job(", lcore: 0"), "", hosts)), "");
+  const auto plain = parse("  - {id: 2, workers: 2}\n", "", lcores);
+  EXPECT_THAT(difference(plain, parse("  - {id: 2, workers: 2, lcore: 1}\n", "", lcores)).changed,
+              ElementsAre(2));
+}
+
 TEST(Change, Rule16_EverySwitchOfAJobNoticesAnotherTree) {
   const Topology before = parse_topology(kTree, "t.yaml");
   for (const char* const name : {"r", "A", "B"}) {

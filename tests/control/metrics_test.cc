@@ -59,7 +59,7 @@ TEST(Metrics, ScrapedOverHttp) {
               HasSubstr("tributary_child_lateness_seconds_total{job=\"7\",child=\"rank-2\"} 0"));
   EXPECT_THAT(text,
               HasSubstr("tributary_completion_chunks_total{job=\"7\",reason=\"collision\"} 0"));
-  EXPECT_THAT(text, HasSubstr("tributary_stage_cycles_total{stage=\"aggregate\"}"));
+  EXPECT_THAT(text, HasSubstr("tributary_stage_cycles_total{lcore=\"0\",stage=\"aggregate\"}"));
 }
 
 TEST(Metrics, EveryDropReasonOfEveryPortIsThere) {

@@ -7,8 +7,10 @@ namespace {
 
 config::SwitchConfig after_eal(config::SwitchConfig config) {
   static const dataplane::Eal eal([&] {
+    auto most = config;
+    most.lcores = {-1, -1};
     const auto environment = dataplane::current_environment();
-    return dataplane::eal_arguments(config, environment);
+    return dataplane::eal_arguments(most, environment);
   }());
   return config;
 }

@@ -32,8 +32,9 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what : {"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
-                           "completion", "escalated", "drops", "stages", "fdb", "acl", "groups"}) {
+  for (const char* what :
+       {"ports", "jobs", "members", "tree", "slots", "holds", "stragglers", "completion",
+        "escalated", "drops", "stages", "lcores", "rxq", "handover", "fdb", "acl", "groups"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -54,6 +55,18 @@ TEST_F(ShowTest, Ports) {
   EXPECT_EQ(table[1]["mtu"], 9000);
   EXPECT_EQ(table[0]["vlan"], "transparent");
   EXPECT_EQ(table[1]["device"], "net_null1,no-rx=1");
+}
+
+TEST_F(ShowTest, OneLcoreHasEverythingAndHandsNothingOver) {
+  const auto lcores = show.table("lcores");
+  ASSERT_EQ(lcores.size(), 1u);
+  EXPECT_EQ(lcores[0]["cpu"], "-");
+  EXPECT_EQ(lcores[0]["queues"], "left:0 right:0");
+  EXPECT_EQ(lcores[0]["jobs"], "7");
+  EXPECT_TRUE(show.table("handover").empty());
+  EXPECT_EQ(show.table("stages 0").size(), show.table("stages").size());
+  EXPECT_THROW(static_cast<void>(show.table("stages 1")), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(show.table("stages x")), std::invalid_argument);
 }
 
 TEST_F(ShowTest, JobsAndMembers) {
@@ -204,6 +217,101 @@ TEST_F(ShowTest, Rule16_AReloadIsSeenByAllWhoAsk) {
   next.slots += 1;
   EXPECT_THROW(sw.get().apply(next), std::invalid_argument);
   EXPECT_EQ(show.table("slots").size(), 0u);
+}
+
+config::SwitchConfig two_lcores() {
+  auto config = null_config();
+  config.lcores = {-1, -1};
+  config.jobs.push_back(config.jobs[0]);
+  config.jobs[1].id = 8;
+  config.jobs[1].name = "other";
+  return config;
+}
+
+TEST(ShowLcores, SaysWhoHasWhat) {
+  RunningSwitch sw(two_lcores());
+  Show show(sw.get());
+  const auto lcores = show.table("lcores");
+  ASSERT_EQ(lcores.size(), 2u);
+  EXPECT_EQ(lcores[0]["jobs"], "8");
+  EXPECT_EQ(lcores[1]["jobs"], "7");
+  EXPECT_EQ(lcores[1]["queues"], "right:0");
+  for (const auto& row : lcores)
+    EXPECT_NEAR(row["busy_percent"].get<double>() + row["idle_percent"].get<double>() +
+                    row["sleep_percent"].get<double>(),
+                100, 0.1);
+  const auto rxq = show.table("rxq");
+  ASSERT_EQ(rxq.size(), 2u);
+  EXPECT_EQ(rxq[0], (ordered_json{{"port", "left"},
+                                  {"queue", 0},
+                                  {"lcore", 0},
+                                  {"cpu", "-"},
+                                  {"packets", 0},
+                                  {"bursts", 0},
+                                  {"packets_per_burst", 0.0}}));
+  EXPECT_EQ(rxq[1]["lcore"], 1);
+  const auto handover = show.table("handover");
+  ASSERT_EQ(handover.size(), 2u);
+  EXPECT_EQ(handover[1], (ordered_json{{"from", 1},
+                                       {"to", 0},
+                                       {"frames", 0},
+                                       {"full", 0},
+                                       {"addresses", 0},
+                                       {"addresses_lost", 0}}));
+  EXPECT_EQ(show.table("stages 1").size(), dataplane::kStageCount);
+}
+
+// Tables of jobs have all of them, in the order of the file.
+TEST(ShowLcores, JobsOfAllLcoresAreThere) {
+  RunningSwitch sw(two_lcores());
+  Show show(sw.get());
+  const auto jobs = show.table("jobs");
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0]["job"], 7);
+  EXPECT_EQ(jobs[0]["lcore"], 1);
+  EXPECT_EQ(jobs[1]["job"], 8);
+  EXPECT_EQ(jobs[1]["name"], "other");
+  EXPECT_EQ(jobs[1]["lcore"], 0);
+  EXPECT_EQ(show.table("members").size(), 6u);
+  EXPECT_EQ(show.table("members")[0]["job"], 7);
+  EXPECT_EQ(show.table("completion").size(), 2u);
+  EXPECT_EQ(show.table("holds").size(), 3u);
+  EXPECT_EQ(show.table("stragglers 8").size(), 3u);
+}
+
+TEST(ShowLcores, MetricsOfEachLcoreAndPair) {
+  RunningSwitch sw(two_lcores());
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    if (family.name == "tributary_loop_turns_total") {
+      EXPECT_EQ(family.metric.size(), 2u);
+    }
+    if (family.name == "tributary_handover_full_total") {
+      EXPECT_EQ(family.metric.size(), 2u);
+    }
+    if (family.name == "tributary_job_members") {
+      EXPECT_EQ(family.metric.size(), 2u);
+    }
+  }
+}
+
+TEST(ShowLcores, ReloadsJobsOfBothLcores) {
+  auto config = two_lcores();
+  config.memory.reserve_megabytes = 8;
+  RunningSwitch sw(config);
+  auto next = config;
+  next.jobs[0].window = 32;
+  next.jobs[1].lcore = 1;
+  next.jobs.push_back(next.jobs[0]);
+  next.jobs[2].id = 10;
+  next.jobs[2].name = "third";
+  const auto change = sw.get().apply(next);
+  EXPECT_EQ(change.changed.size(), 2u);
+  EXPECT_EQ(change.added.size(), 1u);
+  const auto jobs = Show(sw.get()).table("jobs");
+  ASSERT_EQ(jobs.size(), 3u);
+  EXPECT_EQ(jobs[1]["lcore"], 1);
+  EXPECT_EQ(jobs[2]["job"], 10);
+  EXPECT_EQ(jobs[2]["lcore"], 0);
 }
 
 }  // namespace

@@ -50,8 +50,22 @@ TEST(EalArguments, WorkerIsPinnedToAnAllowedCpu) {
     eal_arguments(config, environment());
     FAIL() << "CPU 1 is not allowed";
   } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("lcore 1"));
+    EXPECT_THAT(error.what(), HasSubstr("switch.lcore: CPU 1"));
     EXPECT_THAT(error.what(), HasSubstr("(0,2,3)"));
+  }
+}
+
+TEST(EalArguments, EachWorkerHasItsCpu) {
+  auto config = config_with("net_null0");
+  config.lcores = {3, -1, 0};
+  EXPECT_THAT(eal_arguments(config, environment()), Contains("0@(0,2,3),1@3,2@(0,2,3),3@0"));
+  config.lcores = {3, 7};
+  try {
+    eal_arguments(config, environment());
+    FAIL() << "CPU 7 is not there";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(),
+                 "switch.lcores[1]: CPU 7: this process may run on CPUs (0,2,3) only");
   }
 }
 

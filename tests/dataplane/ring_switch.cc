@@ -51,27 +51,43 @@ RingSwitch::RingSwitch(config::SwitchConfig config) : config_(std::move(config))
   pool_ = std::make_unique<FramePool>(size_pool(config_));
   std::vector<Port*> raw;
   for (const auto& port : config_.ports) {
-    to_switch_.push_back(make_ring());
-    from_switch_.push_back(make_ring());
-    const int ethdev = rte_eth_from_rings(next_name().c_str(), &to_switch_.back(), 1,
-                                          &from_switch_.back(), 1, SOCKET_ID_ANY);
+    auto& in = to_switch_.emplace_back();
+    auto& out = from_switch_.emplace_back();
+    for (unsigned queue = 0; queue < port.queues; ++queue) {
+      in.push_back(make_ring());
+      out.push_back(make_ring());
+    }
+    const int ethdev = rte_eth_from_rings(next_name().c_str(), in.data(), port.queues, out.data(),
+                                          port.queues, SOCKET_ID_ANY);
     if (ethdev < 0) throw std::runtime_error("no ring port");
     ports_.push_back(
         std::make_unique<Port>(port, pool_->get(), static_cast<std::uint16_t>(ethdev)));
     raw.push_back(ports_.back().get());
   }
-  worker_ = std::make_unique<Worker>(config_, raw, pool_->get(), Randomness{77, 1});
+  workers_ = std::make_unique<Workers>(config_, raw, pool_->get(), Randomness{77, 1});
 }
 
 RingSwitch::~RingSwitch() {
-  worker_.reset();
+  workers_.reset();
   for (std::size_t i = 0; i < ports_.size(); ++i) sent(i);
   ports_.clear();
-  for (rte_ring* ring : to_switch_) rte_ring_free(ring);
-  for (rte_ring* ring : from_switch_) rte_ring_free(ring);
+  for (const auto* rings : {&to_switch_, &from_switch_})
+    for (const auto& of_port : *rings)
+      for (rte_ring* ring : of_port) rte_ring_free(ring);
+}
+
+std::size_t RingSwitch::turn() {
+  std::size_t handled = 0;
+  for (std::size_t lcore = 0; lcore < workers_->size(); ++lcore) handled += turn(lcore);
+  return handled;
 }
 
 void RingSwitch::inject(std::size_t port, std::span<const std::byte> frame, std::size_t segments) {
+  inject_at(port, 0, frame, segments);
+}
+
+void RingSwitch::inject_at(std::size_t port, std::size_t queue, std::span<const std::byte> frame,
+                           std::size_t segments) {
   rte_mbuf* head = nullptr;
   const std::size_t piece = (frame.size() + segments - 1) / segments;
   for (std::size_t at = 0; at < frame.size(); at += piece) {
@@ -85,14 +101,15 @@ void RingSwitch::inject(std::size_t port, std::span<const std::byte> frame, std:
     else
       rte_pktmbuf_chain(head, segment);
   }
-  if (rte_ring_enqueue(to_switch_[port], head) != 0) throw std::runtime_error("receive ring full");
+  if (rte_ring_enqueue(to_switch_[port][queue], head) != 0)
+    throw std::runtime_error("receive ring full");
 }
 
 std::vector<rte_mbuf*> RingSwitch::sent_buffers(std::size_t port) {
   std::vector<rte_mbuf*> out;
   void* frame = nullptr;
-  while (rte_ring_dequeue(from_switch_[port], &frame) == 0)
-    out.push_back(static_cast<rte_mbuf*>(frame));
+  for (rte_ring* ring : from_switch_[port])
+    while (rte_ring_dequeue(ring, &frame) == 0) out.push_back(static_cast<rte_mbuf*>(frame));
   return out;
 }
 

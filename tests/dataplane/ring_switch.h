@@ -1,4 +1,4 @@
-// A whole worker over in-process ring ports, turned by hand: tests put frames into a port's
+// A switch over in-process ring ports, its loops turned by hand: tests put frames into a port's
 // receive ring, call turn() with a time of their choosing, and look at what comes out.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 #include "config/switch_config.h"
 #include "dataplane/frame_pool.h"
-#include "dataplane/worker.h"
+#include "dataplane/workers.h"
 
 struct rte_ring;
 
@@ -32,20 +32,26 @@ class RingSwitch {
   explicit RingSwitch(config::SwitchConfig config);
   ~RingSwitch();
 
-  Worker& worker() { return *worker_; }
+  Worker& worker(std::size_t lcore = 0) { return (*workers_)[lcore]; }
+  Workers& workers() { return *workers_; }
   Port& port(std::size_t i) { return *ports_[i]; }
   [[nodiscard]] rte_mempool* pool() const { return pool_->get(); }
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
 
   // A frame arrives; `segments` > 1 spreads it over that many chained buffers.
   void inject(std::size_t port, std::span<const std::byte> frame, std::size_t segments = 1);
-  std::size_t turn() { return worker_->turn(now); }
+  // On `queue` of a port, if that has several.
+  void inject_at(std::size_t port, std::size_t queue, std::span<const std::byte> frame,
+                 std::size_t segments = 1);
+  // One turn of one lcore, or of each in turn.
+  std::size_t turn(std::size_t lcore) { return worker(lcore).turn(now); }
+  std::size_t turn();
   // What left through a port since the last call.
   std::vector<Bytes> sent(std::size_t port);
   // The same as buffers; the caller frees them.
   std::vector<rte_mbuf*> sent_buffers(std::size_t port);
   [[nodiscard]] std::uint64_t drops(std::size_t port, DropReason reason) const {
-    return worker_->port_counters(port).drops.get(reason);
+    return workers_->port_counters(port).drops.get(reason);
   }
   [[nodiscard]] unsigned buffers_in_use() const;
 
@@ -54,10 +60,10 @@ class RingSwitch {
  private:
   config::SwitchConfig config_;
   std::unique_ptr<FramePool> pool_;
-  std::vector<rte_ring*> to_switch_;
-  std::vector<rte_ring*> from_switch_;
+  std::vector<std::vector<rte_ring*>> to_switch_;  // by port and queue
+  std::vector<std::vector<rte_ring*>> from_switch_;
   std::vector<std::unique_ptr<Port>> ports_;
-  std::unique_ptr<Worker> worker_;
+  std::unique_ptr<Workers> workers_;
 };
 
 // N ports named p0..., 10.77.0.254, no jobs.

@@ -83,6 +83,8 @@ const char* unreachable(DropReason reason) {
   switch (reason) {
     case DropReason::frame_multi_segment: return "simulated frames are in one piece";
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
+    case DropReason::handover_full:
+    case DropReason::job_moved: return "the simulated switch has one lcore";
     case DropReason::overlap: return "the completion engine counts it by job, below";
     default: return nullptr;
   }

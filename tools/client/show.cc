@@ -58,20 +58,25 @@ void add_show(CLI::App& app) {
           "           serves, for which term\n"
           "models     of a parameter server: steps done, and the last checkpoint\n"
           "drops      packets that did not go on, by reason\n"
-          "stages     calls, packets and cycles of each stage of the packet loop\n"
+          "stages     calls, packets and cycles of each stage of the packet loops; of one\n"
+          "           LCORE, or of all\n"
+          "lcores     each packet loop: busy, idle and asleep, its queues and jobs\n"
+          "rxq        which lcore polls which receive queue\n"
+          "handover   what went from one lcore to another, and what found the ring full\n"
           "fdb        addresses that the switch knows, and their ports; of vlan=N, of port=NAME\n"
           "acl        rules of access control, and how many frames each decided on\n"
           "groups     multicast groups that somebody wants, and behind which ports\n"
           "config     the configuration in force, defaults included")
       ->required()
-      ->check(CLI::IsMember({"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
-                             "completion", "escalated", "hosts", "seats", "models", "op", "drops",
-                             "stages", "fdb", "acl", "groups", "config"}))
+      ->check(CLI::IsMember({"ports",  "jobs",       "members",    "tree",      "slots",
+                             "holds",  "stragglers", "completion", "escalated", "hosts",
+                             "seats",  "models",     "op",         "drops",     "stages",
+                             "lcores", "rxq",        "handover",   "fdb", "acl", "groups", "config"}))
       ->type_name("WHAT");
   command
       ->add_option("WHICH", options->which,
                    "Of `op`: the job's id and the op's number, such as 1/42. Of `stragglers` and "
-                   "`holds`: the job's id. Of `fdb`: vlan=N, port=NAME, or both")
+                   "`holds`: the job's id. Of `stages`: an lcore. Of `fdb`: vlan=N, port=NAME, or both")
       ->expected(0, 2)
       ->type_name("WHICH");
   command->add_option("--socket", options->socket, "Control socket of the switch")
@@ -91,9 +96,9 @@ void add_show(CLI::App& app) {
     const auto& which = options->which;
     if (options->what == "op" && which.empty())
       throw CLI::ValidationError("show op", "JOB/OP is needed, such as 1/42");
-    const bool one =
-        options->what == "op" || options->what == "stragglers" || options->what == "holds";
-    const std::size_t most = options->what == "fdb" ? 2 : one ? 1 : 0;
+    const auto is = [&](const char* what) { return options->what == what; };
+    const bool one = is("op") || is("stragglers") || is("holds") || is("stages");
+    const std::size_t most = is("fdb") ? 2 : one ? 1 : 0;
     if (which.size() > most)
       throw CLI::ValidationError("show " + options->what, "takes no '" + which[most] + "'");
     show(*options);

@@ -164,8 +164,7 @@ int serve(const config::SwitchConfig& config, const Options& options) {
   std::printf("%s", memory_text(config).c_str());
   print_ports(sw);
   daemon.announce_ready(options.ready_fd);
-  daemon.wait({[&reloader] { reloader->reload_on_signal(); },
-               [&sw] { return sw.worker().counters().turns.get(); }});
+  daemon.wait({[&reloader] { reloader->reload_on_signal(); }, [&sw] { return sw.heartbeat(); }});
   socket.reset();  // nobody may ask a loop that no longer answers
   captures.reset();
   reloader.reset();

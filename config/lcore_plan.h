@@ -1,0 +1,47 @@
+// Who does what where a switch has several packet loops ("lcores"): the one place where queues and
+// jobs get their loop, and where what the loops share is divided.
+//
+//   queues   ports[].lcores, or all of them in turn
+//   jobs     jobs[].lcore, or the id modulo the number of lcores: a job that stays in the file is
+//            not moved, whatever comes and goes beside it
+//   slots    of a shard: the static jobs have theirs wherever they are; all dynamic jobs share one
+//            pool, so they are on one lcore, and that has the pool
+//   memory   cache and reserve in equal parts; what completion engines have, by jobs
+//
+// A loop is given its part as a configuration of its own, with its jobs alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "config/switch_config.h"
+
+namespace tributary::config {
+
+inline std::size_t lcore_count(const SwitchConfig& config) {
+  return config.lcores.empty() ? 1 : config.lcores.size();
+}
+// CPU that it is pinned to; -1: none.
+inline int lcore_cpu(const SwitchConfig& config, std::size_t lcore) {
+  return config.lcores.empty() ? config.lcore : config.lcores[lcore];
+}
+
+// A pair of queues of a port, and the loop that polls and fills them.
+struct QueuePlace {
+  std::uint16_t port = 0;
+  std::uint16_t queue = 0;
+  std::uint16_t lcore = 0;
+};
+// By port, then by queue.
+std::vector<QueuePlace> queue_places(const SwitchConfig& config);
+std::size_t queue_count(const SwitchConfig& config);
+
+std::uint16_t job_lcore(const SwitchConfig& config, const JobConfig& job);
+
+// What the loop has of the shared memory, by the configuration that the switch starts with.
+LcoreShare lcore_share(const SwitchConfig& config, std::size_t lcore);
+// The part of a loop, of that configuration or of a later one. With one loop: all of it.
+SwitchConfig lcore_part(const SwitchConfig& config, std::size_t lcore, const LcoreShare& share);
+
+}  // namespace tributary::config

@@ -1,0 +1,120 @@
+#include "control/loop_metrics.h"
+
+#include <array>
+#include <string>
+
+namespace tributary::control {
+namespace {
+
+std::string text(std::size_t lcore) {
+  return std::to_string(lcore);
+}
+
+void collect_turns(Families& out, const dataplane::Workers& workers) {
+  using Counters = dataplane::Worker::Counters;
+  struct LoopMetric {
+    const char* name;
+    const char* help;
+    bool gauge;
+    double scale;  // exported value per counted unit
+    Counter Counters::*counter;
+  };
+  static constexpr std::array kMetrics = {
+      LoopMetric{"tributary_loop_turns_total", "Turns of the packet loop", false, 1,
+                 &Counters::turns},
+      LoopMetric{"tributary_loop_idle_turns_total", "Turns without a packet", false, 1,
+                 &Counters::idle_turns},
+      LoopMetric{"tributary_loop_turn_seconds_max",
+                 "Longest from the beginning of a turn to that of the next", true, 1e-9,
+                 &Counters::longest_turn_ns},
+      LoopMetric{"tributary_loop_sleep_seconds_total", "Time asked to sleep", false, 1e-9,
+                 &Counters::sleep_ns},
+  };
+  for (const auto& metric : kMetrics) {
+    auto& to = family(out, metric.name, metric.help, metric.gauge);
+    for (std::size_t i = 0; i < workers.size(); ++i)
+      sample(to, {{"lcore", text(i)}},
+             number(workers[i].counters().*metric.counter) * metric.scale);
+  }
+}
+
+void collect_stages(Families& out, const dataplane::Workers& workers) {
+  struct StageMetric {
+    const char* name;
+    const char* help;
+    Counter dataplane::StageCounters::*counter;
+  };
+  static constexpr std::array kMetrics = {
+      StageMetric{"tributary_stage_calls_total", "Times the stage had something to do",
+                  &dataplane::StageCounters::calls},
+      StageMetric{"tributary_stage_packets_total", "Packets it handled",
+                  &dataplane::StageCounters::packets},
+      StageMetric{"tributary_stage_cycles_total", "CPU cycles that took",
+                  &dataplane::StageCounters::cycles},
+      StageMetric{"tributary_stage_idle_cycles_total", "CPU cycles spent finding nothing to do",
+                  &dataplane::StageCounters::idle_cycles},
+  };
+  for (const auto& metric : kMetrics) {
+    auto& to = family(out, metric.name, metric.help, false);
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      const auto& stages = workers[i].stages();
+      for (std::size_t s = 0; s < stages.size(); ++s)
+        sample(
+            to,
+            {{"lcore", text(i)}, {"stage", dataplane::name_of(static_cast<dataplane::Stage>(s))}},
+            number(stages[s].*metric.counter));
+    }
+  }
+}
+
+void collect_queues(Families& out, dataplane::Switch& sw) {
+  auto& to = family(out, "tributary_rx_queue_packets_total",
+                    "Frames that an lcore took from a queue", false);
+  for (std::size_t i = 0; i < sw.workers().size(); ++i)
+    for (const auto& queue : sw.workers()[i].queues())
+      sample(to,
+             {{"port", sw.ports()[queue.port]->name()},
+              {"queue", std::to_string(queue.queue)},
+              {"lcore", text(i)}},
+             number(queue.packets));
+}
+
+// None where there is one lcore.
+void collect_handover(Families& out, const dataplane::Handover* handover) {
+  using Counters = dataplane::HandoverPath::Counters;
+  struct PathMetric {
+    const char* name;
+    const char* help;
+    Counter Counters::*counter;
+  };
+  static constexpr std::array kMetrics = {
+      PathMetric{"tributary_handover_frames_total", "Frames handed from one lcore to another",
+                 &Counters::frames},
+      PathMetric{"tributary_handover_full_total", "Frames dropped because the ring was full",
+                 &Counters::full},
+      PathMetric{"tributary_handover_addresses_total", "Learned addresses handed over",
+                 &Counters::addresses},
+      PathMetric{"tributary_handover_addresses_lost_total",
+                 "Learned addresses that found their ring full", &Counters::addresses_lost},
+  };
+  const std::size_t lcores = handover == nullptr ? 0 : handover->lcores();
+  for (const auto& metric : kMetrics) {
+    auto& to = family(out, metric.name, metric.help, false);
+    for (std::size_t from = 0; from < lcores; ++from)
+      for (std::size_t into = 0; into < lcores; ++into)
+        if (from != into)
+          sample(to, {{"from", text(from)}, {"to", text(into)}},
+                 number(handover->path(from, into).counters.*metric.counter));
+  }
+}
+
+}  // namespace
+
+void collect_loops(Families& out, dataplane::Switch& sw) {
+  collect_turns(out, sw.workers());
+  collect_stages(out, sw.workers());
+  collect_queues(out, sw);
+  collect_handover(out, sw.workers().handover());
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,63 @@
+// Packets of jobs go to the lcore that owns the job, wherever they were received: what steers them
+// to queues outside is a hint at best.
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "dataplane/worker.h"
+
+namespace tributary::dataplane {
+
+bool Worker::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
+  if (what.action != Action::aggregate && what.action != Action::host) return false;
+  const auto owner = owners_.of(what.udp.payload);
+  if (!owner || *owner == lcore_) return false;
+  peers_->give(*owner, {frame, port, Handed::What::receive}, lanes_);
+  return true;
+}
+
+std::size_t Worker::take_over(Instant now) {
+  std::size_t all = 0;
+  for (std::size_t from = 0; from < peers_->lcores(); ++from) {
+    if (from == lcore_) continue;
+    std::array<Learned, kBurst> room;
+    const auto addresses = peers_->take(from, room);
+    for (const Learned& address : addresses) forwarder_.learn_from_peer(address);
+    all += addresses.size() + take_frames(from, now);
+  }
+  return all;
+}
+
+std::size_t Worker::take_frames(std::size_t from, Instant now) {
+  std::array<Handed, kBurst> room;
+  const std::span<Handed> handed = peers_->take(from, room);
+  for (const Handed& h : handed) rte_prefetch0(rte_pktmbuf_mtod(h.frame, void*));
+  to_aggregate_.count = 0;
+  for (const Handed& h : handed) {
+    if (h.what == Handed::What::transmit)
+      transmitter_.send(h.port, h.frame);
+    else
+      take_packet(h, now);
+  }
+  aggregation_.handle(now);
+  for (const auto& item : to_aggregate_.get()) rte_pktmbuf_free(item.frame);
+  return handed.size();
+}
+
+// Looked into again: views into the frame do not travel, and between two lcores that take over a
+// new configuration one after the other, a packet may be on its way to where its job was.
+void Worker::take_packet(const Handed& h, Instant now) {
+  const std::span bytes(rte_pktmbuf_mtod(h.frame, const std::byte*), h.frame->data_len);
+  const Classified what = classify(identity_, bytes, h.frame->nb_segs == 1);
+  if (what.action == Action::drop) return drop(*lanes_[h.port], h.frame, what.reason);
+  const bool for_job = what.action == Action::aggregate || what.action == Action::host;
+  if (!for_job || owners_.of(what.udp.payload).value_or(lcore_) != lcore_)
+    return drop(*lanes_[h.port], h.frame, DropReason::job_moved);
+  if (what.action == Action::aggregate) {
+    aggregation_.receive(h.port, what);
+    return to_aggregate_.add(h.frame, what);
+  }
+  aggregation_.host(h.port, what, now);
+  rte_pktmbuf_free(h.frame);
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,37 @@
+#include "dataplane/workers.h"
+
+#include "config/change.h"
+
+namespace tributary::dataplane {
+
+Workers::Workers(const config::SwitchConfig& config, std::span<Port* const> ports,
+                 rte_mempool* pool, const Randomness& randomness) {
+  const std::size_t lcores = config::lcore_count(config);
+  if (lcores > 1) handover_ = std::make_unique<Handover>(lcores);
+  for (std::size_t lcore = 0; lcore < lcores; ++lcore)
+    workers_.push_back(std::make_unique<Worker>(config, ports, pool, randomness,
+                                                LoopPlace{lcore, handover_.get()}));
+}
+
+PortCounters Workers::port_counters(std::size_t port) const {
+  PortCounters sum;
+  for (const auto& worker : workers_) sum.include(worker->port_counters(port));
+  return sum;
+}
+
+std::vector<PlacedJob> Workers::jobs(const config::SwitchConfig& config) const {
+  std::vector<PlacedJob> placed;
+  std::vector<std::size_t> next(workers_.size());
+  for (const config::JobConfig& job : config.jobs) {
+    const std::size_t lcore = config::job_lcore(config, job);
+    placed.push_back({lcore, next[lcore]++, workers_[lcore].get()});
+  }
+  return placed;
+}
+
+Worker& Workers::owner_of(const config::SwitchConfig& config, std::uint32_t job) const {
+  const config::JobConfig* const found = config::find_job(config, job);
+  return *workers_[found == nullptr ? 0 : config::job_lcore(config, *found)];
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,50 @@
+// The packet loops of a switch, by lcore, and the ways between them.
+//
+// Each lcore counts for itself; what concerns the whole switch is added up here, by readers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dataplane/worker.h"
+
+namespace tributary::dataplane {
+
+// A job where it is: the engine of its lcore, and its index there.
+struct PlacedJob {
+  std::size_t lcore = 0;
+  std::size_t index = 0;
+  Worker* worker = nullptr;
+
+  [[nodiscard]] const aggregator::Engine& engine() const { return worker->engine(); }
+  [[nodiscard]] const config::JobConfig& config() const { return engine().job_config(index); }
+};
+
+class Workers {
+ public:
+  Workers(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
+          const Randomness& randomness);
+
+  [[nodiscard]] std::size_t size() const { return workers_.size(); }
+  [[nodiscard]] Worker& operator[](std::size_t lcore) const { return *workers_[lcore]; }
+  [[nodiscard]] auto begin() const { return workers_.begin(); }
+  [[nodiscard]] auto end() const { return workers_.end(); }
+
+  // nullptr: there is one lcore.
+  [[nodiscard]] const Handover* handover() const { return handover_.get(); }
+
+  // Any thread.
+  [[nodiscard]] PortCounters port_counters(std::size_t port) const;
+  // Where the configuration stays as it is: in the order of `config`, which is the one that runs.
+  [[nodiscard]] std::vector<PlacedJob> jobs(const config::SwitchConfig& config) const;
+  // Whose a job is; a job that is not there is as good as the first one's.
+  [[nodiscard]] Worker& owner_of(const config::SwitchConfig& config, std::uint32_t job) const;
+
+ private:
+  std::unique_ptr<Handover> handover_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace tributary::dataplane
