@@ -294,6 +294,14 @@ TEST(ShowLcores, MetricsOfEachLcoreAndPair) {
   }
 }
 
+// What feeds the watchdog. Were one of the loops not counted, or not turning, this would not end.
+TEST(ShowLcores, TheHeartbeatNeedsEveryLoop) {
+  RunningSwitch sw(two_lcores());
+  const std::uint64_t before = sw.get().heartbeat();
+  while (sw.get().heartbeat() == before) std::this_thread::yield();
+  for (const auto& worker : sw.get().workers()) EXPECT_GT(worker->counters().turns.get(), 0u);
+}
+
 TEST(ShowLcores, ReloadsJobsOfBothLcores) {
   auto config = two_lcores();
   config.memory.reserve_megabytes = 8;
