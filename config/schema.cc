@@ -28,7 +28,9 @@ const Fields<PortConfig>& port_fields() {
       mapping<PortConfig, PortStorm>(
           "storm", [](auto& p) -> auto& { return p.storm; }, port_storm_fields(),
           "Storm control: frames that the port may have flooded, a second. A tenth of a second's "
-          "worth, and 32 at least, may come at once; what exceeds that is dropped and counted."),
+          "worth, and 32 at least, may come at once; what exceeds that is dropped and counted. "
+          "Where "
+          "several lcores poll the port, each has that limit."),
       scalar("max_addresses", &PortConfig::max_addresses, integer<std::uint32_t>(0, 1 << 20),
              "Addresses that the switch may learn behind the port; frames of others are still "
              "forwarded. 0: no limit."),

@@ -42,8 +42,8 @@ struct PortConfig {
   std::uint32_t mtu = 1500;  // largest IP packet; frames beyond it are dropped and counted
   PortVlan vlan = {};
   PortStorm storm = {};
-  std::uint32_t max_addresses = 0;  // that it may teach the FDB; 0: no limit
-  std::uint16_t queues = 1;  // pairs of a receive and a transmit queue
+  std::uint32_t max_addresses = 0;         // that it may teach the FDB; 0: no limit
+  std::uint16_t queues = 1;                // pairs of a receive and a transmit queue
   std::vector<std::uint16_t> lcores = {};  // of each pair, the loop it belongs to; none: in turn
 };
 

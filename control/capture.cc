@@ -167,7 +167,7 @@ class CaptureServer::Session {
   std::vector<std::string> names_;
   std::uint32_t count_;
   int connection_;
-  std::vector<std::byte> frame_;  // of the snap's size
+  std::vector<std::byte> frame_;                   // of the snap's size
   std::vector<std::unique_ptr<CaptureTap>> taps_;  // by lcore
   std::uint32_t seen_ = 0;
   std::atomic<bool> over_{false};

@@ -217,9 +217,6 @@ ordered_json Show::drops() {
   return rows;
 }
 
-  return rows;
-}
-
 ordered_json Show::config() {
   return config::dump(switch_.config());
 }

@@ -118,7 +118,7 @@ std::optional<std::uint16_t> Fdb::lookup(const wire::MacAddress& mac, std::uint1
 }
 
 std::optional<Fdb::Seen> Fdb::seen(const wire::MacAddress& mac, std::uint16_t vlan) const {
-  const std::uint32_t index = find(key_of(mac, vlan));
+  const std::uint32_t index = find(mac_key(mac, vlan));
   if (index == kNone) return std::nullopt;
   return Seen{entries_[index].port, entries_[index].seen};
 }

@@ -32,6 +32,18 @@ void show(const ShowOptions& options) {
     std::cout << data.get<std::string>();
 }
 
+// Throws CLI::ValidationError.
+void check_words(const ShowOptions& options) {
+  const auto& which = options.which;
+  if (options.what == "op" && which.empty())
+    throw CLI::ValidationError("show op", "JOB/OP is needed, such as 1/42");
+  const auto is = [&](const char* what) { return options.what == what; };
+  const bool one = is("op") || is("stragglers") || is("holds") || is("stages");
+  const std::size_t most = is("fdb") ? 2 : one ? 1 : 0;
+  if (which.size() > most)
+    throw CLI::ValidationError("show " + options.what, "takes no '" + which[most] + "'");
+}
+
 }  // namespace
 
 void add_show(CLI::App& app) {
@@ -68,15 +80,16 @@ void add_show(CLI::App& app) {
           "groups     multicast groups that somebody wants, and behind which ports\n"
           "config     the configuration in force, defaults included")
       ->required()
-      ->check(CLI::IsMember({"ports",  "jobs",       "members",    "tree",      "slots",
-                             "holds",  "stragglers", "completion", "escalated", "hosts",
-                             "seats",  "models",     "op",         "drops",     "stages",
-                             "lcores", "rxq",        "handover",   "fdb", "acl", "groups", "config"}))
+      ->check(CLI::IsMember({"ports",      "jobs",       "members",   "tree",   "slots", "holds",
+                             "stragglers", "completion", "escalated", "hosts",  "seats", "models",
+                             "op",         "drops",      "stages",    "lcores", "rxq",   "handover",
+                             "fdb",        "acl",        "groups",    "config"}))
       ->type_name("WHAT");
   command
-      ->add_option("WHICH", options->which,
-                   "Of `op`: the job's id and the op's number, such as 1/42. Of `stragglers` and "
-                   "`holds`: the job's id. Of `stages`: an lcore. Of `fdb`: vlan=N, port=NAME, or both")
+      ->add_option(
+          "WHICH", options->which,
+          "Of `op`: the job's id and the op's number, such as 1/42. Of `stragglers` and "
+          "`holds`: the job's id. Of `stages`: an lcore. Of `fdb`: vlan=N, port=NAME, or both")
       ->expected(0, 2)
       ->type_name("WHICH");
   command->add_option("--socket", options->socket, "Control socket of the switch")
@@ -93,14 +106,7 @@ void add_show(CLI::App& app) {
       "  tributary show fdb vlan=10 port=w0\n"
       "  tributary show slots --socket /run/tributary/leaf1.sock");
   command->callback([options] {
-    const auto& which = options->which;
-    if (options->what == "op" && which.empty())
-      throw CLI::ValidationError("show op", "JOB/OP is needed, such as 1/42");
-    const auto is = [&](const char* what) { return options->what == what; };
-    const bool one = is("op") || is("stragglers") || is("holds") || is("stages");
-    const std::size_t most = is("fdb") ? 2 : one ? 1 : 0;
-    if (which.size() > most)
-      throw CLI::ValidationError("show " + options->what, "takes no '" + which[most] + "'");
+    check_words(*options);
     show(*options);
   });
 }
