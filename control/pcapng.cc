@@ -33,10 +33,6 @@ void append(std::string& out, T value) {
   out.append(bytes, sizeof value);
 }
 
-void pad(std::string& out) {
-  out.append((4 - out.size() % 4) % 4, '\0');
-}
-
 // A block under construction: its length stands on both ends.
 class Writer {
  public:
@@ -62,7 +58,7 @@ class Writer {
   }
   void add_bytes(std::string_view bytes) {
     out_.append(bytes);
-    pad(out_);
+    out_.append((4 - bytes.size() % 4) % 4, '\0');
   }
   void add_option(std::uint16_t code, std::string_view value) {
     add(code);

@@ -67,14 +67,14 @@ TEST(CaptureRequest, MistakesSayWhatIsAllowed) {
 }
 
 TEST(Pcapng, BlocksHaveTheirLengthOnBothEnds) {
-  std::string out;
+  std::string out = "one";  // whatever stands before
   pcapng_section(out, "tributary");
   pcapng_interface(out, "w0", 64);
   const std::array<std::byte, 5> bytes{};
   pcapng_packet(out, {.interface = 0, .when_ns = 1, .length = 9, .bytes = bytes, .comment = "why"});
   pcapng_losses(out, 0, 2, 3);
   std::vector<std::uint32_t> types;
-  std::size_t at = 0;
+  std::size_t at = 3;
   while (at < out.size()) {
     std::uint32_t type = 0, first = 0, last = 0;
     ASSERT_LE(at + 12, out.size());

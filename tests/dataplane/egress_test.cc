@@ -12,7 +12,7 @@ class ToPorts : public testing::Test {
  protected:
   ToPorts() {
     for (std::size_t port = 0; port < 3; ++port)
-      lanes.push_back(std::make_unique<Lane>(sw.port(port)));
+      lanes.push_back(std::make_unique<Lane>(sw.port(port), static_cast<std::uint16_t>(port)));
   }
   // A frame of so many bytes in three buffers.
   rte_mbuf* chain(std::size_t bytes) {
