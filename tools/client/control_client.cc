@@ -162,7 +162,7 @@ class StopSignals {
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_BLOCK, &set, &before_);
-    fd_ = signalfd(-1, &set, SFD_CLOEXEC);
+    fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   }
   ~StopSignals() {
     if (fd_ >= 0) ::close(fd_);
@@ -171,6 +171,11 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   [[nodiscard]] int fd() const { return fd_; }
+  // One that waits would end the process later.
+  void take() {
+    signalfd_siginfo info;
+    [[maybe_unused]] const ssize_t n = ::read(fd_, &info, sizeof info);
+  }
 
  private:
   sigset_t before_{};
@@ -190,7 +195,7 @@ Json ask_switch(const std::string& socket_path, const Json& request, Duration ti
 
 void stream_from_switch(const std::string& socket_path, const Json& request,
                         const std::function<void(std::string_view bytes)>& sink) {
-  const StopSignals signals;
+  StopSignals signals;
   const auto deadline = Clock::now() + std::chrono::seconds(5);
   const Socket socket;
   connect_to(socket, socket_path);
@@ -203,8 +208,8 @@ void stream_from_switch(const std::string& socket_path, const Json& request,
   for (;;) {
     if (::poll(waits.data(), waits.size(), -1) < 0) continue;
     if (waits[1].revents != 0) {
+      signals.take();
       ::shutdown(socket.fd(), SHUT_WR);  // it ends what it sends as it should be ended
-      waits[1].fd = -1;
     }
     if (waits[0].revents == 0) continue;
     const ssize_t n = ::recv(socket.fd(), block.data(), block.size(), MSG_DONTWAIT);
