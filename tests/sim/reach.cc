@@ -85,6 +85,12 @@ const char* unreachable(DropReason reason) {
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
     case DropReason::handover_full:
     case DropReason::job_moved: return "the simulated switch has one lcore";
+    case DropReason::vlan_denied:
+    case DropReason::vlan_stacked:
+    case DropReason::storm_control:
+    case DropReason::acl_denied:
+    case DropReason::group_malformed:
+    case DropReason::no_member: return "the simulated switch forwards without VLANs and rules";
     case DropReason::overlap: return "the completion engine counts it by job, below";
     default: return nullptr;
   }
