@@ -9,7 +9,7 @@
 namespace tributary::config {
 namespace {
 
-SwitchConfig with(std::size_t lcores, std::vector<std::uint32_t> job_ids) {
+SwitchConfig with(std::size_t lcores, const std::vector<std::uint32_t>& job_ids) {
   SwitchConfig config;
   config.lcores.assign(lcores, -1);
   config.ports.resize(3);
