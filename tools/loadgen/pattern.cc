@@ -31,8 +31,8 @@ bool all_equal(const std::byte* table, T addend, std::span<const std::byte> byte
     T value;
     std::memcpy(&value, table + at, sizeof value);
     value += addend;
-    std::uint32_t expected;
-    std::uint32_t got;
+    std::uint32_t expected = 0;
+    std::uint32_t got = 0;
     std::memcpy(&expected, &value, sizeof expected);
     std::memcpy(&got, bytes.data() + at, sizeof got);
     differing |= expected ^ got;

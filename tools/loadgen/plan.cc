@@ -13,7 +13,8 @@ constexpr std::uint32_t kIpv4Mask = 0xFFFC0000;
 
 std::string joined(const dataplane::Devargs& args, const std::string& device) {
   std::string text = device;
-  for (const auto& [key, value] : args.arguments) text += "," + key + "=" + value;
+  for (const auto& [key, value] : args.arguments)
+    text.append(",").append(key).append("=").append(value);
   return text;
 }
 
