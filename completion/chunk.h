@@ -29,6 +29,7 @@ struct Chunk : aggregator::DeadlineNode {
   wire::Reason reason = wire::Reason::none;  // why it came here: of the first piece or mark
   std::uint8_t attempt = 0;                  // 1: sent again as floating point (rule 12)
   bool described = false;                    // a mark may come before anything that describes it
+  bool given_up = false;                     // by the root: more came than an excluded rank's data
   std::uint32_t seq = 0;
   std::uint32_t flags = 0;       // sticky: CE
   std::uint32_t slot = 0;        // as the first sender computed it

@@ -96,7 +96,7 @@ bool Engine::is_open(const wire::Header& h) const {
     return false;
   Chunk* chunk = nullptr;
   return job->find(h.shard, h.seq, chunk) == Job::Find::found && chunk->state == ChunkState::open &&
-         chunk->attempt == h.attempt && chunk->description.op == h.op &&
+         chunk->given_up && chunk->attempt == h.attempt && chunk->description.op == h.op &&
          chunk->description.chunk == h.chunk;
 }
 

@@ -73,7 +73,7 @@ class Engine {
   void start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
                    std::uint32_t host_term, bool retries = true, bool may_degrade = true);
   void end_epoch(std::uint32_t job);  // aborted, or all ranks have left
-  // It waits for pieces of this chunk.
+  // It waits for pieces of this chunk, which the root has given up.
   [[nodiscard]] bool is_open(const wire::Header& chunk) const;
   // Of the epoch that began last; 0 before the first, and for unknown jobs.
   [[nodiscard]] std::uint16_t epoch_of(std::uint32_t job) const;

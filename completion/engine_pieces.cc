@@ -85,7 +85,9 @@ Decision Engine::Impl::on_mark(Job& job, const wire::Packet& packet, Instant now
     }
   }
   job.counters.marks.add();
-  if (chunk->reason == wire::Reason::none) chunk->reason = aggregator::escalation_reason(h);
+  const wire::Reason why = aggregator::escalation_reason(h);
+  chunk->given_up = chunk->given_up || why != wire::Reason::excluded;
+  if (chunk->reason == wire::Reason::none) chunk->reason = why;
   job.refresh_gauges();
   return {Verdict::noted};
 }
@@ -157,6 +159,7 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
   if (!chunk.described) describe(chunk, arrival, job.ranks);
   if (chunk.reason == wire::Reason::none) chunk.reason = arrival.reason;
   chunk.flags |= arrival.packet.header.flags & wire::kFlagCe;
+  chunk.given_up = chunk.given_up || (arrival.packet.header.flags & wire::kFlagExcluded) == 0;
 
   Fit how = fit(chunk, job.ranks, job.lost);
   // Rule 11: a sum that is no step of the declared expression can't be a part of it.

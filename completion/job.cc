@@ -95,6 +95,7 @@ Chunk* Job::open(std::uint8_t shard, std::uint32_t seq, const aggregator::ChunkD
 
   promised_ += limits.workers;
   chunk.state = ChunkState::open;
+  chunk.given_up = false;
   chunk.seq = seq;
   chunk.description = aggregator::ChunkDescription();
   chunk.description.op = wanted.op;

@@ -279,7 +279,8 @@ aggregator::Decision RemoteHosts::on_hello(HostJob& job, Host& host, const wire:
     job.counters.restarts.add();
     host.passed_over_until = Instant();
     for (Seat& seat : job.seats)
-      if (holds_a_host(seat) && &job.hosts[seat.host] == &host)
+      if (holds_a_host(seat) && &job.hosts[seat.host] == &host &&
+          engine_.running_epoch(job.id) == seat.epoch)  // the first may have ended it
         take_over(job, seat, job.place_of(seat.host), Chosen::restarted, now, box);
   }
   Outgoing* const o = box.add();

@@ -178,7 +178,7 @@ DropReason Server::on_piece(Seat& seat, const wire::Packet& packet, Instant now,
   return decision.reason;
 }
 
-// A chunk is open here only after the root has given it up: nobody else decides it (rule 5).
+// What the root has given up nobody else decides (rule 5).
 bool Server::take_own(const wire::Packet& escalation, Instant now, Outbox& out) {
   const wire::Header& h = escalation.header;
   const auto found = first_seat_.find(h.job);
@@ -205,7 +205,7 @@ void Server::add_direct(const Seat& seat, std::size_t first, Outbox& out) {
       continue;
     Outgoing* const o = out.add();
     if (o == nullptr) return;  // the root notifies those
-    *o = out.items()[i];
+    *o = for_root;
     o->to = Outgoing::To::job_group;
     o->peer = {};
     o->peer.ipv4 = config::job_group_ipv4(seat.job.limits.id);

@@ -79,8 +79,9 @@ class Server {
   ~Server();
 
   // `packet` is parsed and its integrity is verified; of `from` only address and UDP port count.
-  // What is to be sent is appended to `out`, with To::peer; payload spans are valid until the next
-  // call. Returns DropReason::count_ when the packet was of use.
+  // What is to be sent is appended to `out`, with To::peer, or To::job_group where the job's host
+  // notifies ranks itself (T9); payload spans are valid until the next call. Returns
+  // DropReason::count_ when the packet was of use.
   DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now,
                        aggregator::Outbox& out);
   // A sum of the node itself, which its root waits for like for any other's (T17). True: it is in
@@ -137,12 +138,12 @@ class Server {
               aggregator::Outbox& out) const;
   // Makes what the engine said fit to be sent.
   static void address(const Seat& seat, aggregator::Outgoing& said);
+  // Results of a job that the host notifies itself, to the group as well (T9).
+  static void add_direct(const Seat& seat, std::size_t first, aggregator::Outbox& out);
   void say_hello(std::size_t job, wire::PacketType type, aggregator::Outbox& out) const;
   [[nodiscard]] bool agrees(const ServedJob& job, const wire::StartInfo& info) const;
 
   ServerIdentity identity_;
-  // Results of a job that the host notifies itself, to the group as well (T9).
-  static void add_direct(const Seat& seat, std::size_t first, aggregator::Outbox& out);
   std::vector<ServedJob> jobs_;
   std::vector<Root> roots_;                                    // by job
   std::vector<std::unique_ptr<Model>> models_;                 // by job

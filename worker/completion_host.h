@@ -24,7 +24,6 @@ class CompletionHost {
 
   // In a forked child there is no thread, and the socket is the parent's. Not destroyed afterwards.
   void abandon();
-  [[nodiscard]] const HostLoop& loop() const { return loop_; }
 
  private:
   HostLoop loop_;

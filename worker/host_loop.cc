@@ -37,7 +37,8 @@ config::ServerConfig load_host_config(const std::string& path, const std::string
   const bool topology = config::is_topology(config::read_file(path));
   if (!topology && node.empty()) return config::load_server_config(path);
   if (topology && node.empty())
-    throw std::invalid_argument("a topology; say which of its servers or workers hosts");
+    throw std::invalid_argument(
+        "a topology; say which of its servers or workers hosts (--node, host_node)");
   return config::server_config(config::load_topology(path), node);
 }
 

@@ -6,7 +6,7 @@
 //                               routes to the switch
 //
 // Nothing is copied on the way out: each datagram is two iovecs, 64 datagrams a sendmmsg. Packets
-// from any address but the switch's are dropped, and results to the group from the completion
+// from any address but the switch's are dropped, but for results to the group from the completion
 // host's, where START says that it notifies workers itself. The kernel verifies UDP checksums; jobs
 // with CRC32C integrity are verified here. ICMP errors (switch not up yet, no route) never end the
 // transport: the datagram counts as lost and the session's timers recover it.

@@ -55,6 +55,9 @@ TEST_F(NotifiedLeafTest, T9_OfAnotherEpochOrOfNothingSentItIsOfNoUse) {
 }
 
 TEST_F(LeafTest, T9_WhereTheRootNotifiesNobodyElseDoes) {
+  config::JobConfig job = leaf_job();
+  job.hosting = config::HostingConfig{kParentIpv4, {2, 9}};
+  build_leaf(job);
   run_epoch();
   contribute_worker(0, 0, 1);
   contribute_worker(2, 0, 2);

@@ -388,6 +388,20 @@ TEST_F(RemoteHostsTest, T9_AHostThatNotifiesIsFollowedWhenItHasNone) {
   EXPECT_EQ(results_.size(), 2u);
 }
 
+// Its shards share an epoch, which ends with the first of them.
+TEST_F(RemoteHostsTest, T9_AHostThatNotifiesAndRestartsWithChunksIsNotFollowed) {
+  notify_ = wire::Notify::direct;
+  begin(true, 3);
+  contribute(0, 0);
+  settle();
+  boot(0);
+  live(110);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back().reason, wire::Reason::host_lost);
+  EXPECT_EQ(remote().counters(0).restarts.get(), 1u);
+  EXPECT_EQ(remote().counters(0).takeovers.get(), 0u);
+}
+
 // START names one host.
 TEST_F(RemoteHostsTest, T9_AHostThatNotifiesServesAllShards) {
   notify_ = wire::Notify::direct;

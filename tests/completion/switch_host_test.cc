@@ -73,10 +73,10 @@ class SwitchHostTest : public ::testing::Test {
     ext.add(info);
     return host_->on_packet({h, ext.bytes(), {}}, from, now_);
   }
-  void contribute(std::uint32_t rank) {
+  void contribute(std::uint32_t rank, std::uint32_t flags = 0) {
     wire::Header h;
     h.type = PacketType::contribution;
-    h.flags = wire::kFlagBypass;
+    h.flags = wire::kFlagBypass | flags;
     h.job = 7;
     h.epoch = 5;
     h.origin = rank;
@@ -202,6 +202,15 @@ TEST_F(OwnSumTest, T17_ACopyInFlightIsDropped) {
   std::int32_t sum = 0;
   std::memcpy(&sum, only().payload.data(), sizeof sum);
   EXPECT_EQ(sum, 6);
+}
+
+// T13: what an excluded rank sends comes here while the root still waits for all others.
+TEST_F(OwnSumTest, T17_ASumThatTheRootWaitsForGoesUp) {
+  begin();
+  contribute(2, wire::kFlagExcluded);
+  EXPECT_FALSE(host_->take_own(own_sum(), now_));
+  contribute(0);
+  EXPECT_TRUE(host_->take_own(own_sum(), now_));
 }
 
 // The engine may be one that the root does not listen to any more.

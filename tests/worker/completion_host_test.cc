@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <array>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,8 @@ class CompletionHostTest : public ::testing::Test {
  protected:
   CompletionHostTest() : root_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     root_port_ = bind_to(root_, INADDR_LOOPBACK);
+    const timeval limit{30, 0};
+    ::setsockopt(root_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     FileDescriptor free(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     host_port_ = bind_to(free, kHostIpv4);
   }
@@ -73,6 +77,7 @@ class CompletionHostTest : public ::testing::Test {
   wire::Packet hear(PacketType wanted) {
     while (true) {
       const auto got = ::recv(root_.get(), heard_.data(), heard_.size(), 0);
+      if (got <= 0) throw std::runtime_error("the host says nothing");
       const auto parsed = wire::parse(std::span(heard_).first(static_cast<std::size_t>(got)));
       const auto& packet = std::get<wire::Packet>(parsed);
       if (packet.header.type == wanted) return packet;
