@@ -145,7 +145,7 @@ AggregationMemory& AggregationMemory::operator+=(const AggregationMemory& other)
 
 AggregationMemory aggregation_memory(const SwitchConfig& config) {
   AggregationMemory sum;
-  if (lcore_count(config) > 1 && !config.share) {
+  if (lcore_count(config) > 1) {
     for (std::size_t lcore = 0; lcore < lcore_count(config); ++lcore)
       sum += aggregation_memory(lcore_part(config, lcore, lcore_share(config, lcore)));
     return sum;

@@ -4,12 +4,13 @@
 
 #include "config/check_port.h"
 #include "config/schema_acl.h"
+#include "core/wire/frame.h"
 
 namespace tributary::config {
 namespace {
 
-constexpr std::uint16_t kIpv4 = 0x0800;
-constexpr std::uint16_t kIpv6 = 0x86DD;
+using wire::kEtherTypeIpv4;
+using wire::kEtherTypeIpv6;
 
 bool has_ports(std::optional<std::uint8_t> protocol) {
   return protocol == 6 || protocol == 17 || protocol == 132 || protocol == 136;
@@ -24,10 +25,11 @@ void check_rule(const AclRule& rule, const std::string& path, ReadContext& conte
   const bool ipv6 =
       (rule.source && rule.source->is_ipv6) || (rule.destination && rule.destination->is_ipv6);
   const bool ip = addressed || rule.protocol;
-  if (ip && rule.ether_type && *rule.ether_type != kIpv4 && *rule.ether_type != kIpv6)
+  if (ip && rule.ether_type && *rule.ether_type != kEtherTypeIpv4 &&
+      *rule.ether_type != kEtherTypeIpv6)
     return context.report(path + ".ether_type",
                           "has no IP addresses or protocols; allowed: ipv4, ipv6, or none");
-  if (addressed && rule.ether_type && *rule.ether_type != (ipv6 ? kIpv6 : kIpv4))
+  if (addressed && rule.ether_type && *rule.ether_type != (ipv6 ? kEtherTypeIpv6 : kEtherTypeIpv4))
     return context.report(path + ".ether_type", std::string("is not that of the addresses; ") +
                                                     "allowed: " + (ipv6 ? "ipv6" : "ipv4"));
   if ((rule.source_ports || rule.destination_ports) && !has_ports(rule.protocol))

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "control/pcapng.h"
 #include "control/request_fields.h"
+#include "control/send_all.h"
 #include "control/show_text.h"
 
 namespace tributary::control {
@@ -28,16 +30,6 @@ using nlohmann::ordered_json;
 
 constexpr int kIdleMs = 5;                        // between looks at an empty ring
 constexpr std::size_t kMostPending = 256u << 10;  // bytes before they are sent
-
-bool send_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return true;
-}
 
 std::string line_of(const ordered_json& reply) {
   return reply.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
@@ -135,6 +127,9 @@ class CaptureServer::Session {
         count_(count),
         connection_(connection),
         frame_(wish.snap) {
+    // A reader may pause; at the end, shutdown() wakes whoever waits for it.
+    const timeval forever{};
+    setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
     const auto shared = std::make_shared<CaptureWish>(std::move(wish));
     for (std::size_t lcore = 0; lcore < sw.workers().size(); ++lcore)
       taps_.push_back(std::make_unique<CaptureTap>(shared));
@@ -152,16 +147,18 @@ class CaptureServer::Session {
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
 
  private:
-  // Or takes off. Throws std::runtime_error when a loop does not answer, which may still have its
-  // tap in hand: what is on the others is taken off, and all taps are left to it.
+  // Or takes off. Throws std::runtime_error when a loop does not answer.
   void install(bool on);
+  // None is on any loop that answers; returns why one does not.
+  std::exception_ptr take_off();
   void run();
+  void finish(std::string& out);
   // Frames that wait, as far as they are wanted and fit; returns how many.
   std::size_t drain(std::string& out);
   void add(std::string& out, const CapturedFrame& frame);
   [[nodiscard]] bool complete() const { return count_ != 0 && seen_ == count_; }
-  // Waits a moment; false: the client has closed its end.
-  [[nodiscard]] bool client_is_there() const;
+  // Waits so long; false: the client has closed its end.
+  [[nodiscard]] bool client_is_there(int wait_ms) const;
 
   dataplane::Switch& switch_;
   std::vector<std::string> names_;
@@ -174,19 +171,32 @@ class CaptureServer::Session {
   std::thread thread_;
 };
 
-void CaptureServer::Session::install(bool on) {
+std::exception_ptr CaptureServer::Session::take_off() {
   std::exception_ptr failed;
-  for (std::size_t lcore = 0; lcore < taps_.size(); ++lcore) {
-    CaptureTap* const tap = on && !failed ? taps_[lcore].get() : nullptr;
-    try {
-      on_loop(switch_.workers()[lcore],
-              [tap](dataplane::Worker& worker, Instant) { return worker.capture(tap), 0; });
+  for (const auto& worker : switch_.workers()) try {
+      on_loop(*worker, [](dataplane::Worker& w, Instant) { return w.capture(nullptr), 0; });
     } catch (const std::runtime_error&) {
       failed = std::current_exception();
     }
+  return failed;
+}
+
+void CaptureServer::Session::install(bool on) {
+  std::exception_ptr failed;
+  try {
+    for (std::size_t lcore = 0; on && lcore < taps_.size(); ++lcore)
+      on_loop(switch_.workers()[lcore], [tap = taps_[lcore].get()](dataplane::Worker& w, Instant) {
+        return w.capture(tap), 0;
+      });
+  } catch (const std::runtime_error&) {
+    failed = std::current_exception();
+  }
+  if (!on || failed) {
+    if (const auto silent = take_off()) failed = silent;
   }
   if (!failed) return;
   for (auto& tap : taps_) left_to_loops(std::move(tap));
+  taps_.clear();
   std::rethrow_exception(failed);
 }
 
@@ -219,9 +229,9 @@ std::size_t CaptureServer::Session::drain(std::string& out) {
   return drained;
 }
 
-bool CaptureServer::Session::client_is_there() const {
+bool CaptureServer::Session::client_is_there(int wait_ms) const {
   pollfd end{connection_, POLLRDHUP, 0};
-  return poll(&end, 1, kIdleMs) == 0;
+  return poll(&end, 1, wait_ms) == 0;
 }
 
 void CaptureServer::Session::run() {
@@ -229,24 +239,38 @@ void CaptureServer::Session::run() {
   pcapng_section(out, std::string("tributary-switchd ") + TRIBUTARY_VERSION);
   for (const std::string& name : names_)
     pcapng_interface(out, name, static_cast<std::uint32_t>(frame_.size()));
+  bool writable = true;
   bool there = true;
   while (there && !complete()) {
-    there = send_all(connection_, out);
+    writable = send_all(connection_, out);
     out.clear();
-    if (there && drain(out) == 0) there = client_is_there();
+    const bool idle = drain(out) == 0;
+    there = writable && client_is_there(idle ? kIdleMs : 0);
   }
   try {
     install(false);
-    drain(out);
-    std::uint64_t missed = 0;
-    for (const auto& tap : taps_) missed += tap->missed();
-    pcapng_losses(out, 0, static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)), missed);
-    send_all(connection_, out);
+    if (writable) finish(out);
   } catch (const std::runtime_error&) {
     // The file ends without its last block; the switch has worse trouble.
   }
   shutdown(connection_, SHUT_RDWR);
   over_.store(true, std::memory_order_release);
+}
+
+// What the taps have left, and what they had no room for.
+void CaptureServer::Session::finish(std::string& out) {
+  bool writable = true;
+  do {
+    drain(out);
+    writable = send_all(connection_, out);
+    const bool more = out.size() >= kMostPending;
+    out.clear();
+    if (!more) break;
+  } while (writable);
+  std::uint64_t missed = 0;
+  for (const auto& tap : taps_) missed += tap->missed();
+  pcapng_losses(out, 0, static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)), missed);
+  if (writable) send_all(connection_, out);
 }
 
 CaptureServer::CaptureServer(dataplane::Switch& sw) : switch_(sw) {}

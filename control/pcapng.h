@@ -1,7 +1,7 @@
 // Blocks of a pcapng file (IETF draft-ietf-opsawg-pcapng), which Wireshark, tshark and tcpdump
 // read:
 //
-//   section header, an interface for each port, then packets and, last, each interface's losses
+//   section header, an interface for each port, then packets and, last, losses
 //
 // Times are nanoseconds since 1970. Fields are in this machine's byte order, as the format allows.
 #pragma once

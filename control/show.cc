@@ -94,7 +94,7 @@ ordered_json Show::jobs() {
   ordered_json rows = ordered_json::array();
   const auto status = job_status(switch_);
   const auto placed = switch_.jobs();
-  for (std::size_t i = 0; i < status.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(status.size(), placed.size()); ++i) {
     const auto& job = placed[i].config();
     const aggregator::JobCounters c = placed[i].engine().counters(placed[i].index);
     std::uint64_t escalations = 0;

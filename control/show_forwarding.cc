@@ -96,19 +96,20 @@ ordered_json Show::acl() {
 
 ordered_json Show::groups() {
   ordered_json rows = ordered_json::array();
-  using Rows = std::vector<dataplane::GroupRow>;
-  const auto groups = on_loop(switch_.workers()[0], [](dataplane::Worker& w, Instant now) {
-    return w.snooping() == nullptr ? Rows{} : w.snooping()->groups().rows(now);
+  // Routers first: their group is nobody's address.
+  const auto entries = on_loop(switch_.workers()[0], [](dataplane::Worker& w, Instant now) {
+    std::vector<dataplane::GroupRow> all;
+    if (w.snooping() == nullptr) return all;
+    all = w.snooping()->router_rows(now);
+    for (const auto& group : w.snooping()->groups().rows(now)) all.push_back(group);
+    return all;
   });
-  const auto routers = on_loop(switch_.workers()[0], [](dataplane::Worker& w, Instant now) {
-    return w.snooping() == nullptr ? Rows{} : w.snooping()->router_rows(now);
-  });
-  for (const auto* list : {&routers, &groups})
-    for (const auto& entry : *list)
-      rows.push_back({{"vlan", entry.vlan},
-                      {"group", list == &routers ? "routers" : config::format_mac(entry.group)},
-                      {"ports", port_names(switch_, entry.ports)},
-                      {"left_ms", milliseconds(entry.left)}});
+  for (const auto& entry : entries)
+    rows.push_back(
+        {{"vlan", entry.vlan},
+         {"group", wire::is_zero(entry.group) ? "routers" : config::format_mac(entry.group)},
+         {"ports", port_names(switch_, entry.ports)},
+         {"left_ms", milliseconds(entry.left)}});
   return rows;
 }
 

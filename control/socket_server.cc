@@ -12,6 +12,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "control/send_all.h"
+
 namespace tributary::control {
 namespace {
 
@@ -59,15 +61,6 @@ void set_timeouts(int fd) {
   const timeval limit{kClientTimeoutSeconds, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-}
-
-void send_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t sent = send(fd, text.data(), text.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;  // the client went away
-    text.remove_prefix(static_cast<std::size_t>(sent));
-  }
 }
 
 class Connection {

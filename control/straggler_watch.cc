@@ -33,11 +33,9 @@ Report ask(dataplane::Worker& w, Instant now, std::size_t place, std::uint32_t j
 StragglerWatch::StragglerWatch(dataplane::Switch& sw,
                                std::function<void(const std::string&)> report)
     : report_(std::move(report)) {
-  const auto& jobs = sw.config().jobs;
-  const auto placed = sw.jobs();
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (jobs[i].stragglers.exclude != config::ExcludeBy::none)
-      jobs_.emplace_back(jobs[i], placed[i]);
+  for (const dataplane::PlacedJob& placed : sw.jobs())
+    if (placed.config().stragglers.exclude != config::ExcludeBy::none)
+      jobs_.emplace_back(placed.config(), placed);
   if (!jobs_.empty()) thread_ = std::thread([this] { run(); });
 }
 

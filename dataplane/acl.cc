@@ -1,10 +1,8 @@
 #include "dataplane/acl.h"
 
-#include <rte_errno.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "dataplane/acl_table.h"
 

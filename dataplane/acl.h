@@ -52,7 +52,6 @@ class Acl {
     std::uint32_t count = 0;
   };
 
-  void build(const config::SwitchConfig& config);
   void read(std::uint16_t port, const rte_mbuf* frame, std::size_t i);
   void decide(Batch& batch);
 

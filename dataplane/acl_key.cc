@@ -10,8 +10,6 @@ namespace {
 using wire::be16;
 using wire::be32;
 
-constexpr std::uint16_t kEtherTypeIpv6 = 0x86DD;
-constexpr std::size_t kIpv6Bytes = 40;
 constexpr int kMostExtensions = 8;
 
 // IP protocols and IPv6 extension headers.
@@ -91,15 +89,15 @@ std::size_t extension_bytes(std::uint8_t protocol, std::uint8_t length_field) {
 }
 
 DropReason read_ipv6(Packet packet, AclKey& key) {
-  if (const auto lack = packet.lack(0, kIpv6Bytes); lack != DropReason::count_) return lack;
-  const std::size_t total = kIpv6Bytes + packet.u16(4);
+  if (const auto lack = packet.lack(0, wire::kIpv6Bytes); lack != DropReason::count_) return lack;
+  const std::size_t total = wire::kIpv6Bytes + packet.u16(4);
   if (packet.u8(0) >> 4 != 6) return DropReason::frame_bad_ip;
   if (total > packet.bytes) return DropReason::frame_truncated;
   packet.bytes = total;
   key.protocol = packet.u8(6);
   std::memcpy(key.source, &packet.here[8], sizeof key.source);
   std::memcpy(key.destination, &packet.here[24], sizeof key.destination);
-  std::size_t at = kIpv6Bytes;
+  std::size_t at = wire::kIpv6Bytes;
   for (int n = 0; extension_bytes(key.protocol, 0) != 0; ++n) {
     if (n == kMostExtensions) return DropReason::frame_bad_ip;
     if (const auto lack = packet.lack(at, 8); lack != DropReason::count_) return lack;
@@ -119,7 +117,7 @@ AclFields read_acl_key(const wire::EthernetView& frame, std::size_t missing, Acl
   key.ether_type = frame.ether_type;
   const Packet packet{frame.payload, frame.payload.size() + missing};
   if (frame.ether_type == wire::kEtherTypeIpv4) return {AclKind::ipv4, read_ipv4(packet, key)};
-  if (frame.ether_type == kEtherTypeIpv6) return {AclKind::ipv6, read_ipv6(packet, key)};
+  if (frame.ether_type == wire::kEtherTypeIpv6) return {AclKind::ipv6, read_ipv6(packet, key)};
   return {};
 }
 

@@ -42,8 +42,10 @@ bool CaptureFilter::takes(std::span<const std::byte> bytes, std::uint32_t length
 
 CaptureTap::CaptureTap(std::shared_ptr<const CaptureWish> wish, std::size_t room)
     : wish_(std::move(wish)),
-      frames_(std::bit_floor(std::max<std::size_t>(room / wish_->snap, 1))) {
-  bytes_.resize(frames_.size() * wish_->snap);
+      free_(std::bit_floor(std::max<std::size_t>(room / wish_->snap, 1))),
+      seen_(free_.capacity()) {
+  bytes_.resize(free_.capacity() * wish_->snap);
+  for (std::uint32_t slot = 0; slot < free_.capacity(); ++slot) free_.push(std::uint32_t{slot});
 }
 
 bool CaptureTap::wants(CapturePoint point, std::uint16_t port) const {
@@ -56,20 +58,14 @@ bool CaptureTap::wants(CapturePoint point, std::uint16_t port) const {
   return false;
 }
 
-std::span<std::byte> CaptureTap::next() {
-  const std::size_t tail = tail_.load(std::memory_order_relaxed);
-  if (tail - head_.load(std::memory_order_acquire) == frames_.size()) {
-    missed_.add();
-    return {};
-  }
-  return std::span(bytes_).subspan((tail & (frames_.size() - 1)) * wish_->snap, wish_->snap);
+std::span<std::byte> CaptureTap::room_of(std::uint32_t slot) {
+  return std::span(bytes_).subspan(std::size_t{slot} * wish_->snap, wish_->snap);
 }
 
-void CaptureTap::push(CapturedFrame frame) {
-  const std::size_t tail = tail_.load(std::memory_order_relaxed);
-  frame.when = now_;
-  frames_[tail & (frames_.size() - 1)] = frame;
-  tail_.store(tail + 1, std::memory_order_release);
+std::span<std::byte> CaptureTap::begin(CapturedFrame& frame) {
+  if (free_.pop(frame.slot)) return room_of(frame.slot);
+  missed_.add();
+  return {};
 }
 
 void CaptureTap::offer(CapturePoint point, std::uint16_t port, const rte_mbuf* frame,
@@ -79,35 +75,36 @@ void CaptureTap::offer(CapturePoint point, std::uint16_t port, const rte_mbuf* f
   if (!wish_->filter.takes({rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len},
                            frame->pkt_len))
     return;
-  const std::span<std::byte> room = next();
+  CapturedFrame seen{
+      .when = now_, .length = frame->pkt_len, .port = port, .point = point, .reason = reason};
+  const std::span<std::byte> room = begin(seen);
   if (room.empty()) return;
-  std::uint32_t kept = 0;
-  for (const rte_mbuf* part = frame; part != nullptr && kept < room.size(); part = part->next) {
-    const auto bytes = std::min<std::uint32_t>(part->data_len, wish_->snap - kept);
-    std::memcpy(room.data() + kept, rte_pktmbuf_mtod(part, const std::byte*), bytes);
-    kept += bytes;
+  for (const rte_mbuf* part = frame; part != nullptr && seen.kept < room.size();
+       part = part->next) {
+    const auto bytes = std::min<std::uint32_t>(part->data_len, wish_->snap - seen.kept);
+    std::memcpy(room.data() + seen.kept, rte_pktmbuf_mtod(part, const std::byte*), bytes);
+    seen.kept += bytes;
   }
-  push({{}, frame->pkt_len, kept, port, point, reason});
+  seen_.push(std::move(seen));
 }
 
 void CaptureTap::offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
                        DropReason reason) {
   const auto length = static_cast<std::uint32_t>(frame.size());
   if (!wants(point, port) || !wish_->filter.takes(frame, length)) return;
-  const std::span<std::byte> room = next();
+  CapturedFrame seen{
+      .when = now_, .length = length, .port = port, .point = point, .reason = reason};
+  const std::span<std::byte> room = begin(seen);
   if (room.empty()) return;
-  const std::uint32_t kept = std::min(length, wish_->snap);
-  std::memcpy(room.data(), frame.data(), kept);
-  push({{}, length, kept, port, point, reason});
+  seen.kept = std::min(length, wish_->snap);
+  std::memcpy(room.data(), frame.data(), seen.kept);
+  seen_.push(std::move(seen));
 }
 
 bool CaptureTap::take(CapturedFrame& frame, std::span<std::byte> bytes) {
-  const std::size_t head = head_.load(std::memory_order_relaxed);
-  if (head == tail_.load(std::memory_order_acquire)) return false;
-  const std::size_t slot = head & (frames_.size() - 1);
-  frame = frames_[slot];
-  std::memcpy(bytes.data(), bytes_.data() + slot * wish_->snap, frame.kept);
-  head_.store(head + 1, std::memory_order_release);
+  if (!seen_.pop(frame)) return false;
+  std::memcpy(bytes.data(), room_of(frame.slot).data(), frame.kept);
+  free_.push(std::uint32_t{frame.slot});
   return true;
 }
 

@@ -9,7 +9,6 @@
 
 #include <pcap/pcap.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +18,7 @@
 
 #include "core/counter.h"
 #include "core/drop_reason.h"
+#include "core/spsc_ring.h"
 #include "core/time.h"
 
 struct rte_mbuf;
@@ -60,6 +60,7 @@ struct CapturedFrame {
   Instant when;
   std::uint32_t length = 0;  // of the frame
   std::uint32_t kept = 0;    // of its beginning
+  std::uint32_t slot = 0;    // the tap's
   std::uint16_t port = 0;
   CapturePoint point = CapturePoint::rx;
   DropReason reason = DropReason::count_;  // of drop
@@ -86,17 +87,17 @@ class CaptureTap {
 
  private:
   [[nodiscard]] bool wants(CapturePoint point, std::uint16_t port) const;
-  // Where the next frame goes; empty when there is no room.
-  std::span<std::byte> next();
-  void push(CapturedFrame frame);
+  // The room of a slot.
+  [[nodiscard]] std::span<std::byte> room_of(std::uint32_t slot);
+  // The room of a free slot, which `frame` then names; empty and counted when there is none.
+  std::span<std::byte> begin(CapturedFrame& frame);
 
   const std::shared_ptr<const CaptureWish> wish_;
   Instant now_;
-  std::vector<CapturedFrame> frames_;
-  std::vector<std::byte> bytes_;  // wish.snap for each of the frames
+  std::vector<std::byte> bytes_;  // wish.snap for each slot
+  SpscRing<std::uint32_t> free_;  // slots, from the consumer to the loop
+  SpscRing<CapturedFrame> seen_;  // from the loop to the consumer
   Counter missed_;
-  alignas(64) std::atomic<std::size_t> head_{0};  // written by the consumer
-  alignas(64) std::atomic<std::size_t> tail_{0};  // written by the loop
 };
 
 }  // namespace tributary::dataplane

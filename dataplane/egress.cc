@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "dataplane/capture.h"
 #include "dataplane/frame_tag.h"
 
 namespace tributary::dataplane {
@@ -72,8 +73,8 @@ void Egress::send_tagged(PortMask to, rte_mbuf* frame, const wire::EthernetView&
 void Egress::send_untagged(PortMask to, rte_mbuf* frame, const wire::EthernetView& view) {
   // What is left must not be read as a tag: its sender would choose the VLAN.
   if (is_vlan_tag(view.ether_type)) {
-    rte_pktmbuf_free(frame);
-    return count(to, DropReason::vlan_stacked);
+    count(to, DropReason::vlan_stacked, frame);
+    return rte_pktmbuf_free(frame);
   }
   if (view.vlan_tci) frame = without_tag(frame, pool_);
   if (frame == nullptr) return count(to, DropReason::no_mbuf);
@@ -89,8 +90,13 @@ void Egress::send_as_is(PortMask to, rte_mbuf* frame) {
   transmitter_.multicast(std::span(ports).first(count), frame);
 }
 
-void Egress::count(PortMask to, DropReason reason) {
-  for_each_port(to, [&](std::uint16_t port) { lanes_[port]->counters.drops.add(reason); });
+void Egress::count(PortMask to, DropReason reason, const rte_mbuf* frame) {
+  for_each_port(to, [&](std::uint16_t port) {
+    Lane& lane = *lanes_[port];
+    lane.counters.drops.add(reason);
+    if (frame != nullptr && lane.tap != nullptr)
+      lane.tap->offer(CapturePoint::drop, port, frame, reason);
+  });
 }
 
 }  // namespace tributary::dataplane

@@ -1,37 +1,12 @@
 #include "dataplane/fdb.h"
 
-#include <stdexcept>
-
-#include "dataplane/mac_key.h"
-
 namespace tributary::dataplane {
 
 Fdb::Fdb(std::uint32_t capacity, Duration ageing, std::size_t ports, std::uint64_t seed)
-    : ageing_(ageing),
-      seed_(seed | 1),
-      entries_(capacity),
-      buckets_(capacity, kNone),
-      lists_(ports) {
-  if (capacity == 0 || (capacity & (capacity - 1)) != 0)
-    throw std::invalid_argument("FDB capacity must be a power of two");
-  for (std::uint32_t i = capacity; i-- > 0;) {
-    entries_[i].hash_next = free_;
-    free_ = i;
-  }
-}
+    : ageing_(ageing), entries_(capacity, seed), lists_(ports) {}
 
 void Fdb::add_static(const wire::MacAddress& mac, std::uint16_t port) {
   statics_[mac_bits(mac)] = port;
-}
-
-std::size_t Fdb::bucket_of(std::uint64_t key) const {
-  return hash_mac_key(key, seed_) & (buckets_.size() - 1);
-}
-
-std::uint32_t Fdb::find(std::uint64_t key) const {
-  std::uint32_t index = buckets_[bucket_of(key)];
-  while (index != kNone && entries_[index].key != key) index = entries_[index].hash_next;
-  return index;
 }
 
 void Fdb::unlink(std::uint32_t index) {
@@ -55,11 +30,7 @@ void Fdb::append(std::uint32_t index, std::uint16_t port) {
 
 void Fdb::remove(std::uint32_t index) {
   unlink(index);
-  std::uint32_t* link = &buckets_[bucket_of(entries_[index].key)];
-  while (*link != index) link = &entries_[*link].hash_next;
-  *link = entries_[index].hash_next;
-  entries_[index].hash_next = free_;
-  free_ = index;
+  entries_.remove(index);
   counters_.entries.set(counters_.entries.get() - 1);
 }
 
@@ -86,21 +57,16 @@ void Fdb::note_move(Entry& entry, Instant now) {
 void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now) {
   if (statics_.contains(mac_bits(mac))) return;
   const std::uint64_t key = mac_key(mac, vlan);
-  std::uint32_t index = find(key);
+  std::uint32_t index = entries_.find(key);
   const bool new_here = index == kNone || entries_[index].port != port;
   if (new_here && lists_[port].full()) return counters_.limited.add();
   if (index != kNone) {
     if (new_here) note_move(entries_[index], now);
     unlink(index);
   } else {
-    if (free_ == kNone) evict_for(port);
-    index = free_;
-    free_ = entries_[index].hash_next;
-    std::uint32_t& bucket = buckets_[bucket_of(key)];
-    entries_[index].key = key;
-    entries_[index].hash_next = bucket;
+    if (entries_.full()) evict_for(port);
+    index = entries_.add(key);
     entries_[index].moves = 0;
-    bucket = index;
     counters_.learned.add();
     counters_.entries.add();
   }
@@ -110,7 +76,7 @@ void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t p
 
 std::optional<std::uint16_t> Fdb::lookup(const wire::MacAddress& mac, std::uint16_t vlan,
                                          Instant now) const {
-  const std::uint32_t index = find(mac_key(mac, vlan));
+  const std::uint32_t index = entries_.find(mac_key(mac, vlan));
   if (index != kNone && now - entries_[index].seen < ageing_) return entries_[index].port;
   if (!statics_.empty())
     if (const auto it = statics_.find(mac_bits(mac)); it != statics_.end()) return it->second;
@@ -118,7 +84,7 @@ std::optional<std::uint16_t> Fdb::lookup(const wire::MacAddress& mac, std::uint1
 }
 
 std::optional<Fdb::Seen> Fdb::seen(const wire::MacAddress& mac, std::uint16_t vlan) const {
-  const std::uint32_t index = find(mac_key(mac, vlan));
+  const std::uint32_t index = entries_.find(mac_key(mac, vlan));
   if (index == kNone) return std::nullopt;
   return Seen{entries_[index].port, entries_[index].seen};
 }

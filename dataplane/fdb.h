@@ -18,6 +18,7 @@
 #include "core/counter.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
+#include "dataplane/mac_index.h"
 
 namespace tributary::dataplane {
 
@@ -68,7 +69,7 @@ class Fdb {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  static constexpr std::uint32_t kNone = kNoEntry;
   struct Entry {
     std::uint64_t key = 0;
     Instant seen;
@@ -87,8 +88,6 @@ class Fdb {
     [[nodiscard]] bool full() const { return limit != 0 && count >= limit; }
   };
 
-  [[nodiscard]] std::size_t bucket_of(std::uint64_t key) const;
-  [[nodiscard]] std::uint32_t find(std::uint64_t key) const;
   void unlink(std::uint32_t index);
   void append(std::uint32_t index, std::uint16_t port);
   void remove(std::uint32_t index);
@@ -96,11 +95,8 @@ class Fdb {
   void note_move(Entry& entry, Instant now);
 
   Duration ageing_;
-  std::uint64_t seed_;
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> buckets_;
+  MacIndex<Entry> entries_;
   std::vector<PortList> lists_;
-  std::uint32_t free_ = kNone;  // chained through hash_next
   std::unordered_map<std::uint64_t, std::uint16_t> statics_;
   Counters counters_;
 };

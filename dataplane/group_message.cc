@@ -9,11 +9,9 @@
 namespace tributary::dataplane {
 namespace {
 
-constexpr std::uint16_t kEtherTypeIpv6 = 0x86DD;
 constexpr std::uint8_t kProtocolIgmp = 2;
 constexpr std::uint8_t kHopByHop = 0;
 constexpr std::uint8_t kIcmpv6 = 58;
-constexpr std::size_t kIpv6Bytes = 40;
 constexpr std::size_t kIgmpBytes = 8;
 constexpr std::size_t kMldBytes = 24;
 constexpr std::size_t kListBytes = 8;  // in front of the records of IGMPv3 and MLDv2
@@ -105,16 +103,16 @@ std::uint16_t icmpv6_sum(std::span<const std::byte> packet, std::span<const std:
 }
 
 GroupMessage read_mld(std::span<const std::byte> packet) {
-  if (packet.size() < kIpv6Bytes) return malformed(true);
+  if (packet.size() < wire::kIpv6Bytes) return malformed(true);
   // MLD has hop-by-hop options: the router alert. What has none is not for routers to see.
   if (u8(packet, 6) != kHopByHop) return {};
-  const std::size_t total = kIpv6Bytes + u16(packet, 4);
-  if (u8(packet, 0) >> 4 != 6 || total > packet.size() || total < kIpv6Bytes + 8)
+  const std::size_t total = wire::kIpv6Bytes + u16(packet, 4);
+  if (u8(packet, 0) >> 4 != 6 || total > packet.size() || total < wire::kIpv6Bytes + 8)
     return malformed(true);
-  const std::size_t options = (u8(packet, kIpv6Bytes + 1) + 1u) * 8;
-  if (u8(packet, kIpv6Bytes) != kIcmpv6) return {};
-  if (total < kIpv6Bytes + options + kListBytes) return malformed(true);
-  const auto body = packet.subspan(kIpv6Bytes + options, total - kIpv6Bytes - options);
+  const std::size_t options = (u8(packet, wire::kIpv6Bytes + 1) + 1u) * 8;
+  if (u8(packet, wire::kIpv6Bytes) != kIcmpv6) return {};
+  if (total < wire::kIpv6Bytes + options + kListBytes) return malformed(true);
+  const auto body = packet.subspan(wire::kIpv6Bytes + options, total - wire::kIpv6Bytes - options);
   const std::uint8_t type = u8(body, 0);
   if (type != kMldQuery && type != kMldReport1 && type != kMldDone && type != kMldReport2)
     return {};
@@ -145,7 +143,7 @@ wire::MacAddress multicast_mac6(std::span<const std::byte, 16> group) {
 }
 
 GroupMessage read_group_message(const wire::EthernetView& frame, bool linear) {
-  const bool ipv6 = frame.ether_type == kEtherTypeIpv6;
+  const bool ipv6 = frame.ether_type == wire::kEtherTypeIpv6;
   if (!ipv6 && frame.ether_type != wire::kEtherTypeIpv4) return {};
   const GroupMessage message = ipv6 ? read_mld(frame.payload) : read_igmp(frame.payload);
   // Of a frame in pieces the first one says what it is; none of these messages is so large.

@@ -2,31 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
-
-#include "dataplane/mac_key.h"
 
 namespace tributary::dataplane {
 
-GroupTable::GroupTable(std::uint32_t capacity, std::uint64_t seed)
-    : seed_(seed | 1), entries_(capacity), buckets_(capacity, kNone) {
-  if (capacity == 0 || (capacity & (capacity - 1)) != 0)
-    throw std::invalid_argument("the capacity of groups must be a power of two");
-  for (std::uint32_t i = capacity; i-- > 0;) {
-    entries_[i].hash_next = free_;
-    free_ = i;
-  }
-}
-
-std::size_t GroupTable::bucket_of(std::uint64_t key) const {
-  return hash_mac_key(key, seed_) & (buckets_.size() - 1);
-}
-
-std::uint32_t GroupTable::find(std::uint64_t key) const {
-  std::uint32_t index = buckets_[bucket_of(key)];
-  while (index != kNone && entries_[index].key != key) index = entries_[index].hash_next;
-  return index;
-}
+GroupTable::GroupTable(std::uint32_t capacity, std::uint64_t seed) : entries_(capacity, seed) {}
 
 PortMask GroupTable::wanted(const Entry& entry, Instant now) {
   PortMask out = 0;
@@ -40,15 +19,10 @@ PortMask GroupTable::wanted(const Entry& entry, Instant now) {
 void GroupTable::join(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port,
                       Instant until) {
   const std::uint64_t key = mac_key(group, vlan);
-  std::uint32_t index = find(key);
+  std::uint32_t index = entries_.find(key);
   if (index == kNone) {
-    if (free_ == kNone) return counters_.refused.add();
-    index = free_;
-    free_ = entries_[index].hash_next;
-    std::uint32_t& bucket = buckets_[bucket_of(key)];
-    entries_[index].key = key;
-    entries_[index].hash_next = bucket;
-    bucket = index;
+    if (entries_.full()) return counters_.refused.add();
+    index = entries_.add(key);
     counters_.groups.add();
   }
   Entry& entry = entries_[index];
@@ -59,7 +33,7 @@ void GroupTable::join(const wire::MacAddress& group, std::uint16_t vlan, std::ui
 
 void GroupTable::leave(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port,
                        Instant when) {
-  const std::uint32_t index = find(mac_key(group, vlan));
+  const std::uint32_t index = entries_.find(mac_key(group, vlan));
   if (index == kNone || (entries_[index].ports & mask_of(port)) == 0) return;
   Instant& until = entries_[index].until[port];
   until = std::min(until, when);
@@ -68,28 +42,24 @@ void GroupTable::leave(const wire::MacAddress& group, std::uint16_t vlan, std::u
 
 std::optional<PortMask> GroupTable::lookup(const wire::MacAddress& group, std::uint16_t vlan,
                                            Instant now) const {
-  const std::uint32_t index = find(mac_key(group, vlan));
+  const std::uint32_t index = entries_.find(mac_key(group, vlan));
   if (index == kNone) return std::nullopt;
   const PortMask ports = wanted(entries_[index], now);
   return ports != 0 ? std::optional(ports) : std::nullopt;
 }
 
 void GroupTable::remove(std::uint32_t index) {
-  std::uint32_t* link = &buckets_[bucket_of(entries_[index].key)];
-  while (*link != index) link = &entries_[*link].hash_next;
-  *link = entries_[index].hash_next;
   entries_[index].ports = 0;
-  entries_[index].hash_next = free_;
-  free_ = index;
+  entries_.remove(index);
   counters_.groups.set(counters_.groups.get() - 1);
   counters_.aged.add();
 }
 
 std::size_t GroupTable::expire(Instant now, std::size_t look_at) {
   std::size_t gone = 0;
-  for (std::size_t n = 0; n < std::min(look_at, entries_.size()); ++n) {
+  for (std::size_t n = 0; n < std::min(look_at, entries_.entries().size()); ++n) {
     const std::uint32_t index = cursor_;
-    cursor_ = (cursor_ + 1) & static_cast<std::uint32_t>(entries_.size() - 1);
+    cursor_ = (cursor_ + 1) & static_cast<std::uint32_t>(entries_.entries().size() - 1);
     Entry& entry = entries_[index];
     if (entry.ports == 0) continue;
     entry.ports = wanted(entry, now);
@@ -102,7 +72,7 @@ std::size_t GroupTable::expire(Instant now, std::size_t look_at) {
 
 std::vector<GroupRow> GroupTable::rows(Instant now) const {
   std::vector<GroupRow> out;
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries_.entries()) {
     const PortMask ports = wanted(entry, now);
     if (ports == 0) continue;
     Duration left;

@@ -16,6 +16,7 @@
 #include "core/counter.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
+#include "dataplane/mac_index.h"
 #include "dataplane/vlan.h"
 
 namespace tributary::dataplane {
@@ -54,7 +55,7 @@ class GroupTable {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  static constexpr std::uint32_t kNone = kNoEntry;
   static constexpr std::size_t kPorts = 8 * sizeof(PortMask);
   struct Entry {
     std::uint64_t key = 0;
@@ -63,16 +64,11 @@ class GroupTable {
     std::array<Instant, kPorts> until{};
   };
 
-  [[nodiscard]] std::size_t bucket_of(std::uint64_t key) const;
-  [[nodiscard]] std::uint32_t find(std::uint64_t key) const;
   void remove(std::uint32_t index);
   // Of its ports, those that still want it.
   [[nodiscard]] static PortMask wanted(const Entry& entry, Instant now);
 
-  std::uint64_t seed_;
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> buckets_;
-  std::uint32_t free_ = kNone;  // chained through hash_next
+  MacIndex<Entry> entries_;
   std::uint32_t cursor_ = 0;
   Counters counters_;
 };

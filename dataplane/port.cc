@@ -99,7 +99,7 @@ void Port::start(rte_mempool* pool) {
   rte_eth_conf conf{};
   // No MBUF_FAST_FREE: frames are multicast by reference count.
   if (sends_segments_) conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-  // Virtual drivers misreport their limits and the MTU is enforced at egress; hardware has to
+  // Virtual drivers misreport their limits and the MTU is enforced here, both ways; hardware has to
   // be told.
   if (devargs_.pci()) conf.rxmode.mtu = config_.mtu;
   const std::uint16_t most = std::min(info.max_rx_queues, info.max_tx_queues);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <stdexcept>
 
 #include "dataplane/eal.h"
@@ -126,18 +127,19 @@ config::Change Switch::apply(const config::SwitchConfig& next) {
   for (const auto& worker : *workers_) prepared.push_back(worker->prepare(next));
   // All of them or none: a loop that hangs is found before another has changed.
   for (const auto& worker : *workers_) worker->mailbox().ask([](Instant) {}, kLongestChange);
-  try {
-    // By address, so that what was replaced is destroyed here and not by the loop.
-    for (std::size_t i = 0; i < prepared.size(); ++i)
+  std::exception_ptr silent;
+  for (std::size_t i = 0; i < prepared.size(); ++i) try {
+      // By address, so that what was replaced is destroyed here and not by the loop.
       (*workers_)[i].mailbox().ask([worker = &(*workers_)[i], to = prepared[i].get()](
                                        Instant now) { worker->apply(*to, now); },
                                    kLongestChange);
-  } catch (const std::runtime_error&) {
-    // The loop may yet come to it.
-    abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
-    throw;
-  }
+    } catch (const std::runtime_error&) {
+      // The loop comes to it when it wakes up.
+      abandoned_.push_back(prepared[i]);
+      silent = std::current_exception();
+    }
   config_ = next;
+  if (silent) std::rethrow_exception(silent);
   return change;
 }
 
@@ -145,14 +147,15 @@ void Switch::stop() {
   if (!running_) return;
   running_ = false;
   monitor_.reset();
-  try {
-    for (const auto& loop : loops_)
+  bool told = false;
+  for (const auto& loop : loops_) try {
       loop->worker->mailbox().ask([worker = loop->worker](Instant now) { worker->shut_down(now); },
                                   Duration::seconds(1));
-    std::this_thread::sleep_for(kLinger);
-  } catch (const std::runtime_error&) {
-    // A loop that does not answer is stopped without a farewell.
-  }
+      told = true;
+    } catch (const std::runtime_error&) {
+      // A loop that does not answer is stopped without a farewell.
+    }
+  if (told) std::this_thread::sleep_for(kLinger);
   for (const auto& loop : loops_) loop->worker->stop();
   for (const auto& loop : loops_) {
     rte_eal_wait_lcore(loop->eal_lcore);

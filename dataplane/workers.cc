@@ -24,7 +24,10 @@ std::vector<PlacedJob> Workers::jobs(const config::SwitchConfig& config) const {
   std::vector<std::size_t> next(workers_.size());
   for (const config::JobConfig& job : config.jobs) {
     const std::size_t lcore = config::job_lcore(config, job);
-    placed.push_back({lcore, next[lcore]++, workers_[lcore].get()});
+    Worker* const worker = workers_[lcore].get();
+    // A loop that has not come to the configuration yet has other jobs.
+    if (next[lcore] < worker->engine().job_count())
+      placed.push_back({lcore, next[lcore]++, worker});
   }
   return placed;
 }

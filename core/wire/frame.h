@@ -28,9 +28,11 @@ MacAddress multicast_mac(std::uint32_t group_ipv4);
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
 inline constexpr std::uint16_t kEtherTypeArp = 0x0806;
 inline constexpr std::uint16_t kEtherTypeVlan = 0x8100;
+inline constexpr std::uint16_t kEtherTypeIpv6 = 0x86DD;
 inline constexpr std::size_t kEthernetBytes = 14;
 inline constexpr std::size_t kVlanBytes = 4;
 inline constexpr std::size_t kIpv4Bytes = 20;
+inline constexpr std::size_t kIpv6Bytes = 40;  // without extension headers
 inline constexpr std::size_t kUdpBytes = 8;
 // Untagged Ethernet + IPv4 + UDP: where the aggregation header starts.
 inline constexpr std::size_t kUdpPayloadOffset = kEthernetBytes + kIpv4Bytes + kUdpBytes;

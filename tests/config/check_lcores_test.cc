@@ -56,5 +56,20 @@ TEST(DynamicJobs, ShareAnLcoreAsTheyShareAPool) {
             "lcore 0; allowed: 0");
 }
 
+TEST(Snooping, NeedsOneLcore) {
+  const auto file = [](const char* lcores) {
+    return std::string("switch: {address: 10.77.0.254, lcores: ") + lcores +
+           "}\n"
+           "ports: [{name: a, devargs: net_null0}]\n"
+           "forwarding: {snooping: {enabled: true}}\n";
+  };
+  EXPECT_TRUE(errors_of(file("[-1]")).empty());
+  const auto errors = errors_of(file("[-1, -1]"));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0],
+            "f.yaml:3:34: forwarding.snooping.enabled: snooping with 2 lcores; allowed: one lcore "
+            "(switch.lcores), or false");
+}
+
 }  // namespace
 }  // namespace tributary::config

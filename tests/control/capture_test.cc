@@ -2,12 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "control/pcapng.h"
+#include "tests/control/running_switch.h"
 
 namespace tributary::control {
 namespace {
@@ -66,6 +71,24 @@ TEST(CaptureRequest, MistakesSayWhatIsAllowed) {
   EXPECT_THAT(error_of(R"({"command":"capture","filter":"udp prot"})"), HasSubstr("'udp prot'"));
 }
 
+// Types of the blocks of a file that begins at `at`; whole ones only.
+std::vector<std::uint32_t> block_types(const std::string& file, std::size_t at) {
+  std::vector<std::uint32_t> types;
+  while (at < file.size()) {
+    std::uint32_t type = 0, first = 0, last = 0;
+    if (at + 12 > file.size()) break;
+    std::memcpy(&type, file.data() + at, 4);
+    std::memcpy(&first, file.data() + at + 4, 4);
+    if (first % 4 != 0 || at + first > file.size()) break;
+    std::memcpy(&last, file.data() + at + first - 4, 4);
+    if (first != last) break;
+    types.push_back(type);
+    at += first;
+  }
+  EXPECT_EQ(at, file.size()) << "a block is cut, or its two lengths differ";
+  return types;
+}
+
 TEST(Pcapng, BlocksHaveTheirLengthOnBothEnds) {
   std::string out = "one";  // whatever stands before
   pcapng_section(out, "tributary");
@@ -73,21 +96,33 @@ TEST(Pcapng, BlocksHaveTheirLengthOnBothEnds) {
   const std::array<std::byte, 5> bytes{};
   pcapng_packet(out, {.interface = 0, .when_ns = 1, .length = 9, .bytes = bytes, .comment = "why"});
   pcapng_losses(out, 0, 2, 3);
-  std::vector<std::uint32_t> types;
-  std::size_t at = 3;
-  while (at < out.size()) {
-    std::uint32_t type = 0, first = 0, last = 0;
-    ASSERT_LE(at + 12, out.size());
-    std::memcpy(&type, out.data() + at, 4);
-    std::memcpy(&first, out.data() + at + 4, 4);
-    ASSERT_EQ(first % 4, 0u);
-    ASSERT_LE(at + first, out.size());
-    std::memcpy(&last, out.data() + at + first - 4, 4);
-    EXPECT_EQ(first, last);
-    types.push_back(type);
-    at += first;
+  EXPECT_THAT(block_types(out, 3), ElementsAre(0x0A0D0D0A, 1, 6, 5));
+}
+
+// A device that always has frames: the ring is never empty.
+TEST(CaptureServer, EndsWellUnderLoadWhenTheClientDoes) {
+  config::SwitchConfig config = null_config();
+  config.ports[0].devargs = "net_null2,size=64";
+  RunningSwitch running(config);
+  CaptureServer captures(running.get());
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  ASSERT_TRUE(captures.take(R"({"command":"capture","points":["rx"],"snap":64})", ends[1]));
+  std::string got;
+  std::array<char, 1 << 16> piece;
+  const auto receive = [&] {
+    const ssize_t n = recv(ends[0], piece.data(), piece.size(), 0);
+    if (n > 0) got.append(piece.data(), static_cast<std::size_t>(n));
+    return n > 0;
+  };
+  while (got.size() < 1 << 20) ASSERT_TRUE(receive());
+  shutdown(ends[0], SHUT_WR);
+  while (receive()) {
   }
-  EXPECT_THAT(types, ElementsAre(0x0A0D0D0A, 1, 6, 5));
+  close(ends[0]);
+  const auto types = block_types(got, got.find('\n') + 1);
+  ASSERT_GT(types.size(), 10'000u);
+  EXPECT_EQ(types.back(), 5u);
 }
 
 }  // namespace

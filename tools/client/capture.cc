@@ -97,8 +97,8 @@ void add_capture(CLI::App& app) {
   command->footer(
       "Ends at Ctrl-C. A dropped frame carries the reason as its comment. A tx frame is one that "
       "was\n"
-      "given to the port's queue. What found no room is counted in the file's interface "
-      "statistics.\n"
+      "given to the port's queue. What found no room is counted in the file's last "
+      "block.\n"
       "Examples:\n"
       "  tributary capture -w all.pcapng\n"
       "  tributary capture w0 --point rx,drop --filter 'udp port 47000' --count 100 -w w0.pcapng\n"
