@@ -108,13 +108,6 @@ class Switch(Device):
             process.check_exit(LIMIT_S)
         return json.loads(report.read_text())
 
-    def show(self, what):
-        argv = [self.program("tributary"), "show", what, "--json", "--socket",
-                self.directory / "control.sock"]
-        with Process(self.loop, "show", argv, self.directory / "show.log") as process:
-            process.check_exit(LIMIT_S)
-            return json.loads(process.text())
-
 
 def row(suite, case, metric, values, unit, reference="", reference_values=(), verified=True,
         less_is_better=False):

@@ -8,7 +8,6 @@
 // so that a switch need not flood. Frames lie ready and are sent again and again; every one that
 // comes back is checked for its mark, its length and its port. One line of JSON a size: what came
 // back in a second, and how long it was on its way.
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 #include <CLI/CLI.hpp>
@@ -94,8 +93,7 @@ class Load {
   void wait_for_links() {
     const Instant limit = clock_.now() + kLinkLimit;
     for (const impair::Port& port : ports_) {
-      rte_eth_link link{};
-      while (rte_eth_link_get_nowait(port.id, &link) != 0 || link.link_status == 0) {
+      while (!port.link_up()) {
         if (clock_.now() >= limit) throw std::runtime_error("a port has no link");
         const timespec nap{.tv_sec = 0, .tv_nsec = 1'000'000};
         nanosleep(&nap, nullptr);
@@ -157,42 +155,45 @@ class Load {
   void measure(std::size_t bytes) {
     announce();
     build(bytes);
-    turn_until(clock_.now() + kWarmUp, bytes, true);
+    std::uint64_t wrong = turn_until(clock_.now() + kWarmUp, bytes, true).wrong;
     const Instant begin = clock_.now();
     const Tally tally = turn_until(
         begin + Duration::ns(static_cast<std::int64_t>(options_.seconds * 1e9)), bytes, true);
     const double seconds = (clock_.now() - begin).to_seconds();
-    turn_until(clock_.now() + kStragglers, bytes, false);
+    wrong += tally.wrong + turn_until(clock_.now() + kStragglers, bytes, false).wrong;
     drop_frames();
     const auto us = [](Duration d) { return static_cast<double>(d.to_ns()) * 1e-3; };
     std::printf(
         "{\"bytes\": %zu, \"seconds\": %.6f, \"sent\": %llu, \"received\": %llu, \"wrong\": %llu, "
         "\"received_per_s\": %.1f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"p999_us\": %.2f}\n",
         bytes, seconds, static_cast<unsigned long long>(tally.sent),
-        static_cast<unsigned long long>(tally.received),
-        static_cast<unsigned long long>(tally.wrong), static_cast<double>(tally.received) / seconds,
-        us(tally.times.percentile(0.5)), us(tally.times.percentile(0.99)),
-        us(tally.times.percentile(0.999)));
+        static_cast<unsigned long long>(tally.received), static_cast<unsigned long long>(wrong),
+        static_cast<double>(tally.received) / seconds, us(tally.times.percentile(0.5)),
+        us(tally.times.percentile(0.99)), us(tally.times.percentile(0.999)));
     std::fflush(stdout);
   }
   Tally turn_until(Instant end, std::size_t bytes, bool send) {
     Tally tally;
     const Instant begin = clock_.now();
     for (Instant now = begin; now < end; now = clock_.now()) {
-      const double due = options_.rate * (now - begin).to_seconds();
-      for (std::size_t port = 0; port < ports_.size(); ++port) {
-        if (send && (options_.rate == 0 || static_cast<double>(tally.sent) < due))
-          tally.sent += transmit(port);
+      const auto due = static_cast<std::uint64_t>(options_.rate * (now - begin).to_seconds());
+      first_ = (first_ + 1) % ports_.size();
+      for (std::size_t k = 0; k < ports_.size(); ++k) {
+        const std::size_t port = (first_ + k) % ports_.size();
+        // With a rate a frame goes when it is due, and no burst waits for another.
+        std::size_t most = kBurst;
+        if (options_.rate != 0) most = due > tally.sent ? due - tally.sent : 0;
+        if (send && most > 0) tally.sent += transmit(port, most);
         receive(port, bytes, tally);
       }
     }
     return tally;
   }
-  std::uint16_t transmit(std::size_t port) {
+  std::uint16_t transmit(std::size_t port, std::size_t most) {
     std::vector<rte_mbuf*>& frames = frames_[port];
     const std::size_t first = next_[port];
     const auto count =
-        static_cast<std::uint16_t>(std::min<std::size_t>(kBurst, frames.size() - first));
+        static_cast<std::uint16_t>(std::min({std::size_t{kBurst}, most, frames.size() - first}));
     const std::int64_t now_ns = clock_.now().to_ns();
     for (std::uint16_t i = 0; i < count; ++i) {
       rte_mbuf* m = frames[first + i];
@@ -231,6 +232,7 @@ class Load {
   std::vector<wire::MacAddress> macs_;
   std::vector<std::vector<rte_mbuf*>> frames_;  // by the port that sends them
   std::vector<std::size_t> next_;
+  std::size_t first_ = 0;  // port of the turn
 };
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace tributary::loadgen {
 namespace {
 
-// That no kind is ever counted is player_test's; here, that each is what it says.
+// That no kind is ever counted is player_test's; here, that each differs from the good one and fits
+// its room.
 TEST(Garbage, EveryKindDiffersAndFitsItsRoom) {
   config::JobConfig job;
   job.id = 1;

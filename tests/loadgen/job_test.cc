@@ -7,15 +7,6 @@
 namespace tributary::loadgen {
 namespace {
 
-config::JobConfig job_of(std::uint32_t workers) {
-  config::JobConfig job;
-  job.id = 7;
-  job.workers = workers;
-  job.window = 8;
-  job.chunk_bytes = 256;
-  return job;
-}
-
 TEST(Job, IssuesTheSameOpsToAllRanksAndEnds) {
   PlayedJob played(job_of(3));
   Job job({.ops = 25}, played.raw());

@@ -79,5 +79,13 @@ TEST(Plan, RefusesAnAddressOfItsOwn) {
   EXPECT_THAT(refusal([&] { make_plan(config, {}, {}); }), HasSubstr("10.80.0.0/14"));
 }
 
+// Their results come from an address that is not the switch's.
+TEST(Plan, RefusesJobsWhoseHostsNotifyWorkersThemselves) {
+  config::SwitchConfig config = config_of();
+  config.jobs[1].notify = wire::Notify::direct;
+  EXPECT_THAT(refusal([&] { make_plan(config, {}, {}); }), HasSubstr("job 2"));
+  EXPECT_EQ(make_plan(config, {1}, {}).jobs.size(), 1u);
+}
+
 }  // namespace
 }  // namespace tributary::loadgen

@@ -14,6 +14,16 @@
 
 namespace tributary::loadgen {
 
+inline config::JobConfig job_of(std::uint32_t workers, std::uint8_t shards = 1) {
+  config::JobConfig job;
+  job.id = 7;
+  job.workers = workers;
+  job.window = 8;
+  job.chunk_bytes = 256;
+  job.shards = shards;
+  return job;
+}
+
 // Keeps what is committed.
 class FrameList final : public FrameSink {
  public:

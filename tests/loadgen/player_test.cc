@@ -4,19 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/loadgen/played_job.h"
+#include "tools/loadgen/report.h"
 
 namespace tributary::loadgen {
 namespace {
-
-config::JobConfig job_of(std::uint32_t workers) {
-  config::JobConfig job;
-  job.id = 7;
-  job.workers = workers;
-  job.window = 8;
-  job.chunk_bytes = 256;
-  job.shards = 2;
-  return job;
-}
 
 // Issues so many ops on every rank, and waits for all results.
 bool play(PlayedJob& played, std::uint64_t ops) {
@@ -32,22 +23,13 @@ bool play(PlayedJob& played, std::uint64_t ops) {
 }
 
 PlayerCounts sum_of(const PlayedJob& played) {
-  PlayerCounts sum;
-  for (const auto& player : played.players) {
-    const PlayerCounts& c = player->counts();
-    sum.verified += c.verified;
-    sum.wrong += c.wrong;
-    sum.lost_sent += c.lost_sent;
-    sum.lost_received += c.lost_received;
-    sum.duplicated += c.duplicated;
-    sum.garbage += c.garbage;
-    sum.falsified += c.falsified;
-  }
-  return sum;
+  Figures sum;
+  for (const auto& player : played.players) sum.add(*player);
+  return sum.counts;
 }
 
 TEST(Player, EveryResultIsTheKnownSumAndIsTimed) {
-  PlayedJob played(job_of(3));
+  PlayedJob played(job_of(3, 2));
   ASSERT_TRUE(play(played, 20));
   for (const auto& player : played.players) {
     EXPECT_EQ(player->counts().verified, 20 * PlayedJob::kOpChunks);
@@ -60,7 +42,7 @@ TEST(Player, EveryResultIsTheKnownSumAndIsTimed) {
 }
 
 TEST(Player, SealsWhatTheJobCoversWithCrc32c) {
-  config::JobConfig job = job_of(2);
+  config::JobConfig job = job_of(2, 2);
   job.integrity = wire::Integrity::crc32c;
   PlayedJob played(job, {}, wire::DType::int32);
   ASSERT_TRUE(play(played, 10));
@@ -69,7 +51,7 @@ TEST(Player, SealsWhatTheJobCoversWithCrc32c) {
 }
 
 TEST(Player, LossIsRepairedAndResultsStayExact) {
-  PlayedJob played(job_of(3), {.lose_ppm = 30'000, .duplicate_ppm = 30'000});
+  PlayedJob played(job_of(3, 2), {.lose_ppm = 30'000, .duplicate_ppm = 30'000});
   ASSERT_TRUE(play(played, 100));
   const PlayerCounts sum = sum_of(played);
   EXPECT_EQ(sum.verified, 3 * 100 * PlayedJob::kOpChunks);
@@ -80,7 +62,7 @@ TEST(Player, LossIsRepairedAndResultsStayExact) {
 }
 
 TEST(Player, GarbageIsRefusedAndChangesNoResult) {
-  PlayedJob played(job_of(2), {.garbage_ppm = 500'000});
+  PlayedJob played(job_of(2, 2), {.garbage_ppm = 500'000});
   ASSERT_TRUE(play(played, 100));
   const PlayerCounts sum = sum_of(played);
   EXPECT_EQ(sum.verified, 2 * 100 * PlayedJob::kOpChunks);
@@ -90,7 +72,7 @@ TEST(Player, GarbageIsRefusedAndChangesNoResult) {
 }
 
 TEST(Player, DataThatIsNotWhatIsKnownIsFound) {
-  PlayedJob played(job_of(2), {.falsify_ppm = 20'000});
+  PlayedJob played(job_of(2, 2), {.falsify_ppm = 20'000});
   ASSERT_TRUE(play(played, 100));
   const PlayerCounts sum = sum_of(played);
   ASSERT_GT(sum.falsified, 0u);
@@ -101,7 +83,7 @@ TEST(Player, DataThatIsNotWhatIsKnownIsFound) {
 }
 
 TEST(Player, WaitsForRoom) {
-  PlayedJob played(job_of(2));
+  PlayedJob played(job_of(2, 2));
   ASSERT_TRUE(played.join());
   played.sink.room = false;
   for (const auto& player : played.players) player->issue(played.now);
@@ -113,7 +95,7 @@ TEST(Player, WaitsForRoom) {
 }
 
 TEST(Player, RefusesASwitchWithOtherChunks) {
-  config::JobConfig job = job_of(1);
+  config::JobConfig job = job_of(1, 2);
   PlayedJob played(job);
   PlayerOptions o = played.players[0]->options();
   o.chunk_bytes = 128;
@@ -126,7 +108,7 @@ TEST(Player, RefusesASwitchWithOtherChunks) {
 }
 
 TEST(Player, LeavesWithoutCallingThatAFailure) {
-  PlayedJob played(job_of(2));
+  PlayedJob played(job_of(2, 2));
   ASSERT_TRUE(play(played, 1));
   for (const auto& player : played.players) player->leave(played.now);
   ASSERT_TRUE(

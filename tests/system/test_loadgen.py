@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 
 import pytest
 from testbed.namespace import Namespace, add_veth
@@ -94,6 +95,21 @@ def test_every_result_is_verified(memif):
     assert report["total"]["goodput_gbytes_per_s"] > 0
 
 
+def test_plain_traffic_comes_from_every_port(memif):
+    bed = memif(3, "id: 1, workers: 2")
+    report = bed.run("--ops", OPS, "--l2", "100k", "--l2-macs", "12")
+    l2 = report["l2"]
+    assert 0 < l2["received"] <= l2["sent"] and l2["damaged"] == 0, l2
+    # The third port has no worker.
+    received = [row["rx_packets"] for row in json.loads(bed.show("ports", "--json"))]
+    assert received[2] > l2["sent"] / 6, (received, l2)
+    for wrong in (["--l2-macs", "2"], ["--l2-bytes", "9000"]):
+        process, _ = bed.start("--ops", OPS, "--l2", "1k", *wrong)
+        with process:
+            assert process.wait_exit(LIMIT_S) == 1, process.describe()
+            assert "--l2" in "\n".join(process.stderr)
+
+
 def test_faults_of_all_kinds_change_no_result(memif):
     """Loss both ways, duplicates, malformed and foreign packets, a late rank, plain traffic."""
     bed = memif(4, "id: 1, workers: 4")
@@ -143,11 +159,12 @@ def test_a_signal_ends_it_with_a_report_and_the_switch_is_told(memif):
         # The first line of progress: it runs.
         bed.loop.wait(lambda: any("contributions/s" in text for text in process.stderr), LIMIT_S,
                        "the generator runs")
-        process.signal(2)
+        process.signal(signal.SIGINT)
         assert process.wait_exit(LIMIT_S) == 0, process.describe()
     report = json.loads(report.read_text())
     assert report["interrupted"] and report["total"]["results_verified"] > 0
-    # It has left: another run joins at once, though the lease is long.
+    # It has left, though the lease is long.
+    assert json.loads(bed.show("jobs", "--json"))[0]["present"] == 0
     expect_all(bed.run("--ops", OPS, "--join-timeout", "20s"), 2)
 
 

@@ -18,6 +18,7 @@ namespace {
 constexpr Duration kLongestNap = Duration::us(50);
 constexpr Duration kInterruptedDrain = Duration::seconds(2);
 constexpr Duration kLeaveLimit = Duration::seconds(2);
+constexpr Duration kPlainDrain = Duration::ms(20);  // for frames that are under way
 constexpr std::size_t kMostPlainBurst = 64;
 
 void nap(Duration d) {
@@ -56,7 +57,7 @@ Generator::Generator(const Plan& plan, const Options& options, rte_mempool* pool
     patterns_.emplace_back(options.dtype, job.id, job.workers, job.chunk_bytes);
   }
   scratch_.resize(scratch);
-  if (options.l2_rate > 0 && lanes_.size() > 1)
+  if (options.l2_rate > 0)
     l2_ = std::make_unique<L2Traffic>(options.l2_stations, lanes_.size(), options.l2_bytes,
                                       options.seed);
 }
@@ -125,12 +126,15 @@ Report Generator::run() {
   running_ = true;
   next_progress_ = begin + Duration::seconds(1);
   l2_next_ = begin;
+  l2_sending_ = true;
   turn_until(end, [&] { return stopped_() || (!jobless && finished()); });
+  l2_sending_ = false;
   for (Job& job : jobs_) job.stop();
   const bool interrupted = stopped_();
   const Instant drained =
       clock_.now() + (interrupted ? kInterruptedDrain : options_.op_timeout + Duration::seconds(1));
   turn_until(drained, finished);
+  if (l2_) turn_until(clock_.now() + kPlainDrain, [] { return false; });
   const double seconds = (clock_.now() - begin).to_seconds();
   Report out = report(seconds);
   out.interrupted = interrupted;
@@ -163,7 +167,7 @@ void Generator::turn_until(Instant limit, Done&& done) {
   while (!done()) {
     const Instant now = clock_.now();
     if (now >= limit) return;
-    if (running_ && now >= next_progress_) show_progress(now);
+    if (!options_.quiet && running_ && now >= next_progress_) show_progress(now);
     if (turn() > 0 || options_.busy) {
       napped_ = Duration();
       continue;
@@ -180,11 +184,11 @@ std::size_t Generator::turn() {
   const Instant now = clock_.now();
   if (running_)
     for (Job& job : jobs_) job.run(now);
+  if (l2_ && l2_sending_) work += send_plain(now);
   for (std::size_t port = 0; port < lanes_.size(); ++port) {
     Lane& lane = *lanes_[port];
     for (Player* player : behind_[port].players)
       if (player->poll(now, lane)) ++work;
-    if (l2_ && running_) work += send_plain(port, now);
     work += lane.flush();
   }
   return work;
@@ -235,13 +239,15 @@ void Generator::on_ipv4(std::size_t port, std::span<const std::byte> packet, Ins
 }
 
 // The ports take turns in one stream of all.
-std::size_t Generator::send_plain(std::size_t port, Instant now) {
-  Lane& lane = *lanes_[port];
+std::size_t Generator::send_plain(Instant now) {
   const Duration interval = Duration::ns(
       static_cast<std::int64_t>(1'000'000'000 / std::max<std::uint64_t>(options_.l2_rate, 1)));
   std::size_t sent = 0;
-  while (now >= l2_next_ && sent < kMostPlainBurst && lane.roomy()) {
-    l2_->send(port, lane);
+  while (now >= l2_next_ && sent < kMostPlainBurst) {
+    Lane& lane = *lanes_[l2_port_];
+    if (!lane.roomy()) break;
+    l2_->send(l2_port_, lane);
+    l2_port_ = (l2_port_ + 1) % lanes_.size();
     l2_next_ = std::max(l2_next_ + interval, now - Duration::ms(10));
     ++sent;
   }
@@ -263,15 +269,14 @@ void Generator::show_progress(Instant now) {
   Figures all;
   for (const auto& player : players_) all.add(*player);
   const double seconds = (now - next_progress_).to_seconds() + 1;
-  if (!options_.quiet)
-    std::fprintf(stderr,
-                 "loadgen: %.0f contributions/s, %.3f GB/s verified, %llu wrong, %llu probes, "
-                 "%llu resends\n",
-                 static_cast<double>(all.counts.verified - shown_) / seconds,
-                 static_cast<double>(all.counts.verified_bytes - shown_bytes_) * 1e-9 / seconds,
-                 static_cast<unsigned long long>(all.counts.wrong),
-                 static_cast<unsigned long long>(all.probes),
-                 static_cast<unsigned long long>(all.resends));
+  std::fprintf(stderr,
+               "loadgen: %.0f contributions/s, %.3f GB/s verified, %llu wrong, %llu probes, "
+               "%llu resends\n",
+               static_cast<double>(all.counts.verified - shown_) / seconds,
+               static_cast<double>(all.counts.verified_bytes - shown_bytes_) * 1e-9 / seconds,
+               static_cast<unsigned long long>(all.counts.wrong),
+               static_cast<unsigned long long>(all.probes),
+               static_cast<unsigned long long>(all.resends));
   shown_ = all.counts.verified;
   shown_bytes_ = all.counts.verified_bytes;
   next_progress_ = now + Duration::seconds(1);

@@ -49,7 +49,7 @@ class Generator {
   std::size_t receive(std::size_t port, Instant now);
   void on_frame(std::size_t port, std::span<const std::byte> frame, Instant now);
   void on_ipv4(std::size_t port, std::span<const std::byte> packet, Instant now);
-  std::size_t send_plain(std::size_t port, Instant now);
+  std::size_t send_plain(Instant now);
   void leave();
   void show_progress(Instant now);
   [[nodiscard]] Report report(double seconds) const;
@@ -66,7 +66,9 @@ class Generator {
   std::vector<Job> jobs_;
   std::unique_ptr<L2Traffic> l2_;
   Instant l2_next_;
+  std::size_t l2_port_ = 0;  // whose turn it is
   bool running_ = false;
+  bool l2_sending_ = false;
   Duration napped_;
   std::uint64_t refused_frames_ = 0;
   Instant next_progress_;

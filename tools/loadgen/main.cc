@@ -38,12 +38,25 @@ void write_report(const Report& report, const Options& options) {
   if (!file.flush()) throw std::runtime_error(options.json + ": cannot be written");
 }
 
+void check_plain(const Plan& plan, const Options& options) {
+  if (options.l2_rate == 0) return;
+  if (plan.ports.size() < 2 || options.l2_stations < plan.ports.size())
+    throw std::invalid_argument(
+        "--l2 needs two ports at least, and --l2-macs a station behind each");
+  for (const config::PortConfig& port : plan.config.ports)
+    if (options.l2_bytes > port.mtu + wire::kEthernetBytes)
+      throw std::invalid_argument("--l2-bytes " + std::to_string(options.l2_bytes) + ": port " +
+                                  port.name + " takes frames of " +
+                                  std::to_string(port.mtu + wire::kEthernetBytes) + " at most");
+}
+
 int play(const Options& options) {
   const Plan plan =
       make_plan(config::load_switch_config(options.config_path), options.jobs, options.ends);
   if (plan.jobs.empty() && options.l2_rate == 0)
     throw std::invalid_argument(
         "the configuration has no jobs, and --l2 asks for no plain traffic");
+  check_plain(plan, options);
   if (options.ops == 0 && options.duration == Duration() && !options.quiet)
     std::fprintf(stderr, "loadgen: until SIGINT\n");
   rte_mempool* const pool =

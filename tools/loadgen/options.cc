@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "config/codec.h"
 #include "tools/impair/options.h"
 
 namespace tributary::loadgen {
@@ -28,7 +29,11 @@ void add_share(CLI::App& app, const std::string& name, std::uint32_t& target,
 }
 
 void add_time(CLI::App& app, const std::string& name, Duration& target, const std::string& help) {
-  add_parsed(app, name, target, impair::parse_duration, "0, or 1us to 60s", "TIME", help);
+  const auto parse = [](const std::string& text) {
+    const auto time = config::parse_duration(text);
+    return time && *time <= Duration::seconds(86'400) ? time : std::nullopt;
+  };
+  add_parsed(app, name, target, parse, "a time up to 24h such as 500ms or 90s", "TIME", help);
 }
 
 std::optional<wire::DType> parse_dtype(const std::string& text) {

@@ -77,6 +77,11 @@ Plan make_plan(const config::SwitchConfig& config, const std::vector<std::uint32
       throw std::invalid_argument("the configuration has no job " + std::to_string(id));
   for (const config::JobConfig& job : config.jobs) {
     if (!jobs.empty() && std::find(jobs.begin(), jobs.end(), job.id) == jobs.end()) continue;
+    if (job.notify == wire::Notify::direct)
+      throw std::invalid_argument("job " + std::to_string(job.id) +
+                                  ": its completion hosts notify workers directly, and the "
+                                  "workers played here hear the switch only; choose other jobs "
+                                  "with --job");
     plan.jobs.push_back(job);
     add_workers(plan, plan.jobs.size() - 1);
   }

@@ -83,13 +83,13 @@ void Player::on_packet(const wire::Packet& packet, Instant now) {
 // The session has taken it: it is the first result of a chunk in flight.
 void Player::note_result(const wire::Packet& packet, Instant now) {
   const wire::Header& h = packet.header;
-  latencies_.add(now - sent_[h.shard * window_ + (h.seq & (window_ - 1))]);
   if ((h.flags & wire::kFlagDegraded) != 0) {
     ++counts_.degraded;
   } else if (packet.payload.size() == options_.chunk_bytes &&
              pattern_.is_sum(h.op, h.chunk, packet.payload)) {
     ++counts_.verified;
     counts_.verified_bytes += packet.payload.size();
+    latencies_.add(now - sent_[h.shard * window_ + (h.seq & (window_ - 1))]);
   } else {
     if (counts_.wrong++ == 0)
       first_wrong_ = "job " + std::to_string(h.job) + " rank " +
@@ -115,6 +115,10 @@ bool Player::poll(Instant now, FrameSink& out) {
 
 void Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, Instant now,
                   FrameSink& out) {
+  const bool contribution = tag.type == wire::PacketType::contribution;
+  wire::HeaderV1 h{};
+  if (contribution) std::memcpy(&h, d.head.data(), sizeof h);
+  if (contribution && (h.flags & wire::kFlagResend) == 0) sent_[tag.chunk] = now;
   const std::span<std::byte> frame = out.frame();
   const std::size_t datagram = d.head.size() + d.payload.size();
   if (frame.size() < wire::kUdpPayloadOffset + datagram) {
@@ -123,11 +127,7 @@ void Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, 
   }
   std::byte* const at = frame.data() + wire::kUdpPayloadOffset;
   std::memcpy(at, d.head.data(), d.head.size());
-  const bool contribution = tag.type == wire::PacketType::contribution;
   if (contribution) {
-    wire::HeaderV1 h;
-    std::memcpy(&h, at, sizeof h);
-    if ((h.flags & wire::kFlagResend) == 0) sent_[tag.chunk] = now;
     const std::span payload(at + d.head.size(), d.payload.size());
     pattern_.write(h.op, h.chunk, options_.session.rank, payload);
     if (random_.chance_ppm(options_.faults.falsify_ppm)) {
@@ -154,10 +154,7 @@ void Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, 
     ++counts_.lost_sent;
   else
     out.commit(bytes);
-  if (duplicate) {
-    copy_frame(frame_, out);
-    ++counts_.duplicated;
-  }
+  if (duplicate && copy_frame(frame_, out)) ++counts_.duplicated;
   if (garbage) {
     const std::span<std::byte> room = out.frame();
     if (room.size() < bytes) return;
@@ -166,11 +163,12 @@ void Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, 
   }
 }
 
-void Player::copy_frame(std::span<const std::byte> frame, FrameSink& out) {
+bool Player::copy_frame(std::span<const std::byte> frame, FrameSink& out) {
   const std::span<std::byte> room = out.frame();
-  if (room.size() < frame.size()) return;
+  if (room.size() < frame.size()) return false;
   std::memcpy(room.data(), frame.data(), frame.size());
   out.commit(frame.size());
+  return true;
 }
 
 }  // namespace tributary::loadgen

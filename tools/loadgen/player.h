@@ -100,7 +100,8 @@ class Player {
   void note_result(const wire::Packet& packet, Instant now);
   void send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, Instant now,
             FrameSink& out);
-  void copy_frame(std::span<const std::byte> frame, FrameSink& out);
+  // False: there is no room.
+  static bool copy_frame(std::span<const std::byte> frame, FrameSink& out);
 
   PlayerOptions options_;
   const Pattern& pattern_;
