@@ -111,14 +111,17 @@ def server(make_bed):
 class Ranks:
     """The ranks of a training, and what they say."""
 
-    def __init__(self, bed, rejoin):
+    def __init__(self, bed, rejoin, delay=""):
+        """`delay` of every step, such as "100ms", until hurry()."""
         self._bed = bed
+        self._delay = bed.run / "delay"
+        self._delay.write_text(delay)
         self.events = [[] for _ in range(WORKERS)]
         self.processes = []
         settings = {**SETTINGS, "workers": WORKERS, "optimizer": "server", "rejoin": rejoin}
         for rank in range(WORKERS):
             command = [PYTHON, training.EXAMPLE / "train.py", "--rank", rank]
-            command += ["--address", bed.address(rank)]
+            command += ["--address", bed.address(rank), "--delay-file", self._delay]
             command += [word for name, value in settings.items() for word in (f"--{name}", value)]
             self.processes.append(
                 bed.start(f"worker{rank}", command, rank, on_line=self._listener(rank))
@@ -130,6 +133,9 @@ class Ranks:
                 self.events[rank].append(json.loads(text))
 
         return line
+
+    def hurry(self):
+        self._delay.write_text("off")
 
     def of(self, kind, rank=0):
         return [event for event in self.events[rank] if event["event"] == kind]
@@ -164,14 +170,15 @@ def test_a_training_through_kills_has_the_bits_of_one_that_was_left_alone(server
     bed, ps = server
     ps.start()
     wait_for_host(bed)
-    ranks = Ranks(bed, rejoin=10)
+    # So slow that the kills come long before the end.
+    ranks = Ranks(bed, rejoin=10, delay="150ms")
     for kills in (1, 2):
-        goal = STEPS * kills // 3
-        ranks.wait(lambda goal=goal: ps.model()["step"] > goal, f"step {goal}")
+        ranks.wait(lambda: ps.model()["checkpoints"] > 0, "a checkpoint")
         ps.kill()
         ps.start()
         assert "the model goes on from step" in ps.said()
         ranks.wait(lambda kills=kills: len(ranks.of("begins")) > kills, "the ranks begin again")
+    ranks.hurry()
     report = ranks.finish()
     assert [event["step"] > 0 for event in ranks.of("begins")] == [False, True, True]
     assert all("model" in e["text"] or "completion host" in e["text"] for e in ranks.of("rejoins"))
