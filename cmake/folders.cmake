@@ -31,13 +31,47 @@ function(tributary_source_dir)
   endforeach()
 endfunction()
 
+# Target and test that the usual check leaves to its sanitized build: see tributary_usual_target.
+function(tributary_left_to_sanitizers target test)
+  set_property(GLOBAL APPEND PROPERTY TRIBUTARY_LEFT_TO_SANITIZERS ${target})
+  set_property(TEST ${test} APPEND PROPERTY LABELS sanitized)
+endfunction()
+
+# Executables and libraries of a folder and of those in it.
+function(tributary_binaries out folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  set(found)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "EXECUTABLE|_LIBRARY$" AND NOT type STREQUAL "INTERFACE_LIBRARY")
+      list(APPEND found ${target})
+    endif()
+  endforeach()
+  foreach(inner IN LISTS folders)
+    tributary_binaries(more ${inner})
+    list(APPEND found ${more})
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Target `usual`: everything but what is left to the sanitizers; its tests are those without the
+# label `sanitized`.
+function(tributary_usual_target)
+  tributary_binaries(found ${PROJECT_SOURCE_DIR})
+  get_property(left GLOBAL PROPERTY TRIBUTARY_LEFT_TO_SANITIZERS)
+  list(REMOVE_ITEM found fuzz_replay ${left})
+  add_custom_target(usual DEPENDS ${found})
+endfunction()
+
 # GoogleTest binary <folder>_test from tests/<folder>/sources.txt:
-#   tributary_test(folder [THREADS] libraries...)
+#   tributary_test(folder [OPTIMIZED] [THREADS] libraries...)
+# OPTIMIZED marks what has to be tested as it is compiled for use, also where time is short: kernels.
 # THREADS marks what starts threads: ThreadSanitizer's run builds and tests just those.
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 function(tributary_test folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED;THREADS" "" "")
   tributary_sources(paths tests/${folder})
   add_executable(${folder}_test ${paths})
   target_link_libraries(${folder}_test PRIVATE ${arg_UNPARSED_ARGUMENTS} GTest::gmock
@@ -53,4 +87,7 @@ function(tributary_test folder)
     add_dependencies(threaded_tests ${folder}_test)
   endif()
   set_tests_properties(unit.${folder} PROPERTIES LABELS "${labels}" TIMEOUT 300)
+  if(NOT arg_OPTIMIZED)
+    tributary_left_to_sanitizers(${folder}_test unit.${folder})
+  endif()
 endfunction()
