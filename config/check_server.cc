@@ -1,6 +1,7 @@
 // The rules that tie one key of a parameter server to another. Each function is one rule.
 #include "config/check_server.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -61,11 +62,27 @@ void check_memory(const ServerConfig& config, ReadContext& context) {
                      std::to_string(needed));
 }
 
+void check_port(const ServerConfig& config, ReadContext& context) {
+  if (config.dpdk.devargs.empty() || !context.usable("server.dpdk.mtu")) return;
+  std::size_t packet = 0;
+  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+    if (!context.usable(job_path(i, "chunk_bytes"))) return;
+    packet = std::max(
+        packet, job_frame_bytes(config.jobs[i].job) - wire::kEthernetBytes - wire::kVlanBytes);
+  }
+  if (packet > config.dpdk.mtu)
+    context.report("server.dpdk.mtu", std::to_string(config.dpdk.mtu) +
+                                          " bytes are less than packets of its jobs have; "
+                                          "allowed: at least " +
+                                          std::to_string(packet));
+}
+
 }  // namespace
 
 void check(const ServerConfig& config, ReadContext& context) {
   check_jobs(config, context);
   check_memory(config, context);
+  check_port(config, context);
 }
 
 }  // namespace tributary::config

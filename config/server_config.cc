@@ -54,6 +54,31 @@ const Fields<ServedJobConfig>& job_fields() {
   return fields;
 }
 
+// Left out of what dump() writes where the kernel's UDP serves.
+Field<ServerConfig> port_field() {
+  using P = ServerPortConfig;
+  static const Fields<P> keys = {
+      scalar("devargs", &P::devargs, devargs(), "Any DPDK device, in DPDK's own syntax.", required),
+      scalar("mtu", &P::mtu, integer<std::uint32_t>(kMinMtu, kMaxMtu),
+             "Largest IP packet in bytes."),
+      scalar("hugepages", &P::hugepages, boolean(), "As `memory.hugepages` of a switch."),
+      scalar("idle_sleep_max", &P::idle_sleep_max, duration(Duration::us(0), Duration::ms(100)),
+             "Longest sleep while nothing comes. 0s: never sleep, burn the CPU."),
+  };
+  Field<ServerConfig> field = mapping<ServerConfig, P>(
+      "dpdk", [](auto& s) -> auto& { return s.dpdk; }, keys,
+      "A DPDK port that is the server's alone, instead of the kernel's UDP.");
+  field.describe = [describe = field.describe](const std::string& path, std::vector<KeyInfo>& all) {
+    const std::size_t own = all.size();
+    describe(path, all);
+    all[own].fallback = "none";
+  };
+  field.write = [write = field.write](const ServerConfig& server, int indent) {
+    return server.dpdk.devargs.empty() ? std::string() : write(server, indent);
+  };
+  return field;
+}
+
 }  // namespace
 
 const Fields<ServerConfig>& server_node_schema() {
@@ -61,7 +86,9 @@ const Fields<ServerConfig>& server_node_schema() {
   static const Fields<S> fields = {
       scalar("name", &S::name, identifier(), "What the server calls itself."),
       scalar("address", &S::ipv4, host_ipv4(),
-             "Own IPv4 address, under which the switches know it; an interface has it.", required),
+             "Own IPv4 address, under which the switches know it; an interface has it, unless the "
+             "server has a DPDK port.",
+             required),
       scalar("udp_port", &S::udp_port, integer<std::uint16_t>(1024, 65535),
              "UDP port at which it listens."),
       scalar("megabytes", &S::megabytes, integer<std::uint32_t>(1, 1 << 20),
@@ -70,6 +97,7 @@ const Fields<ServerConfig>& server_node_schema() {
       scalar("heartbeat", &S::heartbeat, duration(Duration::ms(1), Duration::seconds(60)),
              "Between two signs of life to each root; less than a third of its "
              "`switch.completion.lease`."),
+      port_field(),
   };
   return fields;
 }

@@ -23,12 +23,21 @@ struct ServedJobConfig {
   OptimizerConfig optimizer;  // of kind none: the job has no model
 };
 
+// A DPDK port of the server's own, in the place of the kernel's UDP.
+struct ServerPortConfig {
+  std::string devargs;  // empty: there is none
+  std::uint32_t mtu = 1500;
+  bool hugepages = false;
+  Duration idle_sleep_max = Duration::us(200);
+};
+
 struct ServerConfig {
   std::string name = "ps";
   std::uint32_t ipv4 = 0;
   std::uint16_t udp_port = kDefaultUdpBasePort;
   std::uint32_t megabytes = 256;
   Duration heartbeat = Duration::ms(100);
+  ServerPortConfig dpdk;
   std::vector<ServedJobConfig> jobs;
   std::string metrics_listen;
   std::string control_socket;

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kAfPacketDefaultFrame = 2048;
 constexpr std::size_t kAfPacketFrameOverhead = 80;
 constexpr std::size_t kMemifDefaultBuffer = 2048;
+constexpr const char* kMemifDefaultRole = "client";
 
 bool looks_like_pci(std::string_view device) {
   // [domain:]bus:device.function
@@ -67,7 +68,7 @@ std::size_t data_bytes_needed(const config::PortConfig& port) {
   return bytes;
 }
 
-std::string check_devargs(const config::PortConfig& port) {
+std::string check_devargs(const config::PortConfig& port, PortUse use) {
   const Devargs args = parse_devargs(port.devargs);
   const std::size_t frame = largest_frame_bytes(port);
   const std::string needs =
@@ -80,10 +81,11 @@ std::string check_devargs(const config::PortConfig& port) {
              " is smaller; add framesz=16384,blocksz=65536 or lower the mtu";
   }
   if (args.driver == "net_memif") {
-    if (args.get("role").value_or("server") != "server")
-      return "the switch is the memif server; write role=server";
+    const char* const role = use == PortUse::forwarding ? "server" : "client";
+    if (args.get("role").value_or(kMemifDefaultRole) != role)
+      return std::string("the switch is the memif server; write role=") + role;
     if (args.get("zero-copy").value_or("no") != "no")
-      return "zero-copy would map the switch's memory into the peer; leave it out";
+      return "zero-copy would map this process's memory into the peer; leave it out";
     const std::size_t room = args.number("bsize", kMemifDefaultBuffer);
     if (room < frame)
       return needs + ", but bsize=" + std::to_string(room) +

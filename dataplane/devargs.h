@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,8 +36,11 @@ constexpr std::size_t largest_frame_bytes(const config::PortConfig& port) {
 // Bytes that the driver may write into one mbuf, headroom excluded.
 std::size_t data_bytes_needed(const config::PortConfig& port);
 
-// Why this port cannot carry its MTU or cannot work as a switch port, with the remedy; empty
-// when nothing is wrong.
-std::string check_devargs(const config::PortConfig& port);
+// A switch's port, or that of a node behind one.
+enum class PortUse : std::uint8_t { forwarding, endpoint };
+
+// Why this port cannot carry its MTU or cannot be used so, with the remedy; empty when nothing is
+// wrong.
+std::string check_devargs(const config::PortConfig& port, PortUse use = PortUse::forwarding);
 
 }  // namespace tributary::dataplane

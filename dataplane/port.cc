@@ -51,9 +51,9 @@ void Port::fail(const std::string& what, int error) const {
                            std::strerror(std::abs(error)) + "; " + hint_for(devargs_));
 }
 
-Port::Port(const config::PortConfig& config, rte_mempool* pool)
+Port::Port(const config::PortConfig& config, rte_mempool* pool, PortUse use)
     : config_(config), devargs_(parse_devargs(config.devargs)) {
-  if (const std::string wrong = check_devargs(config); !wrong.empty())
+  if (const std::string wrong = check_devargs(config, use); !wrong.empty())
     throw std::runtime_error("port " + config.name + " (" + config.devargs + "): " + wrong);
   if (devargs_.driver == "net_memif" && devargs_.get("role") == "server" &&
       devargs_.get("socket-abstract") == "no")

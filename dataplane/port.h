@@ -20,7 +20,7 @@ class Port {
  public:
   // Creates the device from its devargs. Throws std::runtime_error that names the port, what
   // failed and what to try.
-  Port(const config::PortConfig& config, rte_mempool* pool);
+  Port(const config::PortConfig& config, rte_mempool* pool, PortUse use = PortUse::forwarding);
   // Takes over an existing ethdev; used where the device is not made from devargs.
   Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev);
   ~Port();

@@ -11,6 +11,8 @@ namespace tributary::worker {
 namespace {
 
 const config::ServerConfig& without_models(const config::ServerConfig& config) {
+  if (!config.dpdk.devargs.empty())
+    throw std::invalid_argument(config.name + ": has a DPDK port, which only tributary-psd opens");
   for (const config::ServedJobConfig& served : config.jobs)
     if (served.optimizer.kind != config::OptimizerKind::none)
       throw std::invalid_argument(config.name + ": job " + std::to_string(served.job.id) +
@@ -21,7 +23,7 @@ const config::ServerConfig& without_models(const config::ServerConfig& config) {
 }  // namespace
 
 CompletionHost::CompletionHost(const config::ServerConfig& config, std::uint64_t nonce)
-    : loop_(without_models(config), nonce) {
+    : loop_(without_models(config), nonce, make_udp_socket(config)) {
   // The application's signals are for its own threads: a thread inherits the mask.
   sigset_t all;
   sigset_t before;

@@ -4,11 +4,13 @@
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
+#include <utility>
 
 #include "completion/limits.h"
 #include "config/file.h"
 #include "config/topology.h"
 #include "worker/packet_check.h"
+#include "worker/udp_socket.h"
 
 namespace tributary::worker {
 namespace {
@@ -24,6 +26,8 @@ Instant monotonic_now() {
   return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
 }
 
+}  // namespace
+
 std::size_t datagram_bytes(const config::ServerConfig& config) {
   std::size_t largest = 0;
   for (const auto& served : config.jobs)
@@ -31,7 +35,10 @@ std::size_t datagram_bytes(const config::ServerConfig& config) {
   return kHeadBytes + largest;
 }
 
-}  // namespace
+std::unique_ptr<DatagramLink> make_udp_socket(const config::ServerConfig& config) {
+  return std::make_unique<UdpSocket>(UdpAddress{config.ipv4, config.udp_port},
+                                     datagram_bytes(config));
+}
 
 config::ServerConfig load_host_config(const std::string& path, const std::string& node) {
   const bool topology = config::is_topology(config::read_file(path));
@@ -58,10 +65,11 @@ std::vector<completion::ServedJob> served_jobs(const config::ServerConfig& confi
   return all;
 }
 
-HostLoop::HostLoop(const config::ServerConfig& config, std::uint64_t nonce)
+HostLoop::HostLoop(const config::ServerConfig& config, std::uint64_t nonce,
+                   std::unique_ptr<DatagramLink> link)
     : server_(served_jobs(config),
               {.ipv4 = config.ipv4, .nonce = nonce, .heartbeat = config.heartbeat}),
-      socket_({config.ipv4, config.udp_port}, datagram_bytes(config)),
+      link_(std::move(link)),
       outbox_(server_.outbox_capacity()) {}
 
 void HostLoop::run(const Beside& beside) {
@@ -70,57 +78,56 @@ void HostLoop::run(const Beside& beside) {
     Instant now = monotonic_now();
     if (beside.turn) beside.turn(now);
     const std::size_t got =
-        socket_.receive([&](std::span<const std::byte> datagram, const UdpAddress& from) {
-          receive(datagram, from, now);
-        });
+        link_->receive([&](const ReceivedDatagram& datagram) { receive(datagram, now); }, now);
     if (now >= next_tick) {
       next_tick = now + kTick;
       while (server_.expire(now, outbox_)) send_outbox();
       if (beside.tick) beside.tick();
     }
-    socket_.flush();
+    link_->flush();
     counters_.turns.add();
-    if (got == 0) socket_.wait(next_tick - now);
+    if (got == 0) link_->wait(next_tick - now);
   }
   server_.shut_down(outbox_);
   send_outbox();
-  socket_.flush();
+  link_->flush();
 }
 
 void HostLoop::stop() {
   stopping_.store(true, std::memory_order_relaxed);
-  socket_.wake();
+  link_->wake();
 }
 
-void HostLoop::receive(std::span<const std::byte> datagram, const UdpAddress& from, Instant now) {
+void HostLoop::receive(const ReceivedDatagram& datagram, Instant now) {
   counters_.received.add();
-  counters_.received_bytes.add(datagram.size());
-  const auto parsed = wire::parse(datagram);
-  if (const auto* bad = std::get_if<DropReason>(&parsed)) return socket_.drops().add(*bad);
+  counters_.received_bytes.add(datagram.bytes.size());
+  const auto parsed = wire::parse(datagram.bytes);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return link_->drops().add(*bad);
   const auto& packet = std::get<wire::Packet>(parsed);
-  // The kernel has verified the UDP checksum; without one there has to be a CRC32C (rule 18).
+  // The UDP checksum was verified; without one there has to be a CRC32C (rule 18).
   const completion::ServedJob* const job = server_.find_job(packet.header.job);
-  const bool required = job != nullptr && job->integrity == wire::Integrity::crc32c;
-  DropReason what = check_crc32c(datagram, packet, required);
+  const bool required =
+      !datagram.has_checksum || (job != nullptr && job->integrity == wire::Integrity::crc32c);
+  DropReason what = check_crc32c(datagram.bytes, packet, required);
   aggregator::Peer peer;
-  peer.ipv4 = from.ipv4;
-  peer.udp_port = from.port;
+  peer.ipv4 = datagram.from.ipv4;
+  peer.udp_port = datagram.from.port;
   if (what == DropReason::count_) what = server_.on_packet(packet, peer, now, outbox_);
-  if (what != DropReason::count_) socket_.drops().add(what);
+  if (what != DropReason::count_) link_->drops().add(what);
   send_outbox();
 }
 
 void HostLoop::send_outbox() {
   for (const aggregator::Outgoing& message : outbox_.items()) {
-    const std::span<std::byte> room = socket_.room();
+    const std::span<std::byte> room = link_->room();
     const std::size_t head = wire::serialize(message.header, message.extension_span(), room);
     if (head == 0 || head + message.payload.size() > room.size()) {
-      socket_.drops().add(DropReason::mtu);
+      link_->drops().add(DropReason::mtu);
       continue;
     }
     if (!message.payload.empty())
       std::memcpy(room.data() + head, message.payload.data(), message.payload.size());
-    socket_.queue(head + message.payload.size(), {message.peer.ipv4, message.peer.udp_port});
+    link_->queue(head + message.payload.size(), {message.peer.ipv4, message.peer.udp_port});
     counters_.sent.add();
     counters_.sent_bytes.add(head + message.payload.size());
   }

@@ -1,4 +1,4 @@
-// The packet loop of a node that hosts completion engines: a UDP socket, the server, and time. A
+// The packet loop of a node that hosts completion engines: its datagrams, the server, and time. A
 // parameter server runs it as its main loop, a worker's process on a thread beside its own.
 //
 //   wait → receive a burst → Server::on_packet → expire → send
@@ -9,12 +9,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "completion/server.h"
 #include "config/server_config.h"
-#include "worker/udp_socket.h"
+#include "core/datagram_link.h"
 
 namespace tributary::worker {
 
@@ -24,10 +25,16 @@ config::ServerConfig load_host_config(const std::string& path, const std::string
 // What the configuration says, as the server takes it.
 std::vector<completion::ServedJob> served_jobs(const config::ServerConfig& config);
 
+// The largest datagram of the jobs that it serves.
+std::size_t datagram_bytes(const config::ServerConfig& config);
+// The kernel's UDP at the configuration's address. Throws std::system_error when that cannot be
+// bound.
+std::unique_ptr<DatagramLink> make_udp_socket(const config::ServerConfig& config);
+
 class HostLoop {
  public:
-  // Throws std::system_error when the address cannot be bound.
-  HostLoop(const config::ServerConfig& config, std::uint64_t nonce);
+  HostLoop(const config::ServerConfig& config, std::uint64_t nonce,
+           std::unique_ptr<DatagramLink> link);
 
   // What else the thread does: in every turn, and whenever deadlines are looked at.
   struct Beside {
@@ -39,7 +46,7 @@ class HostLoop {
   // Any thread.
   void stop();
   // Any thread: an idle loop takes a turn.
-  void wake() { socket_.wake(); }
+  void wake() { link_->wake(); }
 
   struct Counters {
     Counter turns;
@@ -49,17 +56,17 @@ class HostLoop {
     Counter sent_bytes;
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
-  [[nodiscard]] const DropCounters& drops() const { return socket_.drops(); }
+  [[nodiscard]] const DropCounters& drops() const { return link_->drops(); }
   [[nodiscard]] const completion::Server& server() const { return server_; }
   // Before run(), or on its thread.
   [[nodiscard]] completion::Server& server() { return server_; }
 
  private:
-  void receive(std::span<const std::byte> datagram, const UdpAddress& from, Instant now);
+  void receive(const ReceivedDatagram& datagram, Instant now);
   void send_outbox();
 
   completion::Server server_;
-  UdpSocket socket_;
+  std::unique_ptr<DatagramLink> link_;
   aggregator::Outbox outbox_;
   Counters counters_;
   std::atomic<bool> stopping_{false};

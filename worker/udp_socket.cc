@@ -79,7 +79,7 @@ void UdpSocket::wake() {
   [[maybe_unused]] const auto n = ::write(wake_.get(), &one, sizeof one);
 }
 
-std::size_t UdpSocket::receive(const Receiver& receiver) {
+std::size_t UdpSocket::receive(const Receiver& receiver, Instant) {
   for (mmsghdr& m : in_) m.msg_hdr.msg_namelen = sizeof(sockaddr_in);
   const int got = ::recvmmsg(socket_.get(), in_.data(), kBurst, MSG_DONTWAIT, nullptr);
   if (got <= 0) return 0;  // empty, or an ICMP message about an earlier datagram
@@ -88,8 +88,8 @@ std::size_t UdpSocket::receive(const Receiver& receiver) {
       drops_.add(DropReason::payload_too_large);
       continue;
     }
-    receiver({in_bytes_.data() + i * datagram_bytes_, in_[i].msg_len},
-             {ntohl(in_from_[i].sin_addr.s_addr), ntohs(in_from_[i].sin_port)});
+    receiver({.bytes = {in_bytes_.data() + i * datagram_bytes_, in_[i].msg_len},
+              .from = {ntohl(in_from_[i].sin_addr.s_addr), ntohs(in_from_[i].sin_port)}});
   }
   return static_cast<std::size_t>(got);
 }

@@ -50,6 +50,24 @@ TEST(ServerConfig, FillsEveryField) {
   EXPECT_EQ(dump(again), dump(c));
 }
 
+TEST(ServerConfig, APortOfItsOwnCarriesItsPackets) {
+  const auto file = [](const std::string& dpdk) {
+    return "server: {address: 10.77.0.21, dpdk: {" + dpdk +
+           "}}\n"
+           "jobs: [{id: 1, workers: 2, chunk_bytes: 8192, root: 10.77.0.254}]\n";
+  };
+  const ServerConfig c =
+      parse_server_config(file("devargs: net_memif0, mtu: 9000, idle_sleep_max: 0s"), "ps.yaml");
+  EXPECT_EQ(c.dpdk.devargs, "net_memif0");
+  EXPECT_EQ(c.dpdk.mtu, 9000u);
+  EXPECT_EQ(dump(parse_server_config(dump(c), "dump")), dump(c));
+  EXPECT_THAT(server_errors(file("mtu: 9000")),
+              ElementsAre(StartsWith("ps.yaml:1:37: server.dpdk.devargs: is missing")));
+  EXPECT_THAT(server_errors(file("devargs: net_memif0")),
+              ElementsAre(StartsWith("ps.yaml:1:37: server.dpdk.mtu: 1500 bytes are less than "
+                                     "packets of its jobs have; allowed: at least 8")));
+}
+
 TEST(ServerConfig, EveryMistakeHasItsPlace) {
   EXPECT_THAT(
       server_errors("server: {adress: 10.0.0.1}\njobs:\n  - {id: 1, workers: 2, slots: 4}\n"),

@@ -43,7 +43,15 @@ TEST(Devargs, MemifBufferMustHoldTheMtuAndTheSwitchServes) {
   EXPECT_THAT(check_devargs(port("net_memif0,role=server", 9000)), HasSubstr("bsize=9216"));
   EXPECT_EQ(check_devargs(port("net_memif0,role=server,bsize=9216", 9000)), "");
   EXPECT_THAT(check_devargs(port("net_memif0,role=client")), HasSubstr("role=server"));
+  EXPECT_THAT(check_devargs(port("net_memif0")), HasSubstr("role=server"));
   EXPECT_THAT(check_devargs(port("net_memif0,role=server,zero-copy=yes")), HasSubstr("zero-copy"));
+}
+
+TEST(Devargs, AnEndpointIsAMemifClient) {
+  EXPECT_EQ(check_devargs(port("net_memif0,role=client"), PortUse::endpoint), "");
+  EXPECT_EQ(check_devargs(port("net_memif0"), PortUse::endpoint), "");
+  EXPECT_THAT(check_devargs(port("net_memif0,role=server"), PortUse::endpoint),
+              HasSubstr("role=client"));
 }
 
 TEST(Devargs, BufferHoldsWhatTheDriverWrites) {

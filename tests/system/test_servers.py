@@ -10,7 +10,7 @@ import signal
 
 import pytest
 import yaml
-from testbed.fabric import SWITCH_ADDRESS, worker_address
+from testbed.fabric import SWITCH_ADDRESS, MemifFabric, worker_address
 from testbed.process import Process
 from testbed.switch import Job
 from testbed.tree import PYTHON, binary
@@ -42,8 +42,12 @@ class Server:
             "server": {"name": self.name, "address": worker_address(self._port)},
             "jobs": [job],
             "control": {"socket": str(self.socket)},
-            "metrics": {"listen": f"{worker_address(self._port)}:9400"},
         }
+        if isinstance(self._bed.fabric, MemifFabric):
+            devargs = self._bed.fabric.client(self._port)
+            config["server"]["dpdk"] = {"devargs": devargs, "mtu": 9000}
+        else:
+            config["metrics"] = {"listen": f"{worker_address(self._port)}:9400"}
         file = self._bed.run / f"{self.name}.yaml"
         file.write_text(yaml.safe_dump(config, sort_keys=False))
         return file
@@ -75,14 +79,14 @@ class Server:
 
 @pytest.fixture
 def make_servers(make_bed):
-    def make(options, hosts=("ps0", "ps1", "root")):
+    def make(options, hosts=("ps0", "ps1", "root"), ports="veth"):
         options = (("arithmetic", "modular"), *options, ("completion_hosts", list(hosts)))
         named = [
             {"name": f"ps{i}", "address": worker_address(WORKERS + i), "port": f"w{WORKERS + i}"}
             for i in range(2)
         ]
         bed = make_bed(
-            "veth",
+            ports,
             WORKERS + 2,
             jobs=[Job(1, WORKERS, options=options)],
             completion={"lease": "500ms", "hosts": named},
@@ -128,6 +132,31 @@ def test_servers_sum_a_storm_of_collisions(make_servers, launch, integrity):
         "the servers hold nothing any more",
     )
     assert {row["serving"] for server in servers for row in server.show("seats")} == {False}
+
+
+def test_a_server_with_a_dpdk_port_sums_a_storm_and_is_followed(make_servers, launch):
+    """Both over memif; one is killed in the middle, and comes back."""
+    bed, servers = make_servers((*STORM, *SHORT), ports="memif")
+    for server in servers:
+        server.start()
+    wait_for_hosts(bed, ["ps0", "ps1"])
+    workers = start(bed, launch, [{**INTS, "repeat": 100}, {**FLOATS, "repeat": 4}])
+    workers[0].wait_event("progress", 5)
+    assert all(server.completions() > 0 for server in servers)
+    servers[0].kill()
+    wait_for_hosts(bed, ["ps1"])
+    workers[0].wait_event("progress", len(workers[0].of("progress")) + 5)
+    servers[0].start()
+    for worker in workers:
+        worker.finish()
+    assert bed.switch.show("jobs")[0]["aborts"] == 0
+    for worker in start(bed, launch, [FLOATS]):
+        worker.finish()
+    assert all(server.completions() > 0 for server in servers)
+    for server in servers:
+        port = server.show("ports")[0]
+        assert port["link"] == "up" and port["drops"] == 0, port
+        assert min(port["rx_packets"], port["tx_packets"]) > server.completions(), port
 
 
 def test_t9_servers_notify_all_workers_themselves(make_servers, launch):

@@ -1,6 +1,7 @@
 // tributary-psd: the parameter server as a daemon.
 //
-//   load config ─▶ UDP socket ─▶ packet loop on its thread ─▶ "ready" ─▶ wait for a signal
+//   load config ─▶ UDP socket, or DPDK port ─▶ packet loop on its thread ─▶ "ready" ─▶ wait for a
+//   signal
 //
 // The first SIGINT or SIGTERM stops it gracefully: every root is told to look for another host. A
 // second one ends the process at once.
@@ -20,6 +21,7 @@
 #include "control/request.h"
 #include "control/socket_server.h"
 #include "tools/daemon/daemon.h"
+#include "tools/psd/make_udp_port.h"
 #include "tools/psd/show.h"
 #include "worker/host_loop.h"
 
@@ -63,8 +65,17 @@ std::string memory_text(const config::ServerConfig& config) {
 
 int serve(const config::ServerConfig& config, const Options& options) {
   tools::Daemon daemon;
-  ServerLoop loop(config, draw_nonce(), report);
-  Show show(loop, config);
+  const dataplane::UdpPort* port = nullptr;
+  std::unique_ptr<DatagramLink> link;
+  if (config.dpdk.devargs.empty()) {
+    link = worker::make_udp_socket(config);
+  } else {
+    auto made = make_udp_port(config);
+    port = made.get();
+    link = std::move(made);
+  }
+  ServerLoop loop(config, draw_nonce(), std::move(link), report);
+  Show show(loop, config, port);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty())
     metrics.emplace(config.metrics_listen, std::make_shared<Metrics>(loop));
@@ -85,8 +96,9 @@ int serve(const config::ServerConfig& config, const Options& options) {
     stop();
     throw;
   }
-  std::printf("%s%s listens at %s:%u\n", memory_text(config).c_str(), config.name.c_str(),
-              config::format_ipv4(config.ipv4).c_str(), config.udp_port);
+  std::printf("%s%s listens at %s:%u%s%s\n", memory_text(config).c_str(), config.name.c_str(),
+              config::format_ipv4(config.ipv4).c_str(), config.udp_port,
+              port != nullptr ? " on " : "", config.dpdk.devargs.c_str());
   daemon.announce_ready(options.ready_fd);
   daemon.wait({{}, [&loop] { return loop.counters().turns.get(); }});
   stop();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "config/server_config.h"
 #include "dataplane/mailbox.h"
@@ -15,10 +16,10 @@ namespace tributary::psd {
 
 class ServerLoop {
  public:
-  // Throws std::system_error when the address cannot be bound, std::runtime_error when a model has
-  // no good checkpoint among its bad ones. `report`: see Checkpoints.
+  // Throws std::runtime_error when a model has no good checkpoint among its bad ones. `report`: see
+  // Checkpoints.
   ServerLoop(const config::ServerConfig& config, std::uint64_t nonce,
-             CheckpointFile::Report report);
+             std::unique_ptr<DatagramLink> link, CheckpointFile::Report report);
 
   // Until stop(); then tells every root to look for another host.
   void run();

@@ -30,10 +30,12 @@ ordered_json Show::table(const std::string& what) {
   if (what == "completion") return completion();
   if (what == "escalated") return escalated();
   if (what == "models") return models();
+  if (what == "ports") return ports();
   if (what == "drops") return drops();
   if (what == "config") return config::dump(config_);
-  throw std::invalid_argument("nothing that a parameter server shows is called '" + what +
-                              "'; allowed: seats, completion, escalated, models, drops, config");
+  throw std::invalid_argument(
+      "nothing that a parameter server shows is called '" + what +
+      "'; allowed: seats, completion, escalated, models, ports, drops, config");
 }
 
 ordered_json Show::seats() {
@@ -89,6 +91,25 @@ ordered_json Show::models() {
                     {"checkpoints", kept != nullptr ? kept->written.get() : 0},
                     {"failed", kept != nullptr ? kept->failed.get() : 0}});
   }
+  return rows;
+}
+
+// None where the kernel has the port.
+ordered_json Show::ports() {
+  ordered_json rows = ordered_json::array();
+  if (port_ == nullptr) return rows;
+  const dataplane::UdpPort::Counters& c = port_->counters();
+  rows.push_back({{"port", port_->port().name()},
+                  {"link", port_->port().link_up() ? "up" : "down"},
+                  {"mtu", port_->port().config().mtu},
+                  {"rx_packets", c.rx_packets.get()},
+                  {"rx_bytes", c.rx_bytes.get()},
+                  {"tx_packets", c.tx_packets.get()},
+                  {"tx_bytes", c.tx_bytes.get()},
+                  {"unresolved", c.unresolved.get()},
+                  {"peer_faults", c.peer_faults.get()},
+                  {"drops", port_->drops().total()},
+                  {"device", port_->port().config().devargs}});
   return rows;
 }
 

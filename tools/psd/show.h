@@ -7,16 +7,19 @@
 #include <string>
 
 #include "config/server_config.h"
+#include "dataplane/udp_port.h"
 #include "tools/psd/server_loop.h"
 
 namespace tributary::psd {
 
 class Show {
  public:
-  Show(ServerLoop& loop, const config::ServerConfig& config) : loop_(loop), config_(config) {}
+  // `port`: the loop's link, where that is a DPDK port.
+  Show(ServerLoop& loop, const config::ServerConfig& config, const dataplane::UdpPort* port)
+      : loop_(loop), config_(config), port_(port) {}
 
-  // `what` is seats, completion, escalated, models, drops or config. Throws std::invalid_argument
-  // for anything else, and std::runtime_error when the loop does not answer.
+  // `what` is seats, completion, escalated, models, ports, drops or config. Throws
+  // std::invalid_argument for anything else, and std::runtime_error when the loop does not answer.
   [[nodiscard]] nlohmann::ordered_json table(const std::string& what);
 
  private:
@@ -24,10 +27,12 @@ class Show {
   nlohmann::ordered_json completion();
   nlohmann::ordered_json escalated();
   nlohmann::ordered_json models();
+  nlohmann::ordered_json ports();
   nlohmann::ordered_json drops();
 
   ServerLoop& loop_;
   const config::ServerConfig& config_;
+  const dataplane::UdpPort* port_;
 };
 
 class Metrics : public prometheus::Collectable {

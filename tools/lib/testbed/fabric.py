@@ -137,6 +137,10 @@ class MemifFabric(_Fabric):
             self._start_cable(rank, outer, self._switch_end(1, rank, "client"))
         self._wait_cables()
 
+    def client(self, rank):
+        """Devargs of a DPDK process in a worker's place."""
+        return self._switch_end(0, rank, "client")
+
     def _outer_socket(self, rank):
         return self._run / f"cable{rank}.memif"
 

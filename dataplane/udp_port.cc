@@ -1,0 +1,224 @@
+#include "dataplane/udp_port.h"
+
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "core/wire/arp.h"
+#include "dataplane/fault_guard.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// Asking the driver for its link, and the kernel for an interface.
+constexpr Duration kLook = Duration::ms(20);
+
+bool is_group(std::uint32_t ipv4) {
+  return ipv4 >> 28 == 0xE;
+}
+
+std::span<std::byte> first_segment(rte_mbuf* frame) {
+  return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+}
+
+}  // namespace
+
+UdpPort::UdpPort(UdpPortSettings settings, std::unique_ptr<FramePool> pool,
+                 std::unique_ptr<Port> port)
+    : settings_(std::move(settings)),
+      identity_{.mac = settings_.mac, .ipv4 = settings_.own.ipv4},
+      pool_(std::move(pool)),
+      port_(std::move(port)),
+      idle_(settings_.idle_sleep_max, kBurst / 2),
+      no_room_(settings_.datagram_bytes) {
+  for (const std::uint32_t peer : settings_.peers) peers_.push_back({peer, {}, {}});
+  waiting_.reserve(kBacklog);
+  install_fault_handlers();
+}
+
+UdpPort::~UdpPort() {
+  rte_pktmbuf_free(filling_);
+  for (rte_mbuf* frame : waiting_) rte_pktmbuf_free(frame);
+}
+
+void UdpPort::wait(Duration limit) {
+  const Duration pause = std::min(pause_, limit);
+  if (!waiting_.empty() || pause <= Duration()) return;
+  const timespec request{0, static_cast<long>(pause.to_ns())};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
+}
+
+void UdpPort::look(Instant now) {
+  look_at_ = now + kLook;
+  if (!port_->poll_link()) return;
+  for (Peer& peer : peers_) {
+    if (now < peer.ask_at) continue;
+    peer.ask_at = now + (peer.mac ? kAskAgain : kAsk);
+    ask(peer.ipv4);
+  }
+}
+
+void UdpPort::ask(std::uint32_t peer) {
+  rte_mbuf* const frame = rte_pktmbuf_alloc(pool_->get());
+  if (frame == nullptr) return drops_.add(DropReason::no_mbuf);
+  const std::span<std::byte> bytes(rte_pktmbuf_mtod(frame, std::byte*), wire::kArpFrameBytes);
+  frame->data_len = static_cast<std::uint16_t>(
+      wire::write_arp_request(settings_.mac, settings_.own.ipv4, peer, bytes));
+  frame->pkt_len = frame->data_len;
+  send(frame);
+}
+
+std::uint16_t UdpPort::poll(std::array<rte_mbuf*, kBurst>& burst) {
+  std::uint16_t received = 0;
+  const auto take = [&] { received = rte_eth_rx_burst(port_->ethdev(), 0, burst.data(), kBurst); };
+  if (!port_->shares_memory()) {
+    take();
+  } else if (port_->link_up() && !guarded(take)) {
+    counters_.peer_faults.add();
+    return 0;
+  }
+  return received;
+}
+
+std::size_t UdpPort::receive(const Receiver& receiver, Instant now) {
+  // A thread that DPDK does not know has no cache of buffers.
+  if (rte_lcore_id() == LCORE_ID_ANY) rte_thread_register();
+  if (now >= look_at_) look(now);
+  std::array<rte_mbuf*, kBurst> burst;
+  const std::uint16_t received = poll(burst);
+  for (std::uint16_t i = 0; i < received; ++i) {
+    counters_.rx_bytes.add(burst[i]->pkt_len);
+    handle(burst[i], receiver);
+  }
+  counters_.rx_packets.add(received);
+  pause_ = idle_.after_turn(received);
+  return received;
+}
+
+void UdpPort::handle(rte_mbuf* frame, const Receiver& receiver) {
+  if (frame->nb_segs > 1 && rte_pktmbuf_linearize(frame) != 0)
+    return drop(frame, DropReason::frame_multi_segment);
+  const auto parsed = wire::parse_ethernet(first_segment(frame));
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drop(frame, *bad);
+  const auto& view = std::get<wire::EthernetView>(parsed);
+  learn(view);
+  if (is_arp_request_for(identity_, view)) {
+    answer_arp(identity_, first_segment(frame), view);
+    return send(frame);
+  }
+  if (view.destination == settings_.mac && !view.vlan_tci) {
+    if (is_echo_request_for(identity_, view)) {
+      answer_echo(first_segment(frame), view);
+      return send(frame);
+    }
+    hand_over(view, receiver);
+  }
+  rte_pktmbuf_free(frame);
+}
+
+// Of peers, and of what is meant for this node: the table has no room for anybody else.
+void UdpPort::learn(const wire::EthernetView& view) {
+  if (view.ether_type != wire::kEtherTypeArp || view.vlan_tci) return;
+  const auto arp = wire::parse_arp(view.payload);
+  if (!arp || arp->target_ip != settings_.own.ipv4) return;
+  for (Peer& peer : peers_)
+    if (peer.ipv4 == arp->sender_ip) peer.mac = arp->sender_mac;
+}
+
+void UdpPort::hand_over(const wire::EthernetView& view, const Receiver& receiver) {
+  if (view.ether_type != wire::kEtherTypeIpv4) return;
+  const auto parsed = wire::parse_udp4(view.payload);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drops_.add(*bad);
+  const auto& udp = std::get<std::optional<wire::Udp4View>>(parsed);
+  if (!udp || udp->endpoints.destination_ip != settings_.own.ipv4 ||
+      udp->endpoints.destination_port != settings_.own.port)
+    return;
+  if (udp->checksum != 0 && !wire::udp4_checksum_ok(*udp)) return drops_.add(DropReason::checksum);
+  receiver({.bytes = udp->payload,
+            .from = {udp->endpoints.source_ip, udp->endpoints.source_port},
+            .has_checksum = udp->checksum != 0});
+}
+
+std::span<std::byte> UdpPort::room() {
+  if (filling_ == nullptr) filling_ = rte_pktmbuf_alloc(pool_->get());
+  if (filling_ == nullptr) return no_room_;
+  const std::size_t fits = rte_pktmbuf_tailroom(filling_) - wire::kUdpPayloadOffset;
+  return {rte_pktmbuf_mtod(filling_, std::byte*) + wire::kUdpPayloadOffset,
+          std::min(fits, settings_.datagram_bytes)};
+}
+
+std::optional<wire::MacAddress> UdpPort::mac_of(std::uint32_t ipv4) const {
+  if (is_group(ipv4)) return wire::multicast_mac(ipv4);
+  for (const Peer& peer : peers_)
+    if (peer.ipv4 == ipv4) return peer.mac;
+  return std::nullopt;
+}
+
+void UdpPort::queue(std::size_t bytes, const UdpAddress& to) {
+  if (filling_ == nullptr) return drops_.add(DropReason::no_mbuf);
+  const auto mac = mac_of(to.ipv4);
+  if (!mac) return counters_.unresolved.add();
+  const wire::FrameTemplate t{
+      .destination = *mac,
+      .source = settings_.mac,
+      .vlan_tci = std::nullopt,
+      .endpoints = {settings_.own.ipv4, to.ipv4, settings_.own.port, to.port},
+      .dscp_ecn = 0,
+      .udp_checksum = true,
+  };
+  const std::span<std::byte> frame(rte_pktmbuf_mtod(filling_, std::byte*),
+                                   bytes + wire::kUdpPayloadOffset);
+  filling_->data_len = static_cast<std::uint16_t>(wire::write_frame_headers(t, frame, bytes));
+  filling_->pkt_len = filling_->data_len;
+  send(std::exchange(filling_, nullptr));
+}
+
+void UdpPort::send(rte_mbuf* frame) {
+  if (frame->pkt_len > port_->config().mtu + wire::kEthernetBytes)
+    return drop(frame, DropReason::mtu);
+  if (waiting_.size() >= kBurst) flush();
+  if (waiting_.size() == kBacklog) return drop(frame, DropReason::tx_full);
+  waiting_.push_back(frame);
+}
+
+void UdpPort::flush() {
+  std::size_t done = 0;
+  while (done < waiting_.size() && port_->link_up()) {
+    const auto burst =
+        static_cast<std::uint16_t>(std::min<std::size_t>(waiting_.size() - done, kBurst));
+    rte_mbuf** const frames = waiting_.data() + done;
+    // The driver frees what it takes, so the sizes are read before.
+    std::array<std::uint32_t, kBurst> lengths{};
+    for (std::uint16_t i = 0; i < burst; ++i) lengths[i] = frames[i]->pkt_len;
+    std::uint16_t taken = 0;
+    const auto transmit = [&] { taken = rte_eth_tx_burst(port_->ethdev(), 0, frames, burst); };
+    if (!port_->shares_memory()) {
+      transmit();
+    } else if (!guarded(transmit)) {
+      // Which of the burst the driver had freed is unknown: none may be touched again.
+      counters_.peer_faults.add();
+      drops_.add(DropReason::tx_link_down, burst);
+      done += burst;
+      continue;
+    }
+    for (std::uint16_t i = 0; i < taken; ++i) counters_.tx_bytes.add(lengths[i]);
+    counters_.tx_packets.add(taken);
+    done += taken;
+    if (taken < burst) break;
+  }
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
+  if (port_->link_up()) return;
+  for (rte_mbuf* frame : waiting_) drop(frame, DropReason::tx_link_down);
+  waiting_.clear();
+}
+
+void UdpPort::drop(rte_mbuf* frame, DropReason reason) {
+  drops_.add(reason);
+  rte_pktmbuf_free(frame);
+}
+
+}  // namespace tributary::dataplane

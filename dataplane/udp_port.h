@@ -1,0 +1,105 @@
+// UDP at one IPv4 address over a DPDK port of its own: what a parameter server may have in the
+// place of a kernel's socket.
+//
+//   frame in ─▶ ARP, ICMP echo: answered · to the own address and UDP port: checked, handed over
+//   datagram ─▶ headers in front of it, in the buffer that leaves ─▶ a burst at the port
+//
+// Peers' hardware addresses are asked for by ARP, and again every few seconds; only they are sent
+// to, and groups. What goes to one that has not answered yet is lost, and counted. Untagged frames
+// only.
+//
+// One thread, which need not be DPDK's own; other threads read counters.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/counter.h"
+#include "core/datagram_link.h"
+#include "dataplane/frame_pool.h"
+#include "dataplane/idle.h"
+#include "dataplane/local_host.h"
+#include "dataplane/port.h"
+
+struct rte_mbuf;
+
+namespace tributary::dataplane {
+
+struct UdpPortSettings {
+  UdpAddress own;
+  wire::MacAddress mac{};
+  std::vector<std::uint32_t> peers;  // IPv4 addresses, each once
+  std::size_t datagram_bytes = 0;    // the largest that is sent
+  Duration idle_sleep_max;
+};
+
+class UdpPort final : public DatagramLink {
+ public:
+  // How often a peer is asked for its address: until it answers, and afterwards.
+  static constexpr Duration kAsk = Duration::ms(50);
+  static constexpr Duration kAskAgain = Duration::seconds(5);
+  // Frames that wait for a port that takes no more.
+  static constexpr std::size_t kBacklog = 512;
+
+  UdpPort(UdpPortSettings settings, std::unique_ptr<FramePool> pool, std::unique_ptr<Port> port);
+  ~UdpPort() override;
+
+  // A port is polled: it sleeps for the moment that the idle policy allows.
+  void wait(Duration limit) override;
+  void wake() override {}
+  std::size_t receive(const Receiver& receiver, Instant now) override;
+  std::span<std::byte> room() override;
+  void queue(std::size_t bytes, const UdpAddress& to) override;
+  void flush() override;
+
+  [[nodiscard]] DropCounters& drops() override { return drops_; }
+  [[nodiscard]] const DropCounters& drops() const override { return drops_; }
+
+  struct Counters {
+    Counter rx_packets;
+    Counter rx_bytes;
+    Counter tx_packets;
+    Counter tx_bytes;
+    Counter unresolved;   // datagrams to a peer whose hardware address is not known
+    Counter peer_faults;  // a memif peer took its memory away
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const Port& port() const { return *port_; }
+
+ private:
+  struct Peer {
+    std::uint32_t ipv4 = 0;
+    std::optional<wire::MacAddress> mac;
+    Instant ask_at;
+  };
+
+  void look(Instant now);  // at the link, and at peers to ask for
+  void ask(std::uint32_t peer);
+  std::uint16_t poll(std::array<rte_mbuf*, kBurst>& burst);
+  // Takes the frame over.
+  void handle(rte_mbuf* frame, const Receiver& receiver);
+  void learn(const wire::EthernetView& view);
+  void hand_over(const wire::EthernetView& view, const Receiver& receiver);
+  [[nodiscard]] std::optional<wire::MacAddress> mac_of(std::uint32_t ipv4) const;
+  void send(rte_mbuf* frame);
+  void drop(rte_mbuf* frame, DropReason reason);
+
+  UdpPortSettings settings_;
+  Identity identity_;
+  std::unique_ptr<FramePool> pool_;
+  std::unique_ptr<Port> port_;
+  std::vector<Peer> peers_;
+  IdlePolicy idle_;
+  Duration pause_;
+  Instant look_at_;
+  rte_mbuf* filling_ = nullptr;     // what room() gave
+  std::vector<std::byte> no_room_;  // what it gives when there are no buffers
+  std::vector<rte_mbuf*> waiting_;
+  DropCounters drops_;
+  Counters counters_;
+};
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,275 @@
+// A parameter server's own port: what it answers, what it hands over, whom it sends to.
+#include "dataplane/udp_port.h"
+
+#include <gtest/gtest.h>
+#include <rte_eth_ring.h>
+#include <rte_ring.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "core/wire/arp.h"
+#include "tests/dataplane/ring_switch.h"
+
+namespace tributary::dataplane {
+namespace {
+
+constexpr std::uint32_t kOwnIp = 0x0A4D0015;
+constexpr std::uint32_t kRootIp = 0x0A4D00FE;
+constexpr std::uint32_t kStrangerIp = 0x0A4D0063;
+constexpr std::uint16_t kOwnPort = 47000;
+constexpr std::uint16_t kRootPort = 47001;
+constexpr wire::MacAddress kOwnMac = {2, 1, 1, 1, 1, 1};
+constexpr wire::MacAddress kRootMac = {2, 2, 2, 2, 2, 2};
+constexpr wire::MacAddress kBroadcast = {255, 255, 255, 255, 255, 255};
+constexpr std::size_t kDatagramBytes = 1200;
+
+// Unique over all tests of the process.
+std::string next_name() {
+  static unsigned count = 0;
+  return std::string("udp").append(std::to_string(count++));
+}
+
+rte_ring* make_ring() {
+  return rte_ring_create(next_name().c_str(), 1024, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+class UdpPortTest : public ::testing::Test {
+ protected:
+  UdpPortTest() {
+    start_test_eal();
+    in_ = make_ring();
+    out_ = make_ring();
+    config::SwitchConfig config = test_config(1);
+    auto pool = std::make_unique<FramePool>(size_pool(config));
+    pool_ = pool->get();
+    const int ethdev = rte_eth_from_rings(next_name().c_str(), &in_, 1, &out_, 1, SOCKET_ID_ANY);
+    EXPECT_GE(ethdev, 0);
+    auto port = std::make_unique<Port>(config.ports[0], pool_, static_cast<std::uint16_t>(ethdev));
+    port_ = std::make_unique<UdpPort>(UdpPortSettings{.own = {kOwnIp, kOwnPort},
+                                                      .mac = kOwnMac,
+                                                      .peers = {kRootIp},
+                                                      .datagram_bytes = kDatagramBytes,
+                                                      .idle_sleep_max = Duration::us(1)},
+                                      std::move(pool), std::move(port));
+  }
+  ~UdpPortTest() override {
+    sent();
+    port_.reset();
+    rte_ring_free(in_);
+    rte_ring_free(out_);
+  }
+
+  void inject(std::span<const std::byte> frame, std::size_t segments = 1) {
+    rte_mbuf* head = nullptr;
+    const std::size_t piece = (frame.size() + segments - 1) / segments;
+    for (std::size_t at = 0; at < frame.size(); at += piece) {
+      const auto part = frame.subspan(at, std::min(piece, frame.size() - at));
+      rte_mbuf* const m = rte_pktmbuf_alloc(pool_);
+      ASSERT_NE(m, nullptr);
+      std::memcpy(rte_pktmbuf_append(m, static_cast<std::uint16_t>(part.size())), part.data(),
+                  part.size());
+      if (head == nullptr)
+        head = m;
+      else
+        rte_pktmbuf_chain(head, m);
+    }
+    ASSERT_EQ(rte_ring_enqueue(in_, head), 0);
+  }
+  void receive() {
+    port_->receive(
+        [this](const ReceivedDatagram& d) {
+          received_.emplace_back(reinterpret_cast<const char*>(d.bytes.data()), d.bytes.size());
+          from_ = d.from;
+          has_checksum_ = d.has_checksum;
+        },
+        now_);
+    port_->flush();
+  }
+  std::vector<Bytes> sent() {
+    std::vector<Bytes> all;
+    void* frame = nullptr;
+    while (rte_ring_dequeue(out_, &frame) == 0) {
+      auto* const m = static_cast<rte_mbuf*>(frame);
+      const auto* const at = rte_pktmbuf_mtod(m, const std::byte*);
+      all.emplace_back(at, at + m->pkt_len);
+      rte_pktmbuf_free(m);
+    }
+    return all;
+  }
+  static Bytes datagram(const std::string& text, wire::FrameTemplate t) {
+    Bytes frame(2048);
+    std::memcpy(frame.data() + wire::frame_header_bytes(t), text.data(), text.size());
+    frame.resize(wire::write_frame_headers(t, frame, text.size()));
+    return frame;
+  }
+  static wire::FrameTemplate to_us() {
+    wire::FrameTemplate t;
+    t.destination = kOwnMac;
+    t.source = kRootMac;
+    t.endpoints = {kRootIp, kOwnIp, kRootPort, kOwnPort};
+    return t;
+  }
+  void say(const std::string& text, std::uint32_t to = kRootIp) {
+    const std::span<std::byte> room = port_->room();
+    ASSERT_GE(room.size(), text.size());
+    std::memcpy(room.data(), text.data(), text.size());
+    port_->queue(text.size(), {to, kRootPort});
+    port_->flush();
+  }
+  void root_answers(std::uint32_t ip = kRootIp) {
+    std::array<std::byte, wire::kArpFrameBytes> reply{};
+    wire::ArpView asked;
+    asked.sender_mac = kOwnMac;
+    asked.sender_ip = kOwnIp;
+    asked.target_ip = ip;
+    wire::write_arp_reply(kRootMac, asked, reply);
+    inject(reply);
+    receive();
+  }
+
+  rte_ring* in_ = nullptr;
+  rte_ring* out_ = nullptr;
+  rte_mempool* pool_ = nullptr;
+  std::unique_ptr<UdpPort> port_;
+  Instant now_ = Instant::from_ns(1'000'000'000);
+  std::vector<std::string> received_;
+  UdpAddress from_;
+  bool has_checksum_ = false;
+};
+
+wire::ArpView arp_of(const Bytes& frame) {
+  const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(frame));
+  return wire::parse_arp(view.payload).value_or(wire::ArpView{});
+}
+
+TEST_F(UdpPortTest, AsksForItsPeerUntilThatAnswersAndNowAndThenAfterwards) {
+  receive();
+  const auto asked = sent();
+  ASSERT_EQ(asked.size(), 1u);
+  const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(asked[0]));
+  EXPECT_EQ(view.destination, kBroadcast);
+  EXPECT_TRUE(arp_of(asked[0]).is_request);
+  EXPECT_EQ(arp_of(asked[0]).target_ip, kRootIp);
+  EXPECT_EQ(arp_of(asked[0]).sender_mac, kOwnMac);
+  now_ = now_ + UdpPort::kAsk + Duration::ms(20);
+  receive();
+  EXPECT_EQ(sent().size(), 1u);
+  root_answers();
+  now_ = now_ + UdpPort::kAsk + Duration::ms(20);
+  receive();
+  sent();
+  now_ = now_ + UdpPort::kAskAgain / 2;
+  receive();
+  EXPECT_TRUE(sent().empty());
+  now_ = now_ + UdpPort::kAskAgain;
+  receive();
+  EXPECT_EQ(sent().size(), 1u);
+}
+
+TEST_F(UdpPortTest, SendsToPeersItKnowsAndToGroups) {
+  say("lost");
+  EXPECT_EQ(port_->counters().unresolved.get(), 1u);
+  EXPECT_TRUE(sent().empty());
+  say("to all", 0xEF4D0001);
+  const auto group = sent();
+  ASSERT_EQ(group.size(), 1u);
+  EXPECT_EQ(std::get<wire::EthernetView>(wire::parse_ethernet(group[0])).destination,
+            wire::multicast_mac(0xEF4D0001));
+  root_answers();
+  sent();
+  say("hello");
+  const auto frames = sent();
+  ASSERT_EQ(frames.size(), 1u);
+  const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(frames[0]));
+  EXPECT_EQ(view.destination, kRootMac);
+  EXPECT_EQ(view.source, kOwnMac);
+  const auto udp = *std::get<std::optional<wire::Udp4View>>(wire::parse_udp4(view.payload));
+  EXPECT_EQ(udp.endpoints, (wire::UdpEndpoints{kOwnIp, kRootIp, kOwnPort, kRootPort}));
+  EXPECT_NE(udp.checksum, 0);
+  EXPECT_TRUE(wire::udp4_checksum_ok(udp));
+  EXPECT_EQ(std::memcmp(udp.payload.data(), "hello", 5), 0);
+  EXPECT_EQ(port_->counters().tx_packets.get(), 3u);  // with a question
+}
+
+TEST_F(UdpPortTest, BelievesNoStrangersAddress) {
+  root_answers(kStrangerIp);
+  sent();
+  say("lost", kStrangerIp);
+  EXPECT_TRUE(sent().empty());
+  EXPECT_EQ(port_->counters().unresolved.get(), 1u);
+}
+
+TEST_F(UdpPortTest, HandsOverWhatIsForItWholeAndRight) {
+  inject(datagram("first", to_us()));
+  inject(datagram(std::string(900, 'x'), to_us()), 3);
+  receive();
+  ASSERT_EQ(received_.size(), 2u);
+  EXPECT_EQ(received_[0], "first");
+  EXPECT_EQ(received_[1], std::string(900, 'x'));
+  EXPECT_EQ(from_.ipv4, kRootIp);
+  EXPECT_EQ(from_.port, kRootPort);
+  EXPECT_TRUE(has_checksum_);
+  wire::FrameTemplate bare = to_us();
+  bare.udp_checksum = false;
+  inject(datagram("covered otherwise", bare));
+  receive();
+  EXPECT_FALSE(has_checksum_);
+  EXPECT_EQ(port_->counters().rx_packets.get(), 3u);
+}
+
+TEST_F(UdpPortTest, WhatIsForOthersOrDamagedIsNotHandedOver) {
+  wire::FrameTemplate elsewhere = to_us();
+  elsewhere.destination = kRootMac;
+  inject(datagram("a", elsewhere));
+  wire::FrameTemplate tagged = to_us();
+  tagged.vlan_tci = 7;
+  inject(datagram("b", tagged));
+  wire::FrameTemplate port = to_us();
+  port.endpoints.destination_port = 53;
+  inject(datagram("c", port));
+  wire::FrameTemplate address = to_us();
+  address.endpoints.destination_ip = kStrangerIp;
+  inject(datagram("d", address));
+  Bytes damaged = datagram("e", to_us());
+  damaged.back() ^= std::byte{1};
+  inject(damaged);
+  Bytes shorter = datagram("f", to_us());
+  shorter.resize(20);
+  inject(shorter);
+  receive();
+  EXPECT_TRUE(received_.empty());
+  EXPECT_EQ(port_->drops().get(DropReason::checksum), 1u);
+  EXPECT_EQ(port_->drops().total(), 2u);
+}
+
+TEST_F(UdpPortTest, AnswersArp) {
+  receive();
+  sent();
+  std::array<std::byte, wire::kArpFrameBytes> request{};
+  wire::write_arp_request(kRootMac, kRootIp, kOwnIp, request);
+  inject(request);
+  receive();
+  const auto frames = sent();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_FALSE(arp_of(frames[0]).is_request);
+  EXPECT_EQ(arp_of(frames[0]).sender_mac, kOwnMac);
+  EXPECT_EQ(arp_of(frames[0]).target_ip, kRootIp);
+  // Who asks says where it is.
+  say("hello");
+  EXPECT_EQ(sent().size(), 1u);
+}
+
+TEST_F(UdpPortTest, APortThatTakesNoMoreHoldsABacklogAndLosesTheRest) {
+  root_answers();
+  sent();
+  for (std::size_t i = 0; i < 1023 + UdpPort::kBacklog + 5; ++i) say("x");
+  EXPECT_EQ(port_->drops().get(DropReason::tx_full), 5u);
+  EXPECT_EQ(sent().size(), 1023u);
+  port_->flush();
+  EXPECT_EQ(sent().size(), UdpPort::kBacklog);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane
