@@ -108,6 +108,19 @@ def test_disagreeing_ranks_are_told_who_sent_what(make_bed):
         assert "1000" in text and "2000" in text
 
 
+def test_show_again_and_again(make_bed):
+    bed = make_bed("veth", 1)
+    show = ("show", "stages", "--socket", bed.switch.socket)
+    text = start_client(bed, 0, *show, "--every", "100ms", "--times", 3).check_exit(30).text()
+    assert text.count("cycles_per_packet") == 3 and text.count("stages, ") == 2, text
+    # The loop turns all the time.
+    assert "/s" in text, text
+    for wrong in (("--every", "1ms"), ("--every", "often"), ("--times", 2)):
+        process = start_client(bed, 0, *show, *wrong)
+        assert process.wait_exit(30) == 2, process.describe()
+        assert "--every" in "\n".join(process.stderr)
+
+
 def test_a_switch_that_is_not_there(make_bed):
     bed = make_bed("veth", 1)
     bed.switch.stop()

@@ -1,11 +1,20 @@
 // `tributary show`: what a running switch says about itself.
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "config/codec.h"
 #include "tools/client/commands.h"
 #include "tools/client/control_client.h"
+#include "tools/client/rates.h"
 #include "tools/client/table.h"
 
 namespace tributary::client {
@@ -17,12 +26,24 @@ struct ShowOptions {
   std::vector<std::string> which;
   std::string socket = kDefaultSocket;
   bool json = false;
+  Duration every;           // none: once
+  std::uint64_t times = 0;  // 0: until a signal
 };
 
-void show(const ShowOptions& options) {
+constexpr Duration kShortestEvery = Duration::ms(100);
+constexpr Duration kLongestEvery = Duration::seconds(3600);
+
+std::string subject(const ShowOptions& options) {
   std::string what = options.what;
   for (const std::string& word : options.which) what += ' ' + word;
-  const Json data = ask_switch(options.socket, Json{{"command", "show"}, {"what", what}});
+  return what;
+}
+
+Json ask(const ShowOptions& options) {
+  return ask_switch(options.socket, Json{{"command", "show"}, {"what", subject(options)}});
+}
+
+void print(const ShowOptions& options, const Json& data) {
   const bool is_table = options.what != "config";
   if (options.json || (!is_table && !data.is_string()))
     std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
@@ -30,6 +51,49 @@ void show(const ShowOptions& options) {
     std::cout << render_table(data, options.what == "fdb" ? "no addresses" : "no " + options.what);
   else
     std::cout << data.get<std::string>();
+}
+
+std::string time_of_day() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 16> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &local)};
+}
+
+// On a terminal each look takes the place of the one before. A switch that does not answer may come
+// back.
+void watch(const ShowOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const bool terminal = isatty(STDOUT_FILENO) == 1 && !options.json;
+  Json before = ask(options);
+  Clock::time_point then = Clock::now();
+  print(options, before);
+  for (std::uint64_t n = 1; options.times == 0 || n < options.times; ++n) {
+    std::cout.flush();
+    std::this_thread::sleep_for(std::chrono::nanoseconds(options.every.to_ns()));
+    if (terminal) std::cout << "\033[H\033[2J";
+    if (!options.json)
+      std::cout << (terminal ? "" : "\n") << subject(options) << ", " << time_of_day() << '\n';
+    try {
+      const Json now = ask(options);
+      const Clock::time_point at = Clock::now();
+      const double seconds = std::chrono::duration<double>(at - then).count();
+      print(options, options.json ? now : with_rates(before, now, seconds));
+      before = now;
+      then = at;
+    } catch (const ControlError& error) {
+      if (options.json) throw;
+      std::cout << error.what() << '\n';
+    }
+  }
+}
+
+Duration parse_every(const std::string& text) {
+  const auto every = config::parse_duration(text);
+  if (!every || *every < kShortestEvery || *every > kLongestEvery)
+    throw CLI::ValidationError("--every", "'" + text + "'; allowed: 100ms to 1h, such as 1s");
+  return *every;
 }
 
 // Throws CLI::ValidationError.
@@ -96,9 +160,18 @@ void add_show(CLI::App& app) {
       ->capture_default_str()
       ->type_name("PATH");
   command->add_flag("--json", options->json, "Print the data as JSON instead of a table");
+  command
+      ->add_option_function<std::string>(
+          "--every", [options](const std::string& text) { options->every = parse_every(text); },
+          "Look again and again, with how much what has grown grows a second; ends at Ctrl-C")
+      ->type_name("TIME");
+  command->add_option("--times", options->times, "With --every: end after so many looks")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->type_name("N");
   command->footer(
       "Examples:\n"
       "  tributary show ports\n"
+      "  tributary show ports --every 1s\n"
       "  tributary show jobs --json | jq '.[].epoch'\n"
       "  tributary show op 1/42\n"
       "  tributary show stragglers 1\n"
@@ -107,7 +180,12 @@ void add_show(CLI::App& app) {
       "  tributary show slots --socket /run/tributary/leaf1.sock");
   command->callback([options] {
     check_words(*options);
-    show(*options);
+    if (options->times != 0 && options->every == Duration())
+      throw CLI::ValidationError("--times", "is of use with --every only");
+    if (options->every == Duration())
+      print(*options, ask(*options));
+    else
+      watch(*options);
   });
 }
 
