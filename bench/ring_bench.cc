@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/harness.h"
+#include "bench/ring_forward.h"
 #include "core/wire/integrity.h"
 #include "tests/dataplane/ring_switch.h"
 #include "tools/loadgen/player.h"
@@ -213,9 +214,10 @@ void run(const Options& options, const Load& load, Report& report) {
 
 int main(int argc, char** argv) {
   using namespace tributary::bench;
-  const Options options = parse_options(argc, argv, "sums through ring ports beside memcpy");
+  const Options options = parse_options(argc, argv, "the packet loop on ring ports");
   Report report(options);
   run(options, {8, 1024, "1 KiB", " (bars: 8 GB/s, ratio 0.6)"}, report);
   run(options, {4, 8192, "8 KiB", ""}, report);
+  run_ring_forward(options, report);
   return report.exit_code();
 }
