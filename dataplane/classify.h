@@ -14,6 +14,7 @@
 #include "core/drop_reason.h"
 #include "core/wire/frame.h"
 #include "dataplane/local_host.h"
+#include "dataplane/mac_key.h"
 
 namespace tributary::dataplane {
 
@@ -22,11 +23,36 @@ enum class Action : std::uint8_t { aggregate, host, forward, answer_arp, answer_
 struct Classified {
   Action action = Action::drop;
   DropReason reason = DropReason::count_;  // of drop
-  wire::EthernetView ethernet;
-  wire::Udp4View udp;  // of aggregate and host
+  wire::EthernetView ethernet;             // of all but a truncated frame
+  wire::Udp4View udp;                      // of aggregate and host
 };
 
-// `frame` is the first segment; `linear` says that it is the whole frame.
-Classified classify(const Identity& identity, std::span<const std::byte> frame, bool linear);
+// Of a frame to the switch's own address, or to several.
+void classify_destination(const Identity& identity, bool linear, Classified& frame);
+
+// `frame` is the first segment; `linear` says that it is the whole frame. What does not belong to
+// the action stays in `into` as it was.
+inline void classify(const Identity& identity, std::span<const std::byte> frame, bool linear,
+                     Classified& into) {
+  into.action = Action::drop;
+  into.reason = wire::parse_ethernet(frame, into.ethernet);
+  if (into.reason != DropReason::count_) return;
+  const std::uint64_t own = mac_bits(identity.mac);
+  const std::uint64_t source = mac_bits(into.ethernet.source);
+  const std::uint64_t destination = mac_bits(into.ethernet.destination);
+  if ((source & kGroupBit) != 0 || source == 0 || source == own) {
+    into.reason = DropReason::bad_source_mac;
+    return;
+  }
+  into.action = Action::forward;
+  if ((destination & kGroupBit) != 0 || destination == own)
+    classify_destination(identity, linear, into);
+}
+inline Classified classify(const Identity& identity, std::span<const std::byte> frame,
+                           bool linear) {
+  Classified c;
+  classify(identity, frame, linear, c);
+  return c;
+}
 
 }  // namespace tributary::dataplane

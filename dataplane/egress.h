@@ -8,13 +8,13 @@
 // is a copy.
 #pragma once
 
+#include <rte_mbuf_core.h>
+
 #include <cstdint>
 
 #include "dataplane/lane.h"
 #include "dataplane/transmitter.h"
 #include "dataplane/vlan.h"
-
-struct rte_mempool;
 
 namespace tributary::dataplane {
 
@@ -26,7 +26,13 @@ class Egress {
   Egress(const VlanTable& vlans, Lanes& lanes, Transmitter& transmitter, rte_mempool* pool,
          PortMask takes_chains);
 
-  // Takes ownership of the frame; `to` is not empty.
+  // Each takes ownership of the frame. To one port:
+  void send(std::uint16_t port, rte_mbuf* frame, const wire::EthernetView& view,
+            std::uint16_t vlan) {
+    if (vlans_.transparent() && frame->nb_segs == 1) return transmitter_.send(port, frame);
+    send(mask_of(port), frame, view, vlan);
+  }
+  // To several; `to` is not empty.
   void send(PortMask to, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan);
 
  private:

@@ -55,7 +55,7 @@ void Fdb::note_move(Entry& entry, Instant now) {
 }
 
 void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now) {
-  if (statics_.contains(mac_bits(mac))) return;
+  if (!statics_.empty() && statics_.contains(mac_bits(mac))) return;
   const std::uint64_t key = mac_key(mac, vlan);
   std::uint32_t index = entries_.find(key);
   const bool new_here = index == kNone || entries_[index].port != port;
@@ -74,19 +74,9 @@ void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t p
   append(index, port);
 }
 
-std::optional<std::uint16_t> Fdb::lookup(const wire::MacAddress& mac, std::uint16_t vlan,
-                                         Instant now) const {
-  const std::uint32_t index = entries_.find(mac_key(mac, vlan));
-  if (index != kNone && now - entries_[index].seen < ageing_) return entries_[index].port;
-  if (!statics_.empty())
-    if (const auto it = statics_.find(mac_bits(mac)); it != statics_.end()) return it->second;
-  return std::nullopt;
-}
-
-std::optional<Fdb::Seen> Fdb::seen(const wire::MacAddress& mac, std::uint16_t vlan) const {
-  const std::uint32_t index = entries_.find(mac_key(mac, vlan));
-  if (index == kNone) return std::nullopt;
-  return Seen{entries_[index].port, entries_[index].seen};
+std::optional<std::uint16_t> Fdb::lookup_static(std::uint64_t key) const {
+  const auto it = statics_.find(mac_bits(mac_of_key(key)));
+  return it == statics_.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::size_t Fdb::expire(Instant now, std::size_t most) {

@@ -43,13 +43,27 @@ class Fdb {
   void add_static(const wire::MacAddress& mac, std::uint16_t port);
   void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
   [[nodiscard]] std::optional<std::uint16_t> lookup(const wire::MacAddress& mac, std::uint16_t vlan,
-                                                    Instant now) const;
+                                                    Instant now) const {
+    return lookup(mac_key(mac, vlan), now);
+  }
+  [[nodiscard]] std::optional<std::uint16_t> lookup(std::uint64_t key, Instant now) const {
+    const std::uint32_t index = entries_.find(key);
+    if (index != kNone && now - entries_[index].seen < ageing_) return entries_[index].port;
+    return statics_.empty() ? std::nullopt : lookup_static(key);
+  }
   // Where and when it was learned last, old or not; nullopt: it is not known.
   struct Seen {
     std::uint16_t port = 0;
     Instant at;
   };
-  [[nodiscard]] std::optional<Seen> seen(const wire::MacAddress& mac, std::uint16_t vlan) const;
+  [[nodiscard]] std::optional<Seen> seen(const wire::MacAddress& mac, std::uint16_t vlan) const {
+    return seen(mac_key(mac, vlan));
+  }
+  [[nodiscard]] std::optional<Seen> seen(std::uint64_t key) const {  // of mac_key.h
+    const std::uint32_t index = entries_.find(key);
+    if (index == kNone) return std::nullopt;
+    return Seen{entries_[index].port, entries_[index].seen};
+  }
   // Removes at most `most` aged entries; returns how many went.
   std::size_t expire(Instant now, std::size_t most);
 
@@ -88,6 +102,7 @@ class Fdb {
     [[nodiscard]] bool full() const { return limit != 0 && count >= limit; }
   };
 
+  [[nodiscard]] std::optional<std::uint16_t> lookup_static(std::uint64_t key) const;
   void unlink(std::uint32_t index);
   void append(std::uint32_t index, std::uint16_t port);
   void remove(std::uint32_t index);

@@ -15,9 +15,8 @@ std::uint16_t port_index(const config::SwitchConfig& config, const std::string& 
   return index;
 }
 
-bool exceeds_mtu(const Port& port, const rte_mbuf* frame, const wire::EthernetView& view) {
-  const std::size_t tag = view.vlan_tci ? wire::kVlanBytes : 0;
-  return frame->pkt_len > port.config().mtu + wire::kEthernetBytes + tag;
+bool exceeds_mtu(const Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view) {
+  return frame->pkt_len > lane.most_bytes + (view.vlan_tci ? wire::kVlanBytes : 0);
 }
 
 // At the same time, the higher port.
@@ -44,27 +43,52 @@ Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lan
       fdb_.add_static(entry.mac, port);
 }
 
-DropReason Forwarder::admit(std::uint16_t ingress, std::size_t i, const rte_mbuf* frame,
-                            const wire::EthernetView& view, Instant now) {
-  if (!acl_.idle() && acl_.verdict(i) != DropReason::count_) return acl_.verdict(i);
-  if (exceeds_mtu(*lanes_[ingress]->port, frame, view)) return DropReason::mtu;
-  const auto vlan = vlans_.vlan_of(ingress, view);
+void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
+                      std::span<Classified> what, Instant now) {
+  Lane& lane = *lanes_[ingress];
+  for (std::size_t i = 0; i < burst.size(); ++i) {
+    Classified& c = what[i];
+    if (c.reason == DropReason::bad_source_mac || c.reason == DropReason::frame_truncated) continue;
+    const DropReason refused = refusal(lane, burst[i], c.ethernet, i);
+    if (refused == DropReason::count_) {
+      learn(lane, mac_key(c.ethernet.source, vlan_[i]), now);
+    } else {
+      c.action = Action::drop;
+      c.reason = refused;
+    }
+  }
+}
+
+inline DropReason Forwarder::refusal(Lane& lane, const rte_mbuf* frame,
+                                     const wire::EthernetView& view, std::size_t place) {
+  if (!acl_.idle() && acl_.verdict(place) != DropReason::count_) return acl_.verdict(place);
+  if (exceeds_mtu(lane, frame, view)) return DropReason::mtu;
+  const auto vlan = vlans_.vlan_of(lane.index, view);
   if (!vlan) return DropReason::vlan_denied;
-  learn(ingress, view, *vlan, now);
+  vlan_[place] = *vlan;
   return DropReason::count_;
 }
 
-void Forwarder::learn(std::uint16_t ingress, const wire::EthernetView& frame, std::uint16_t vlan,
-                      Instant now) {
-  Lane& lane = *lanes_[ingress];
-  if (now < lane.learn_again && frame.source == lane.last_source && vlan == lane.last_vlan) return;
-  if (peers_ != nullptr && !announce({frame.source, vlan, ingress, now})) return;
-  fdb_.learn(frame.source, vlan, ingress, now);
+inline void Forwarder::learn(Lane& lane, std::uint64_t key, Instant now) {
+  if (key == lane.last_source && now < lane.learn_again) return;
+  const auto known = fdb_.seen(key);
+  if (known && known->port == lane.index && now - known->at < refresh_) {
+    lane.last_source = key;
+    lane.learn_again = known->at + refresh_;
+    return;
+  }
+  learn_anew(lane, key, now);
+}
+
+void Forwarder::learn_anew(Lane& lane, std::uint64_t key, Instant now) {
+  const wire::MacAddress mac = mac_of_key(key);
+  const std::uint16_t vlan = vlan_of_key(key);
+  if (peers_ != nullptr && !announce({mac, vlan, lane.index, now})) return;
+  fdb_.learn(mac, vlan, lane.index, now);
   // The address may have been seen on another port since: that port must learn it anew too.
   for (const auto& other : lanes_)
-    if (other->last_source == frame.source) other->learn_again = Instant();
-  lane.last_source = frame.source;
-  lane.last_vlan = vlan;
+    if (other->last_source == key) other->learn_again = Instant();
+  lane.last_source = key;
   lane.learn_again = now + refresh_;
 }
 
@@ -83,7 +107,7 @@ void Forwarder::learn_from_peer(const Learned& address) {
   if (known && !is_later(address, *known)) return;
   fdb_.learn(address.mac, address.vlan, address.port, address.at);
   for (const auto& lane : lanes_)
-    if (lane->last_source == address.mac) lane->learn_again = Instant();
+    if (lane->last_source == mac_key(address.mac, address.vlan)) lane->learn_again = Instant();
 }
 
 bool Forwarder::may_flood(std::uint16_t ingress, const wire::MacAddress& to, Instant now) {
@@ -93,33 +117,43 @@ bool Forwarder::may_flood(std::uint16_t ingress, const wire::MacAddress& to, Ins
   return storm_.permit(ingress, kind, now);
 }
 
-DropReason Forwarder::route(std::uint16_t ingress, const rte_mbuf* frame,
-                            const wire::EthernetView& view, std::uint16_t vlan, Instant now,
-                            PortMask& to) {
-  const bool group = wire::is_multicast(view.destination);
-  if (!group) {
-    if (const auto egress = fdb_.lookup(view.destination, vlan, now)) {
-      to &= mask_of(*egress);
-      return to != 0 ? DropReason::count_ : DropReason::no_egress;
-    }
-  }
+DropReason Forwarder::choose(Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view,
+                             std::uint16_t vlan, Instant now, PortMask& to) {
   if (to == 0) return DropReason::no_egress;
-  if (!storm_.idle() && !may_flood(ingress, view.destination, now))
+  if (!storm_.idle() && !may_flood(lane.index, view.destination, now))
     return DropReason::storm_control;
-  if (!group || !snooping_ || view.destination == kBroadcast) return DropReason::count_;
-  const auto wanted = snooping_->ports_for(ingress, view, frame->nb_segs == 1, vlan, now);
+  if (!snooping_ || !wire::is_multicast(view.destination) || view.destination == kBroadcast)
+    return DropReason::count_;
+  const auto wanted = snooping_->ports_for(lane.index, view, frame->nb_segs == 1, vlan, now);
   if (!wanted) return DropReason::group_malformed;
   to &= *wanted;
   return to != 0 ? DropReason::count_ : DropReason::no_member;
 }
 
-void Forwarder::forward(std::uint16_t ingress, rte_mbuf* frame, const wire::EthernetView& view,
-                        Instant now) {
-  const std::uint16_t vlan = vlans_.vlan_of(ingress, view).value_or(0);
-  PortMask to = vlans_.members(vlan) & ~mask_of(ingress);
-  const DropReason refused = route(ingress, frame, view, vlan, now, to);
-  if (refused != DropReason::count_) return drop(*lanes_[ingress], frame, refused);
+void Forwarder::spread(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view,
+                       std::uint16_t vlan, Instant now) {
+  PortMask to = vlans_.members(vlan) & ~mask_of(lane.index);
+  const DropReason refused = choose(lane, frame, view, vlan, now, to);
+  if (refused != DropReason::count_) return drop(lane, frame, refused);
   egress_.send(to, frame, view, vlan);
+}
+
+inline void Forwarder::forward_one(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view,
+                                   std::uint16_t vlan, Instant now) {
+  const std::uint64_t key = mac_key(view.destination, vlan);
+  if ((key & kGroupBit) != 0) return spread(lane, frame, view, vlan, now);
+  const auto egress = fdb_.lookup(key, now);
+  if (!egress) return spread(lane, frame, view, vlan, now);
+  if (*egress == lane.index || (vlans_.members(vlan) & mask_of(*egress)) == 0)
+    return drop(lane, frame, DropReason::no_egress);
+  egress_.send(*egress, frame, view, vlan);
+}
+
+void Forwarder::forward(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
+                        std::span<const Classified> what, std::span<const std::uint8_t> places,
+                        Instant now) {
+  Lane& lane = *lanes_[ingress];
+  for (const std::size_t i : places) forward_one(lane, burst[i], what[i].ethernet, vlan_[i], now);
 }
 
 }  // namespace tributary::dataplane

@@ -2,15 +2,18 @@
 // flood what is unknown, within a VLAN.
 //
 //   filter (every burst): access control
-//   admit (every frame):  what access control says ─▶ MTU ─▶ VLAN of its port ─▶ learn
+//   admit (every burst):  what access control says ─▶ MTU ─▶ VLAN of its port ─▶ learn
 //   forward:              look up, or who wants the group ─▶ storm control ─▶ egress
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 
 #include "core/time.h"
 #include "core/wire/frame.h"
 #include "dataplane/acl.h"
+#include "dataplane/classify.h"
 #include "dataplane/egress.h"
 #include "dataplane/fdb.h"
 #include "dataplane/handover.h"
@@ -31,12 +34,13 @@ class Forwarder {
   void filter(std::uint16_t ingress, std::span<rte_mbuf* const> burst) {
     if (!acl_.idle()) acl_.classify(ingress, burst);
   }
-  // For every frame with a valid source, the i-th of its burst, whatever becomes of it: whether
-  // the port takes it, and then its source is learned. Anything but count_: to be dropped.
-  DropReason admit(std::uint16_t ingress, std::size_t i, const rte_mbuf* frame,
-                   const wire::EthernetView& view, Instant now);
-  // Takes ownership of the frame, which was admitted.
-  void forward(std::uint16_t ingress, rte_mbuf* frame, const wire::EthernetView& view, Instant now);
+  // Of every frame with a valid source, whatever is to become of it: whether the port takes it,
+  // and then its source is learned. What it does not take is to be dropped from now on.
+  void admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst, std::span<Classified> what,
+             Instant now);
+  // Frames of the burst that was admitted, by their places in it; takes ownership of these.
+  void forward(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
+               std::span<const Classified> what, std::span<const std::uint8_t> places, Instant now);
   // Several lcores: each has the whole table, and tells the others what it learns.
   void tell(HandoverEnd* peers) { peers_ = peers; }
   // What another one has learned. What is known since later stays: all end with the same.
@@ -51,18 +55,24 @@ class Forwarder {
   [[nodiscard]] const Snooping* snooping() const { return snooping_ ? &*snooping_ : nullptr; }
 
  private:
-  bool announce(const Learned& address);
-
   static constexpr std::size_t kExpirePerTurn = 16;
 
-  // Of these ports of its VLAN, those that a frame to an address goes to; count_, or why it goes
-  // nowhere.
-  DropReason route(std::uint16_t ingress, const rte_mbuf* frame, const wire::EthernetView& view,
-                   std::uint16_t vlan, Instant now, PortMask& to);
+  DropReason refusal(Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view,
+                     std::size_t place);
+  void forward_one(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan,
+                   Instant now);
+  // Nobody's address in particular, or that of somebody unknown: to several ports.
+  void spread(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan,
+              Instant now);
+  // Of these ports, those that such a frame goes to; count_, or why it goes nowhere.
+  DropReason choose(Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view,
+                    std::uint16_t vlan, Instant now, PortMask& to);
   // Of a frame whose destination has no port of its own.
   [[nodiscard]] bool may_flood(std::uint16_t ingress, const wire::MacAddress& to, Instant now);
-  void learn(std::uint16_t ingress, const wire::EthernetView& frame, std::uint16_t vlan,
-             Instant now);
+  // Unless it is known well enough.
+  void learn(Lane& lane, std::uint64_t key, Instant now);
+  void learn_anew(Lane& lane, std::uint64_t key, Instant now);
+  bool announce(const Learned& address);
 
   Lanes& lanes_;
   Duration refresh_;  // how often a steady source is learned again
@@ -72,6 +82,7 @@ class Forwarder {
   Fdb fdb_;
   std::optional<Snooping> snooping_;
   Egress egress_;
+  std::array<std::uint16_t, kBurst> vlan_{};  // of the frames of the burst
   HandoverEnd* peers_ = nullptr;
 };
 

@@ -45,10 +45,12 @@ struct PortCounters {
 };
 
 struct Lane {
-  Lane(Port& p, std::uint16_t i) : port(&p), index(i) {}
+  Lane(Port& p, std::uint16_t i)
+      : port(&p), index(i), most_bytes(p.config().mtu + wire::kEthernetBytes) {}
 
   Port* port;
   std::uint16_t index;        // of the port
+  std::size_t most_bytes;     // of a frame without a tag
   CaptureTap* tap = nullptr;  // where somebody captures
   std::uint16_t tx_queue = 0;
   std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one
@@ -56,8 +58,7 @@ struct Lane {
   std::size_t waiting_count = 0;
 
   // Last source address learned here; spares the FDB most of the work.
-  wire::MacAddress last_source{};
-  std::uint16_t last_vlan = 0;
+  std::uint64_t last_source = 0;  // with its VLAN, as in mac_key.h
   Instant learn_again;
 
   // Refusals sent to strangers.

@@ -15,11 +15,10 @@ namespace {
 DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
   if (!lane.port->link_up()) return DropReason::tx_link_down;
   if (frame->nb_segs > 1 && !lane.port->sends_segments()) return DropReason::frame_multi_segment;
-  const std::size_t untagged = lane.port->config().mtu + wire::kEthernetBytes;
-  if (frame->pkt_len > untagged) {
+  if (frame->pkt_len > lane.most_bytes) {
     const auto* type = rte_pktmbuf_mtod_offset(frame, const std::uint8_t*, 12);
     const bool tagged = type[0] == wire::kEtherTypeVlan >> 8 && type[1] == 0;
-    if (!tagged || frame->pkt_len > untagged + wire::kVlanBytes) return DropReason::mtu;
+    if (!tagged || frame->pkt_len > lane.most_bytes + wire::kVlanBytes) return DropReason::mtu;
   }
   return DropReason::count_;
 }

@@ -161,57 +161,54 @@ std::size_t Worker::receive(Lane& lane, Queue& queue) {
 
 void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant now) {
   to_aggregate_.count = to_host_.count = to_forward_.count = to_answer_.count = 0;
-  forwarder_.filter(port, std::span(burst_).first(received));
+  const std::span burst = std::span(burst_).first(received);
+  forwarder_.filter(port, burst);
+  for (std::size_t i = 0; i < received; ++i)
+    classify(identity_, first_segment(burst[i]), burst[i]->nb_segs == 1, what_[i]);
+  forwarder_.admit(port, burst, what_, now);
   for (std::size_t i = 0; i < received; ++i) {
-    rte_mbuf* const frame = burst_[i];
-    const Classified what = classify(identity_, first_segment(frame), frame->nb_segs == 1);
-    if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::frame_truncated) {
-      const DropReason refused = forwarder_.admit(port, i, frame, what.ethernet, now);
-      if (refused != DropReason::count_) {
-        drop(*lanes_[port], frame, refused);
-        continue;
-      }
-    }
+    rte_mbuf* const frame = burst[i];
+    const Classified& what = what_[i];
     if (peers_ && hand_over(port, frame, what)) continue;
     switch (what.action) {
-      case Action::aggregate: to_aggregate_.add(frame, what); break;
-      case Action::host: to_host_.add(frame, what); break;
-      case Action::forward: to_forward_.add(frame, what); break;
+      case Action::aggregate: to_aggregate_.add(i); break;
+      case Action::host: to_host_.add(i); break;
+      case Action::forward: to_forward_.add(i); break;
       case Action::answer_arp:
-      case Action::answer_echo: to_answer_.add(frame, what); break;
+      case Action::answer_echo: to_answer_.add(i); break;
       case Action::drop: drop(*lanes_[port], frame, what.reason); break;
     }
   }
 }
 
 std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
-  for (const auto& item : to_aggregate_.get()) aggregation_.receive(port, item.what);
+  for (const std::size_t i : to_aggregate_.get()) aggregation_.receive(port, what_[i]);
   aggregation_.handle(now);
-  for (const auto& item : to_aggregate_.get()) rte_pktmbuf_free(item.frame);
+  for (const std::size_t i : to_aggregate_.get()) rte_pktmbuf_free(burst_[i]);
   return to_aggregate_.count;
 }
 
 std::size_t Worker::host(std::uint16_t port, Instant now) {
-  for (const auto& item : to_host_.get()) {
-    aggregation_.host(port, item.what, now);
-    rte_pktmbuf_free(item.frame);
+  for (const std::size_t i : to_host_.get()) {
+    aggregation_.host(port, what_[i], now);
+    rte_pktmbuf_free(burst_[i]);
   }
   return to_host_.count;
 }
 
 std::size_t Worker::forward(std::uint16_t port, Instant now) {
-  for (const auto& item : to_forward_.get())
-    forwarder_.forward(port, item.frame, item.what.ethernet, now);
+  forwarder_.forward(port, burst_, what_, to_forward_.get(), now);
   return to_forward_.count;
 }
 
 std::size_t Worker::answer(std::uint16_t port) {
-  for (const auto& item : to_answer_.get()) {
-    if (item.what.action == Action::answer_arp)
-      answer_arp(identity_, first_segment(item.frame), item.what.ethernet);
+  for (const std::size_t i : to_answer_.get()) {
+    const wire::EthernetView& view = what_[i].ethernet;
+    if (what_[i].action == Action::answer_arp)
+      answer_arp(identity_, first_segment(burst_[i]), view);
     else
-      answer_echo(first_segment(item.frame), item.what.ethernet);
-    transmitter_.send(port, item.frame);
+      answer_echo(first_segment(burst_[i]), view);
+    transmitter_.send(port, burst_[i]);
   }
   return to_answer_.count;
 }

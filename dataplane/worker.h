@@ -129,18 +129,16 @@ class Worker {
   // What others have handed over; returns how much it was.
   std::size_t take_over(Instant now);
   std::size_t take_frames(std::size_t from, Instant now);
-  void take_packet(const Handed& handed, Instant now);
+  void take_packet(std::size_t place, const Handed& handed, Instant now);
 
-  // Frames of the current burst, sorted by what happens to them.
+  // Places in the current burst of what the same happens to.
   struct Sorted {
-    struct Item {
-      rte_mbuf* frame;
-      Classified what;
-    };
-    std::array<Item, kBurst> items;
+    std::array<std::uint8_t, kBurst> places;
     std::size_t count = 0;
-    void add(rte_mbuf* frame, const Classified& what) { items[count++] = {frame, what}; }
-    [[nodiscard]] std::span<Item> get() { return std::span(items).first(count); }
+    void add(std::size_t place) { places[count++] = static_cast<std::uint8_t>(place); }
+    [[nodiscard]] std::span<const std::uint8_t> get() const {
+      return std::span(places).first(count);
+    }
   };
 
   std::size_t lcore_;
@@ -154,7 +152,9 @@ class Worker {
   Transmitter transmitter_;
   Forwarder forwarder_;
   Aggregation aggregation_;
+  // The current burst, and what is known of each frame.
   std::array<rte_mbuf*, kBurst> burst_{};
+  std::array<Classified, kBurst> what_;
   Sorted to_aggregate_;
   Sorted to_host_;
   Sorted to_forward_;

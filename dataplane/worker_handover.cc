@@ -32,29 +32,30 @@ std::size_t Worker::take_frames(std::size_t from, Instant now) {
   const std::span<Handed> handed = peers_->take(from, room);
   for (const Handed& h : handed) rte_prefetch0(rte_pktmbuf_mtod(h.frame, void*));
   to_aggregate_.count = 0;
-  for (const Handed& h : handed) {
-    if (h.what == Handed::What::transmit)
-      transmitter_.send(h.port, h.frame);
+  for (std::size_t i = 0; i < handed.size(); ++i) {
+    if (handed[i].what == Handed::What::transmit)
+      transmitter_.send(handed[i].port, handed[i].frame);
     else
-      take_packet(h, now);
+      take_packet(i, handed[i], now);
   }
   aggregation_.handle(now);
-  for (const auto& item : to_aggregate_.get()) rte_pktmbuf_free(item.frame);
+  for (const std::size_t i : to_aggregate_.get()) rte_pktmbuf_free(handed[i].frame);
   return handed.size();
 }
 
 // Looked into again: views into the frame do not travel, and between two lcores that take over a
 // new configuration one after the other, a packet may be on its way to where its job was.
-void Worker::take_packet(const Handed& h, Instant now) {
+void Worker::take_packet(std::size_t place, const Handed& h, Instant now) {
   const std::span bytes(rte_pktmbuf_mtod(h.frame, const std::byte*), h.frame->data_len);
-  const Classified what = classify(identity_, bytes, h.frame->nb_segs == 1);
+  Classified& what = what_[place];
+  classify(identity_, bytes, h.frame->nb_segs == 1, what);
   if (what.action == Action::drop) return drop(*lanes_[h.port], h.frame, what.reason);
   const bool for_job = what.action == Action::aggregate || what.action == Action::host;
   if (!for_job || owners_.of(what.udp.payload).value_or(lcore_) != lcore_)
     return drop(*lanes_[h.port], h.frame, DropReason::job_moved);
   if (what.action == Action::aggregate) {
     aggregation_.receive(h.port, what);
-    return to_aggregate_.add(h.frame, what);
+    return to_aggregate_.add(place);
   }
   aggregation_.host(h.port, what, now);
   rte_pktmbuf_free(h.frame);

@@ -66,18 +66,19 @@ MacAddress multicast_mac(std::uint32_t group) {
           static_cast<std::uint8_t>(group)};
 }
 
+DropReason take_vlan_tag(EthernetView& view) {
+  if (view.payload.size() < kVlanBytes) return DropReason::frame_truncated;
+  view.vlan_tci = read<be16>(view.payload);
+  view.ether_type = read<be16>(view.payload.subspan(2));
+  view.payload = view.payload.subspan(kVlanBytes);
+  return DropReason::count_;
+}
+
 std::variant<EthernetView, DropReason> parse_ethernet(std::span<const std::byte> frame) {
-  if (frame.size() < kEthernetBytes) return DropReason::frame_truncated;
-  const auto eth = read<EthernetHeader>(frame);
-  EthernetView v{eth.destination, eth.source, eth.ether_type, std::nullopt,
-                 frame.subspan(kEthernetBytes)};
-  if (v.ether_type == kEtherTypeVlan) {
-    if (v.payload.size() < kVlanBytes) return DropReason::frame_truncated;
-    v.vlan_tci = read<be16>(v.payload);
-    v.ether_type = read<be16>(v.payload.subspan(2));
-    v.payload = v.payload.subspan(kVlanBytes);
-  }
-  return v;
+  EthernetView view;
+  const DropReason bad = parse_ethernet(frame, view);
+  if (bad != DropReason::count_) return bad;
+  return view;
 }
 
 std::span<const std::byte> whole_frame(const EthernetView& view) {

@@ -7,11 +7,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <variant>
 
 #include "core/drop_reason.h"
+#include "core/wire/byte_order.h"
 
 namespace tributary::wire {
 
@@ -44,6 +46,20 @@ struct EthernetView {
   std::optional<std::uint16_t> vlan_tci;  // priority, DEI and VLAN id
   std::span<const std::byte> payload;
 };
+// The tag in front of the payload becomes part of the view.
+DropReason take_vlan_tag(EthernetView& view);
+// count_, and `view` is the frame; or what is wrong, and nothing in `view` is of use.
+inline DropReason parse_ethernet(std::span<const std::byte> frame, EthernetView& view) {
+  if (frame.size() < kEthernetBytes) return DropReason::frame_truncated;
+  std::memcpy(&view.destination, frame.data(), sizeof view.destination);
+  std::memcpy(&view.source, frame.data() + sizeof view.destination, sizeof view.source);
+  be16 type;
+  std::memcpy(&type, frame.data() + sizeof view.destination + sizeof view.source, sizeof type);
+  view.ether_type = type;
+  view.vlan_tci.reset();
+  view.payload = frame.subspan(kEthernetBytes);
+  return view.ether_type == kEtherTypeVlan ? take_vlan_tag(view) : DropReason::count_;
+}
 std::variant<EthernetView, DropReason> parse_ethernet(std::span<const std::byte> frame);
 // What parse_ethernet() was given.
 std::span<const std::byte> whole_frame(const EthernetView& view);

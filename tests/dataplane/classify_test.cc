@@ -45,6 +45,21 @@ TEST(Classify, OthersTrafficIsForwardedUnread) {
   EXPECT_EQ(action(damaged), Action::forward);
 }
 
+TEST(Classify, NothingOfTheFrameBeforeIsLeft) {
+  std::vector<std::byte> tagged = udp(kOther, 5, 5);
+  const std::array<std::byte, 4> tag = {std::byte{0x81}, {}, {}, std::byte{7}};
+  tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());
+  Classified c = classify(kSwitch, std::span(tagged).first(5), true);
+  EXPECT_EQ(c.reason, DropReason::frame_truncated);
+  classify(kSwitch, tagged, true, c);
+  EXPECT_EQ(c.reason, DropReason::count_);
+  EXPECT_EQ(c.ethernet.vlan_tci, 7);
+  classify(kSwitch, udp(kOther, 5, 5), true, c);
+  EXPECT_EQ(c.action, Action::forward);
+  EXPECT_EQ(c.ethernet.vlan_tci, std::nullopt);
+  EXPECT_EQ(c.ethernet.ether_type, wire::kEtherTypeIpv4);
+}
+
 TEST(Classify, SegmentsAreReadOnlyForOthers) {
   const auto c = classify(kSwitch, udp(kSwitch.mac, kSwitch.ipv4, 47000), false);
   EXPECT_EQ(c.reason, DropReason::frame_multi_segment);

@@ -20,6 +20,15 @@ wire::MacAddress mac(std::uint32_t n) {
           static_cast<std::uint8_t>(n)};
 }
 
+TEST(MacKey, IsTheAddressInItsVlan) {
+  constexpr wire::MacAddress kMac = {0x02, 0x74, 0x0A, 0x4D, 0xFE, 0x81};
+  static_assert(mac_bits(kMac) == 0x02740A4DFE81);
+  static_assert(mac_key(kMac, 0x0FFE) == 0x0FFE02740A4DFE81);
+  static_assert(mac_of_key(mac_key(kMac, 0x0FFE)) == kMac);
+  static_assert((mac_key(kMac, 0x0FFF) & kGroupBit) == 0);
+  static_assert((mac_key({0x01, 0, 0, 0, 0, 0}, 0) & kGroupBit) != 0);
+}
+
 TEST(Fdb, LearnsPerVlan) {
   Fdb fdb(16, kAgeing, 3, 1);
   fdb.learn(mac(1), 0, 2, at(0));

@@ -49,6 +49,28 @@ TEST_F(Switching, MacMovesAtOnceAndBack) {
   EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{1, 0, 0}));
 }
 
+TEST_F(Switching, KnownSourcesAreRefreshedNowAndThen) {
+  const auto age_of = [&](const wire::MacAddress& mac) {
+    for (const FdbRow& row : sw.worker().fdb().rows(sw.now))
+      if (row.mac == mac) return row.age;
+    return Duration::max();
+  };
+  const auto both_speak = [&] {
+    pass(0, l2_frame(kEverybody, host(1)));
+    pass(0, l2_frame(kEverybody, host(2)));  // so that neither is the one heard last
+  };
+  both_speak();
+  sw.now = sw.now + Duration::ms(999);
+  both_speak();
+  EXPECT_EQ(age_of(host(1)), Duration::ms(999));
+  EXPECT_EQ(age_of(host(2)), Duration::ms(999));
+  sw.now = sw.now + Duration::ms(1);
+  both_speak();
+  EXPECT_EQ(age_of(host(1)), Duration());
+  EXPECT_EQ(age_of(host(2)), Duration());
+  EXPECT_EQ(sw.worker().fdb().counters().learned.get(), 2u);
+}
+
 TEST_F(Switching, AgedAddressesAreFloodedAgain) {
   pass(1, l2_frame(kEverybody, host(2)));
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
