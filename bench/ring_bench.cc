@@ -13,6 +13,7 @@
 
 #include "bench/harness.h"
 #include "bench/ring_forward.h"
+#include "bench/ring_stages.h"
 #include "core/wire/integrity.h"
 #include "tests/dataplane/ring_switch.h"
 #include "tools/loadgen/player.h"
@@ -87,6 +88,8 @@ class RingJob {
       players_.push_back(std::make_unique<loadgen::Player>(o, pattern_, ring_.now));
     }
   }
+
+  [[nodiscard]] const dataplane::Worker& loop() { return ring_.worker(); }
 
   bool join() {
     for (int i = 0; i < kMostTurns; ++i) {
@@ -201,12 +204,22 @@ void run(const Options& options, const Load& load, Report& report) {
     report.add(row);  // not verified
     return;
   }
-  const Side subject{"switch", [&] { job.fill(); }, [&] { return job.turn(); },
-                     [&] { return job.take(); }};
+  RingStages stages(job.loop());
+  const Side subject{"switch",
+                     [&] {
+                       job.fill();
+                       stages.begin();
+                     },
+                     [&] { return job.turn(); },
+                     [&] {
+                       stages.end(std::size_t{load.workers} * kWindow);
+                       return job.take();
+                     }};
   const Side reference{"memcpy", [&] { copies.prepare(); }, [&] { return copies.run(); },
                        [&] { return copies.verify(); }};
   measure(options, subject, &reference, row);
   report.add(row);
+  stages.add_to(report, row);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstring>
 
+#include "bench/ring_stages.h"
 #include "core/prng.h"
 #include "core/wire/frame.h"
 #include "dataplane/tsc_clock.h"
@@ -24,7 +25,6 @@ constexpr std::size_t kFrameBytes = 64;
 constexpr std::size_t kBatches = 512;  // of a round
 constexpr std::size_t kPorts = 2;
 using Frame = std::array<std::byte, kFrameBytes>;
-using Stages = std::array<double, dataplane::kStageCount>;
 
 class Stations {
  public:
@@ -77,14 +77,7 @@ class Stations {
       rte_eth_tx_burst(ring_.port(port ^ 1).ethdev(), 0, burst.data(), got);
     }
   }
-  [[nodiscard]] Stages stages() {
-    Stages cycles{};
-    for (std::size_t s = 0; s < cycles.size(); ++s) {
-      const dataplane::StageCounters& counters = ring_.worker().stages()[s];
-      cycles[s] = static_cast<double>(counters.cycles.get() + counters.idle_cycles.get());
-    }
-    return cycles;
-  }
+  [[nodiscard]] const dataplane::Worker& loop() { return ring_.worker(); }
 
  private:
   [[nodiscard]] const wire::MacAddress& station(std::size_t port, std::size_t k) const {
@@ -118,15 +111,6 @@ double round_of(Stations& stations, const Work& work, bool& verified) {
   return kPorts * dataplane::kBurst / median(cycles) * dataplane::tsc_hz() * 1e-6;
 }
 
-void add(Report& report, const Row& row, const std::vector<double>& values) {
-  Row filled = row;
-  filled.value = median(values);
-  filled.runs = values.size();
-  filled.min = *std::min_element(values.begin(), values.end());
-  filled.max = *std::max_element(values.begin(), values.end());
-  report.add(filled);
-}
-
 }  // namespace
 
 void run_ring_forward(const Options& options, Report& report) {
@@ -135,7 +119,7 @@ void run_ring_forward(const Options& options, Report& report) {
   std::vector<double> ours;
   std::vector<double> theirs;
   std::vector<double> ratios;
-  std::array<std::vector<double>, dataplane::kStageCount> stages;
+  RingStages stages(stations.loop());
   Row row;
   row.suite = "ring";
   row.case_name = "64 B, 1,024 addresses on 2 ring ports, one core";
@@ -143,28 +127,21 @@ void run_ring_forward(const Options& options, Report& report) {
   row.unit = "Mpps";
   row.verified = true;
   for (std::size_t round = 0; round < options.rounds(); ++round) {
-    const Stages before = stations.stages();
-    ours.push_back(round_of(
-        stations, [&] { stations.forward(); }, row.verified));
-    const Stages after = stations.stages();
-    theirs.push_back(round_of(
-        stations, [&] { stations.swap(); }, row.verified));
+    stages.begin();
+    ours.push_back(round_of(stations, [&] { stations.forward(); }, row.verified));
+    stages.end(kBatches * kPorts * dataplane::kBurst);
+    theirs.push_back(round_of(stations, [&] { stations.swap(); }, row.verified));
     ratios.push_back(ours.back() / theirs.back());
-    for (std::size_t s = 0; s < stages.size(); ++s)
-      stages[s].push_back((after[s] - before[s]) / (kBatches * kPorts * dataplane::kBurst));
   }
+  row.value = median(ours);
+  row.runs = ours.size();
+  row.min = *std::min_element(ours.begin(), ours.end());
+  row.max = *std::max_element(ours.begin(), ours.end());
   row.reference = "macswap";
   row.reference_value = median(theirs);
   row.ratio = median(ratios);
-  add(report, row, ours);
-  row.reference.clear();
-  row.reference_value = row.ratio = 0;
-  row.unit = "cycles";
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (median(stages[s]) < 1) continue;
-    row.metric = std::string("a frame in stage ") + name_of(static_cast<dataplane::Stage>(s));
-    add(report, row, stages[s]);
-  }
+  report.add(row);
+  stages.add_to(report, row);
 }
 
 }  // namespace tributary::bench
