@@ -71,6 +71,9 @@ inline ChunkDescription as_float(ChunkDescription d) {
   return d;
 }
 
+// As which of its op's chunks the OpHistory keeps the arrivals of this one.
+enum class KeptAs : std::uint8_t { nothing, first, last };
+
 struct Contribution {
   ChunkDescription description;
   std::uint32_t seq = 0;
@@ -79,6 +82,7 @@ struct Contribution {
   bool resend = false;
   bool at_ps = false;                  // asks for the completion engine (O2, O6, rule 14)
   bool overflow = false;               // of a sum: sticky (rule 12)
+  KeptAs kept = KeptAs::nothing;       // of what opens a chunk
   std::span<const std::byte> payload;  // element_count × size of dtype bytes, checked
 };
 

@@ -8,15 +8,14 @@ namespace tributary::aggregator {
 namespace {
 
 // Of a chunk that a child has not sent: until when it has been waited for.
-Instant waited_until(const ShardJob& job, const OpRecord& r, Instant now) {
+Instant waited_until(const ShardJob& job, const KeptOp& r, Instant now) {
   if (job.running) return now;
-  return r.deadline.chunks == 0 ? Instant() : r.deadline.last;
+  return job.history.event(r, OpEventKind::deadline).last;
 }
 
-void add_chunk(const ShardJob& job, const OpRecord& r, std::size_t which, Instant now,
-               OpLateness& out) {
+void add_chunk(const ShardJob& job, const KeptOp& r, KeptAs which, Instant now, OpLateness& out) {
   const auto arrivals = job.history.arrivals(r, which);
-  const Instant first = r.first_arrival[which];
+  const Instant first = r.first_of(which);
   for (std::uint32_t child = 0; child < job.fan_in; ++child) {
     const bool here = arrivals[child] != OpHistory::kNotYet;
     const Instant at = here ? arrivals[child] : waited_until(job, r, now);
@@ -27,11 +26,11 @@ void add_chunk(const ShardJob& job, const OpRecord& r, std::size_t which, Instan
 
 // Where one rank's data is passed on, nobody else has any to be late with.
 bool add_op(const ShardJob& job, std::uint32_t op, Instant now, OpLateness& out) {
-  const OpRecord* const r = job.history.find(op);
-  if (r == nullptr || is_passed_on(r->collective)) return false;
-  for (std::size_t which = 0; which < r->chunk.size(); ++which)
-    if (r->has_chunk[which]) add_chunk(job, *r, which, now, out);
-  return true;
+  const KeptOp* const r = job.history.find(op);
+  if (r == nullptr || r->passed_on()) return false;
+  for (const KeptAs which : kKeptChunks)
+    if (r->has(which)) add_chunk(job, *r, which, now, out);
+  return r->has(KeptAs::first) || r->has(KeptAs::last);
 }
 
 }  // namespace

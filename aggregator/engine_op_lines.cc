@@ -19,53 +19,54 @@ std::vector<std::uint32_t> ranks_in(std::span<const std::uint64_t> set) {
 // One op in one shard.
 class Lines {
  public:
-  Lines(const ShardJob& job, const OpRecord& record, std::uint8_t shard, Instant began,
+  Lines(const ShardJob& job, const KeptOp& record, std::uint8_t shard, Instant began,
         std::vector<OpLine>& out)
       : job_(job), record_(record), shard_(shard), began_(began), out_(out) {}
 
   void add_all(Instant now) {
-    for (std::size_t which = 0; which < 2; ++which)
-      if (record_.has_chunk[which]) add_arrivals(which);
-    add_event(record_.deadline, "deadline passed");
-    if (record_.deadline.chunks != 0) add_missed(now);
-    for (std::size_t why = 0; why < kEscalationReasons; ++why)
-      add_event(record_.escalated[why],
-                std::string("escalated: ").append(wire::name_of(static_cast<wire::Reason>(why))));
-    add_event(record_.float_retries, "asked for again as floats");
-    add_event(record_.degraded, "result without these ranks");
-    if (record_.degraded.chunks != 0) out_.back().ranks = ranks_in(job_.history.left_out(record_));
-    add_event(record_.sent_up, job_.config.parent ? "sent to the parent" : "sent to be verified");
-    static constexpr std::array kMakers = {"result made here", "result of the completion engine",
-                                           "result of the parent"};
-    for (std::size_t by = 0; by < record_.made.size(); ++by)
-      add_event(record_.made[by], kMakers[by]);
+    for (const KeptAs which : kKeptChunks)
+      if (record_.has(which)) add_arrivals(which);
+    if (add_event(OpEventKind::deadline, "deadline passed")) add_missed(now);
+    for (std::size_t why = 0; why < kEscalationReasons; ++why) {
+      const auto reason = static_cast<wire::Reason>(why);
+      add_event(escalated_for(reason), std::string("escalated: ").append(wire::name_of(reason)));
+    }
+    add_event(OpEventKind::float_retry, "asked for again as floats");
+    if (add_event(OpEventKind::degraded, "result without these ranks"))
+      out_.back().ranks = ranks_in(job_.history.left_out(record_));
+    add_event(OpEventKind::sent_up,
+              job_.config.parent ? "sent to the parent" : "sent to be verified");
+    add_event(OpEventKind::made_here, "result made here");
+    add_event(OpEventKind::made_by_completion, "result of the completion engine");
+    add_event(OpEventKind::made_by_parent, "result of the parent");
   }
 
  private:
-  void add_event(const OpEvent& e, const std::string& what) {
-    if (e.chunks == 0) return;
+  bool add_event(OpEventKind kind, const std::string& what) {
+    const OpEvent e = job_.history.event(record_, kind);
+    if (e.chunks == 0) return false;
     out_.push_back(
         {shard_, e.first - began_, what, e.first_chunk, e.chunks, e.last - began_, {}, {}});
+    return true;
   }
   [[nodiscard]] std::vector<std::uint32_t> ranks_of(std::uint32_t child) const {
     const auto ranks = job_.child_map.ranks_of(child);
     return {ranks.begin(), ranks.end()};
   }
-  void add_arrivals(std::size_t which) {
+  void add_arrivals(KeptAs which) {
     const auto arrivals = job_.history.arrivals(record_, which);
-    const Instant deadline = record_.first_arrival[which] + job_.deadlines.timeout();
+    const Instant deadline = record_.first_of(which) + job_.deadlines.timeout();
     for (std::uint32_t child = 0; child < job_.fan_in; ++child) {
       if (arrivals[child] == OpHistory::kNotYet) continue;
       const Duration at = arrivals[child] - began_;
-      const Duration late =
-          is_passed_on(record_.collective) ? Duration() : arrivals[child] - deadline;
-      out_.push_back({shard_, at, "arrived", record_.chunk[which], 1, at,
+      const Duration late = record_.passed_on() ? Duration() : arrivals[child] - deadline;
+      out_.push_back({shard_, at, "arrived", record_.chunk_of(which), 1, at,
                       std::max(Duration(), late), ranks_of(child)});
     }
   }
   void add_missed(Instant now) {
     const auto missed = job_.history.missed(record_);
-    const OpEvent& deadline = record_.deadline;
+    const OpEvent deadline = job_.history.event(record_, OpEventKind::deadline);
     for (std::uint32_t child = 0; child < job_.fan_in; ++child) {
       if (missed[child].chunks == 0) continue;
       const bool here = missed[child].late > Duration();
@@ -78,7 +79,7 @@ class Lines {
   }
 
   const ShardJob& job_;
-  const OpRecord& record_;
+  const KeptOp& record_;
   std::uint8_t shard_;
   Instant began_;
   std::vector<OpLine>& out_;
@@ -93,14 +94,14 @@ std::vector<OpLine> Engine::op_lines(std::uint32_t id, std::uint32_t op, Instant
   Instant began = Instant::max();
   for (const auto& shard : impl_->shards)
     if (const ShardJob* const part = shard->find_job(job->place))
-      if (const OpRecord* const r = part->history.find(op)) began = std::min(began, r->began);
+      if (const KeptOp* const r = part->history.find(op)) began = std::min(began, r->began);
   if (began == Instant::max()) return {};
   std::vector<OpLine> lines;
   const Duration deadline = job->config.deadline;
   lines.push_back({0, deadline, "deadline of the first chunk", 0, 1, deadline, {}, {}});
   for (const auto& shard : impl_->shards)
     if (const ShardJob* const part = shard->find_job(job->place))
-      if (const OpRecord* const r = part->history.find(op))
+      if (const KeptOp* const r = part->history.find(op))
         Lines(*part, *r, shard->index(), began, lines).add_all(now);
   std::stable_sort(lines.begin(), lines.end(),
                    [](const OpLine& a, const OpLine& b) { return a.at < b.at; });

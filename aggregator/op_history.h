@@ -1,10 +1,18 @@
 // What became of the latest ops of one job in one shard, for `show op`: who contributed when, what
 // was escalated and why, and where and when results were made.
 //
-// A ring of kOps records, reserved at start: an op takes the place of the one kOps before it. Of an
-// op's first chunk here and of its last one every child's arrival is kept; of all other chunks only
-// what happens once for a chunk, so that most packets cost one branch, and what comes after a
-// deadline. It outlives its epoch, until the next one begins.
+// A ring of kOps records, reserved at start: an op takes the place of the one kOps before it. Of
+// all chunks it keeps what happens once for a chunk, and who missed a deadline by how much. Of an
+// op's first chunk here and of its last one it keeps every child's arrival, too, unless the op
+// begins so soon after another whose arrivals are kept that nobody could tell them apart, and
+// keeping them would be felt. It outlives its epoch, until the next one begins.
+//
+//   kept_      one line an op:   which op, its two chunks, results made here
+//   arrivals_  a time a child:   of all first chunks, then of all last ones
+//   events_    what most ops never see; worth something only where the op's line says so
+//
+// So most packets cost one branch, one whose arrival is kept a store, and a new op clears nothing
+// but its children's arrivals. A chunk's tombstone says whether its arrivals are kept.
 //
 // Owner: the ShardJob, whose Shard writes it; read on the same thread.
 #pragma once
@@ -12,7 +20,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,46 +31,64 @@
 
 namespace tributary::aggregator {
 
-// Where a chunk's result was made.
-enum class MadeBy : std::uint8_t { here, completion_engine, parent, count_ };
+// What happens to a chunk at most once. The first three say where its result was made; the last one
+// is followed by kEscalationReasons - 1 others.
+enum class OpEventKind : std::uint8_t {
+  made_here,
+  made_by_parent,
+  made_by_completion,
+  sent_up,
+  float_retry,
+  degraded,  // a result that lacks ranks
+  deadline,  // passed; the epoch ended with it, or the chunk was escalated
+  escalated,
+};
+constexpr OpEventKind escalated_for(wire::Reason reason) {
+  return static_cast<OpEventKind>(static_cast<std::size_t>(OpEventKind::escalated) +
+                                  static_cast<std::size_t>(reason));
+}
+inline constexpr std::size_t kOpEvents =
+    static_cast<std::size_t>(OpEventKind::escalated) + kEscalationReasons;
 
-// How many chunks something happened to, and to which and when first and last.
+// How many chunks something happened to, to which first, and to the first and the last when.
 struct OpEvent {
-  std::uint32_t chunks = 0;
-  std::uint32_t first_chunk = 0;
-  std::uint32_t last_chunk = 0;
   Instant first;
   Instant last;
+  std::uint32_t chunks = 0;
+  std::uint32_t first_chunk = 0;
+};
 
-  void note(std::uint32_t chunk, Instant now) {
-    if (chunks++ == 0) {
-      first = now;
-      first_chunk = chunk;
-    }
-    last = now;
-    last_chunk = chunk;
+struct alignas(64) KeptOp {
+  static constexpr std::uint32_t kNoOp = 0xFFFFFFFF;
+  // Of `flags`, above one bit for each OpEventKind that happened.
+  static constexpr std::uint32_t kPassedOn = 1u << 28;  // one rank's data, nothing is combined
+  static constexpr std::uint32_t kTimed = 1u << 29;     // arrivals are kept
+  static constexpr std::uint32_t kHasFirst = 1u << 30;
+  static constexpr std::uint32_t kHasLast = 1u << 31;
+
+  std::uint32_t op = kNoOp;
+  std::uint32_t flags = 0;
+  Instant began;                         // the first chunk's first contribution here, or the last's
+  std::array<std::uint32_t, 2> chunk{};  // whose arrivals are kept: the first, the last of the op
+  std::array<Instant, 2> first_arrival{};
+  OpEvent made_here;
+
+  static constexpr std::size_t index(KeptAs as) { return as == KeptAs::last ? 1 : 0; }
+  static constexpr std::uint32_t bit(KeptAs as) {
+    return as == KeptAs::last ? kHasLast : kHasFirst;
+  }
+  [[nodiscard]] bool has(KeptAs as) const { return (flags & bit(as)) != 0; }
+  [[nodiscard]] std::uint32_t chunk_of(KeptAs as) const { return chunk[index(as)]; }
+  [[nodiscard]] Instant first_of(KeptAs as) const { return first_arrival[index(as)]; }
+  [[nodiscard]] bool passed_on() const { return (flags & kPassedOn) != 0; }
+  [[nodiscard]] bool happened(OpEventKind kind) const {
+    return (flags >> static_cast<unsigned>(kind) & 1) != 0;
   }
 };
-
-struct OpRecord {
-  std::uint32_t op = 0;
-  bool used = false;
-  bool eventful = false;       // something happened other than results made here
-  std::uint32_t elements = 0;  // of the first chunk
-  wire::Collective collective = wire::Collective::allreduce;
-  wire::DType dtype = wire::DType::none;
-  std::array<std::uint32_t, 2> chunk{};  // whose arrivals are kept: the first, the last of the op
-  std::array<bool, 2> has_chunk{};
-  std::array<Instant, 2> first_arrival{};
-  Instant began;  // first contribution here
-  std::array<OpEvent, static_cast<std::size_t>(MadeBy::count_)> made;
-  OpEvent sent_up;
-  OpEvent float_retries;
-  OpEvent degraded;  // results that lack ranks
-  OpEvent deadline;  // passed; the epoch ended with it, or the chunk was escalated
-  std::array<OpEvent, kEscalationReasons> escalated;
-};
-static_assert(sizeof(OpRecord) <= config::kOpRecordBytes);
+inline constexpr std::array kKeptChunks = {KeptAs::first, KeptAs::last};
+static_assert(1u << kOpEvents <= KeptOp::kPassedOn);
+static_assert(sizeof(KeptOp) == 64);
+static_assert(sizeof(KeptOp) + (kOpEvents - 1) * sizeof(OpEvent) == config::kOpRecordBytes);
 
 // A child's chunks of an op that were given up without its data.
 struct MissedDeadlines {
@@ -76,43 +101,50 @@ class OpHistory {
  public:
   static constexpr std::uint32_t kOps = config::kOpHistory;
   static constexpr Instant kNotYet = Instant::max();
+  // Arrivals are kept of ops that begin so far apart.
+  static constexpr Duration kApart = Duration::us(50);
 
   // `rank_words`: of a set of ranks; 0 where every result has all.
   explicit OpHistory(std::uint32_t children, std::size_t rank_words = 0);
   void reset();
 
-  // Whether a chunk's arrivals are kept.
-  static bool keeps(const ChunkDescription& d, std::uint8_t shards) {
-    return d.chunk < shards || d.last;
+  static KeptAs kept_as(const ChunkDescription& d, std::uint8_t shards) {
+    if (d.chunk < shards) return KeptAs::first;
+    return d.last ? KeptAs::last : KeptAs::nothing;
   }
-  // How far this is behind the chunk's first arrival; nullopt: it is no news.
-  std::optional<Duration> arrived(const ChunkDescription& d, std::uint8_t shards,
-                                  std::uint16_t child, Instant now) {
-    OpRecord& r = records_[d.op % kOps];
-    if (!r.used || r.op != d.op) {
-      if (r.used && seq_before(d.op, r.op)) return std::nullopt;  // long over
+  // A child's data has come, whatever is known of its chunk. Says whether it is kept in this place;
+  // counted in `totals` if it is news.
+  KeptAs arrived(const ChunkDescription& d, KeptAs as, std::uint16_t child, Instant now,
+                 ChildTotals& totals) {
+    KeptOp& r = kept_[d.op % kOps];
+    if (r.op != d.op) {
+      if (r.op != KeptOp::kNoOp && seq_before(d.op, r.op)) return KeptAs::nothing;  // long over
       begin(r, d, now);
     }
-    const std::size_t which = d.chunk < shards ? 0 : 1;
-    if (!r.has_chunk[which]) begin_chunk(r, which, d.chunk, now);
-    Instant& at = arrivals_[2 * place(d.op, 0) + which * children_ + child];
-    if (at != kNotYet) return std::nullopt;
-    at = now;
-    return now - r.first_arrival[which];
+    if ((r.flags & KeptOp::kTimed) == 0) return KeptAs::nothing;
+    return take_time(r, d, as, child, now, totals);
   }
-  void sent_up(const ChunkDescription& d, Instant now) {
-    if (OpRecord* r = find_for_event(d.op)) r->sent_up.note(d.chunk, now);
+  // The child's first data for a chunk that is open, and of which another's was kept so.
+  void arrived_further(const ChunkDescription& d, KeptAs as, std::uint16_t child, Instant now,
+                       ChildTotals& totals) {
+    const KeptOp& r = kept_[d.op % kOps];
+    if (r.op != d.op) return;
+    arrivals_[arrival(d.op, as, child)] = now;
+    if (!r.passed_on()) count(r, as, now, totals);
   }
-  void made(const ChunkDescription& d, MadeBy by, Instant now) {
-    OpRecord* const r = by == MadeBy::here ? find(d.op) : find_for_event(d.op);
-    if (r != nullptr) r->made[static_cast<std::size_t>(by)].note(d.chunk, now);
-  }
-  void escalated(const ChunkDescription& d, wire::Reason reason, Instant now) {
-    if (OpRecord* r = find_for_event(d.op))
-      r->escalated[static_cast<std::size_t>(reason)].note(d.chunk, now);
-  }
-  void deadline_passed(const ChunkDescription& d, Instant now) {
-    if (OpRecord* r = find_for_event(d.op)) r->deadline.note(d.chunk, now);
+  void note(const ChunkDescription& d, OpEventKind kind, Instant now) {
+    KeptOp& r = kept_[d.op % kOps];
+    if (r.op != d.op) return;
+    OpEvent& e = kind == OpEventKind::made_here ? r.made_here : cold_event(d.op, kind);
+    const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
+    if ((r.flags & bit) == 0) {
+      r.flags |= bit;
+      e.first = now;
+      e.first_chunk = d.chunk;
+      e.chunks = 0;
+    }
+    ++e.chunks;
+    e.last = now;
   }
   // Of each child without whose data the chunk went.
   void missed(const ChunkDescription& d, std::uint16_t child) {
@@ -124,56 +156,57 @@ class OpHistory {
     MissedDeadlines& m = missed_[place(d.op, child)];
     if (m.chunks != 0) m.late = std::max(m.late, after);
   }
-  void retried(const ChunkDescription& d, Instant now) {
-    if (OpRecord* r = find_for_event(d.op)) r->float_retries.note(d.chunk, now);
-  }
-
   void degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing, Instant now);
   // Ranks that some result of the op lacks.
-  [[nodiscard]] std::span<const std::uint64_t> left_out(const OpRecord& record) const {
+  [[nodiscard]] std::span<const std::uint64_t> left_out(const KeptOp& record) const {
     return std::span(left_out_).subspan((record.op % kOps) * rank_words_, rank_words_);
-  }
-
-  // What arrived() will touch.
-  void prefetch(std::uint32_t op, std::uint32_t chunk, std::uint8_t shards,
-                std::uint16_t child) const {
-    const std::size_t which = chunk < shards ? 0 : 1;
-    __builtin_prefetch(&records_[op % kOps], 1);
-    __builtin_prefetch(&arrivals_[2 * place(op, 0) + which * children_ + child], 1);
   }
 
   // Every op that was seen is before it.
   [[nodiscard]] std::uint32_t end() const { return end_; }
   // nullptr: too long ago, or never seen.
-  [[nodiscard]] const OpRecord* find(std::uint32_t op) const {
-    const OpRecord& r = records_[op % kOps];
-    return r.used && r.op == op ? &r : nullptr;
+  [[nodiscard]] const KeptOp* find(std::uint32_t op) const {
+    const KeptOp& r = kept_[op % kOps];
+    return r.op == op && op != KeptOp::kNoOp ? &r : nullptr;
   }
-  // When each child's data came, of the record's `which` chunk; kNotYet.
-  [[nodiscard]] std::span<const Instant> arrivals(const OpRecord& record, std::size_t which) const {
-    return std::span(arrivals_).subspan(2 * place(record.op, 0) + which * children_, children_);
+  // All zero where it did not happen.
+  [[nodiscard]] OpEvent event(const KeptOp& record, OpEventKind kind) const;
+  // When each child's data came; kNotYet.
+  [[nodiscard]] std::span<const Instant> arrivals(const KeptOp& record, KeptAs as) const {
+    return std::span(arrivals_).subspan(arrival(record.op, as, 0), children_);
   }
   // By child.
-  [[nodiscard]] std::span<const MissedDeadlines> missed(const OpRecord& record) const {
+  [[nodiscard]] std::span<const MissedDeadlines> missed(const KeptOp& record) const {
     return std::span(missed_).subspan(place(record.op, 0), children_);
   }
   [[nodiscard]] std::size_t table_bytes() const {
-    return records_.size() * config::kOpRecordBytes + arrivals_.size() * sizeof(Instant) +
+    return kept_.size() * config::kOpRecordBytes + arrivals_.size() * sizeof(Instant) +
            missed_.size() * sizeof(MissedDeadlines) + left_out_.size() * sizeof(std::uint64_t);
   }
 
  private:
-  void begin(OpRecord& r, const ChunkDescription& d, Instant now);
-  void begin_chunk(OpRecord& r, std::size_t which, std::uint32_t chunk, Instant now);
-  // For what does not happen to most ops.
-  [[nodiscard]] OpRecord* find_for_event(std::uint32_t op) {
-    OpRecord* const r = find(op);
-    if (r != nullptr) r->eventful = true;
-    return r;
+  static void count(const KeptOp& r, KeptAs as, Instant now, ChildTotals& totals) {
+    totals.timed_arrivals.add();
+    totals.lateness_ns.add(static_cast<std::uint64_t>((now - r.first_of(as)).to_ns()));
   }
-  [[nodiscard]] OpRecord* find(std::uint32_t op) {
-    OpRecord& r = records_[op % kOps];
-    return r.used && r.op == op ? &r : nullptr;
+  void begin(KeptOp& r, const ChunkDescription& d, Instant now) {
+    if (r.happened(OpEventKind::deadline) || r.happened(OpEventKind::degraded)) forget_the_late(r);
+    r.op = d.op;
+    r.flags = is_passed_on(d.collective) ? KeptOp::kPassedOn : 0;
+    r.began = now;
+    end_ = std::max(end_, d.op + 1);
+    if (now < next_timed_) return;
+    r.flags |= KeptOp::kTimed;
+    next_timed_ = now + kApart;
+  }
+  void forget_the_late(const KeptOp& r);
+  KeptAs take_time(KeptOp& r, const ChunkDescription& d, KeptAs as, std::uint16_t child,
+                   Instant now, ChildTotals& totals);
+  [[nodiscard]] OpEvent& cold_event(std::uint32_t op, OpEventKind kind) {
+    return events_[std::size_t{op % kOps} * (kOpEvents - 1) + static_cast<std::size_t>(kind) - 1];
+  }
+  [[nodiscard]] std::size_t arrival(std::uint32_t op, KeptAs as, std::uint16_t child) const {
+    return (KeptOp::index(as) * kOps + op % kOps) * children_ + child;
   }
   [[nodiscard]] std::size_t place(std::uint32_t op, std::uint16_t child) const {
     return std::size_t{op % kOps} * children_ + child;
@@ -181,8 +214,10 @@ class OpHistory {
 
   std::uint32_t children_;
   std::uint32_t end_ = 0;
-  std::vector<OpRecord> records_;
-  std::vector<Instant> arrivals_;  // of the first chunk by child, of the last one by child
+  Instant next_timed_;  // if it begins then, or later
+  std::vector<KeptOp> kept_;
+  std::vector<OpEvent> events_;    // by op, all kinds but made_here
+  std::vector<Instant> arrivals_;  // by chunk, op and child
   std::vector<MissedDeadlines> missed_;
   std::size_t rank_words_;
   std::vector<std::uint64_t> left_out_;

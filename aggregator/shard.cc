@@ -147,8 +147,6 @@ void Shard::prefetch_entry(const wire::Header& h) const {
   if (job == nullptr || h.child >= job->fan_in) return;
   __builtin_prefetch(&job->table.entry_for(h.seq), 1);
   __builtin_prefetch(&job->children[h.child], 1);
-  if (h.chunk < job->config.shards || (h.flags & wire::kFlagLast) != 0)
-    job->history.prefetch(h.op, h.chunk, job->config.shards, h.child);
 }
 
 void Shard::prefetch_data(const wire::Packet& packet) const {
@@ -185,7 +183,7 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
 }
 
 void Shard::note_deadline(ShardJob& job, const Tombstone& e, Instant now) {
-  job.history.deadline_passed(e.description, now);
+  job.history.note(e.description, OpEventKind::deadline, now);
   for (std::uint16_t child = 0; child < job.fan_in; ++child) {
     if (!job.awaits(e, child)) continue;
     job.children[child].totals.missed_deadlines.add();

@@ -95,7 +95,7 @@ ChunkTable::Place Shard::locate(ShardJob& job, std::uint16_t child, std::uint32_
 Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from,
                                 Instant now, Outbox& out) {
   if (packet.header.attempt != 0) return on_retry(job, packet, from, out);
-  const Contribution c = contribution_of(packet);
+  Contribution c = contribution_of(packet);
   const wire::Header& h = packet.header;
   const Kernels* kernels = nullptr;
   DropReason bad = h.fan_in != job.fan_in ? DropReason::bad_child : check_child(job, h);
@@ -116,12 +116,13 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
   }
-  if (OpHistory::keeps(c.description, job.config.shards)) {
-    job.note_arrival(c.description, c.child, now);
-    const bool knows = job.excludes(c.child, h.op) == ((h.flags & wire::kFlagBypass) != 0);
-    if (!knows) remind(job, h, out);
+  const bool believes = (h.flags & wire::kFlagBypass) != 0;
+  if ((believes || job.has_exclusions) && believes != job.excludes(c.child, h.op))
+    remind(job, h, out);
+  if (place == ChunkTable::Place::unseen) {
+    c.kept = job.note_arrival(c.description, c.child, now);
+    return on_first(job, *e, c, kernels, packet, now, out);
   }
-  if (place == ChunkTable::Place::unseen) return on_first(job, *e, c, kernels, packet, now, out);
   if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);
   return on_further(job, *e, c, kernels, packet, from, now, out);
 }
@@ -163,6 +164,10 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
 Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
                            const Kernels* kernels, const wire::Packet& packet, const Peer& from,
                            Instant now, Outbox& out) {
+  if (e.state == ChunkState::open && !e.bypassed)
+    job.note_further(e, c.child, now);
+  else
+    job.note_arrival(c.description, c.child, now);
   if (comes_late(job, e, c)) return answer_late(job, e, from, out);
   // Two ranks that both pass on their data for one chunk disagree, too.
   if (!e.agrees_with(c.description) || is_passed_on(c.description.collective))
@@ -220,7 +225,7 @@ Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels,
   job.deadlines.cancel(e);
   free_slot(job, e, now);
   job.table.complete(e);
-  job.history.made(e.description, MadeBy::here, now);
+  job.history.note(e.description, OpEventKind::made_here, now);
   job.counters.completions.add();
   job.refresh_gauges();
   multicast_result(job, e, out);

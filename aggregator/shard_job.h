@@ -160,12 +160,15 @@ struct ShardJob {
   [[nodiscard]] bool awaits(const Tombstone& e, std::uint16_t child) const {
     return !table.has_contributed(e, child) && !(e.bypassed && excludes(child, e.description.op));
   }
-  // Of a chunk of which the history keeps them.
-  void note_arrival(const ChunkDescription& d, std::uint16_t child, Instant now) {
-    const auto behind = history.arrived(d, config.shards, child, now);
-    if (!behind || is_passed_on(d.collective)) return;
-    children[child].totals.timed_arrivals.add();
-    children[child].totals.lateness_ns.add(static_cast<std::uint64_t>(behind->to_ns()));
+  // Data of a chunk whatever its state; and of one that is open, from a child that has sent none.
+  KeptAs note_arrival(const ChunkDescription& d, std::uint16_t child, Instant now) {
+    const KeptAs as = OpHistory::kept_as(d, config.shards);
+    if (as == KeptAs::nothing) return as;
+    return history.arrived(d, as, child, now, children[child].totals);
+  }
+  void note_further(const Tombstone& e, std::uint16_t child, Instant now) {
+    if (e.kept != KeptAs::nothing)
+      history.arrived_further(e.description, e.kept, child, now, children[child].totals);
   }
   // Data of a chunk that was given up.
   void note_late(const Tombstone& e, std::uint16_t child, Instant now) {
@@ -201,7 +204,7 @@ struct ShardJob {
   // The chunk goes, or went, to the completion host.
   void note_escalation(const Tombstone& e, wire::Reason reason, Instant now) {
     count_escalation(reason);
-    history.escalated(e.description, reason, now);
+    history.note(e.description, escalated_for(reason), now);
   }
   void refresh_gauges() {
     counters.slots_open.set(table.open() + sent_held);

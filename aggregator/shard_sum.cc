@@ -58,7 +58,7 @@ void Shard::collect(ShardJob& job, Tombstone& e, const Contribution& c, const Ke
     sources_[position] = buffer == kNone ? c.payload.data() : job.hold_buffers->at(buffer);
   }
   e.buffer = job.buffers.take();
-  e.combined = static_cast<std::uint16_t>(job.fan_in);
+  e.combined = job.fan_in & Tombstone::kMostCombined;
   if (job.order.evaluate(kernels, job.buffers.at(e.buffer), std::span(sources_).first(job.fan_in),
                          e.description.element_count, bracket_values_))
     e.overflow = true;

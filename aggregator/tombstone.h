@@ -8,6 +8,7 @@
 
 #include "aggregator/chunk_state.h"
 #include "aggregator/contribution.h"
+#include "config/switch_config.h"
 #include "core/time.h"
 
 namespace tributary::aggregator {
@@ -17,20 +18,23 @@ inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 inline constexpr std::uint16_t kElsewhere = 0xFFFF;
 
 struct alignas(64) Tombstone {
+  static constexpr std::uint16_t kMostCombined = 0xFFF;
+
   std::uint32_t seq = 0;
   ChunkState state = ChunkState::unseen;
-  bool armed : 1 = false;         // linked into its job's ChunkDeadlines
-  bool overflow : 1 = false;      // sticky (rule 12)
-  bool verified : 1 = false;      // of a result
-  bool holds_slot : 1 = false;    // while open, and while sent but not released
-  bool narrowed : 1 = false;      // the sum is in the element's type already
-  bool retried : 1 = false;       // asked for again, as floating point (rule 12)
-  bool described : 1 = false;     // an announcement from below says no more than op and chunk
-  bool bypassed : 1 = false;      // does not wait for children that are excluded (rule 14)
-  std::uint16_t first_child = 0;  // whose description is the reference
-  std::uint32_t buffer = kNone;   // in the job's BufferPool: sum or result
-  std::uint16_t arrived = 0;      // children counted, and those that are not waited for
-  std::uint16_t combined = 0;     // of a declared order: how much of it is in the sum
+  bool armed : 1 = false;           // linked into its job's ChunkDeadlines
+  bool overflow : 1 = false;        // sticky (rule 12)
+  bool verified : 1 = false;        // of a result
+  bool holds_slot : 1 = false;      // while open, and while sent but not released
+  bool narrowed : 1 = false;        // the sum is in the element's type already
+  bool retried : 1 = false;         // asked for again, as floating point (rule 12)
+  bool described : 1 = false;       // an announcement from below says no more than op and chunk
+  bool bypassed : 1 = false;        // does not wait for children that are excluded (rule 14)
+  std::uint16_t first_child = 0;    // whose description is the reference
+  std::uint32_t buffer = kNone;     // in the job's BufferPool: sum or result
+  std::uint16_t arrived = 0;        // children counted, and those that are not waited for
+  std::uint16_t combined : 12 = 0;  // of a declared order: how much of it is in the sum
+  KeptAs kept : 4 = KeptAs::nothing;
   std::uint64_t arrived_low = 0;  // bit per child, when 64 bits hold them all
   ChunkDescription description;
   std::uint32_t previous = kNone;  // in the ChunkDeadlines
@@ -49,5 +53,6 @@ struct alignas(64) Tombstone {
   }
 };
 static_assert(sizeof(Tombstone) == 64);
+static_assert(config::kMaxWorkers <= Tombstone::kMostCombined);
 
 }  // namespace tributary::aggregator

@@ -21,6 +21,8 @@ constexpr std::size_t kMemoryPoolBytes = std::size_t{64} << 20;
 // are exact in float32, and one look at a result tells which contributions are in it.
 constexpr std::uint32_t kBufferValues = 64;
 constexpr std::uint32_t kElementValues = 16;
+// By the engine's clock: about as fast as small ones are handled.
+constexpr std::int64_t kNsPerPacket = 64;
 
 config::SwitchConfig switch_config(const EngineLoad& load) {
   config::SwitchConfig c;
@@ -103,7 +105,7 @@ void EngineTraffic::write_header(std::byte* at, std::uint32_t job, std::uint8_t 
   const std::uint32_t row = seq - base_seq_;
   const std::uint32_t chunks = load_.one_op ? load_.window * load_.shards : 1;
   h.op = load_.one_op ? base_seq_ / load_.window : seq;
-  h.chunk = load_.one_op ? row * load_.shards + shard : 0;
+  h.chunk = load_.one_op ? row * load_.shards + shard : first_chunk_;
   if (h.chunk + 1 == chunks) h.flags = wire::kFlagLast;
   h.job = 1 + job;
   h.epoch = epochs_[job];
@@ -126,7 +128,6 @@ void EngineTraffic::begin_round() {
   place_ = 0;
   results_ = 0;
   std::fill(base_sums_.begin(), base_sums_.end(), 0);
-  now_ = now_ + Duration::us(1);
 }
 
 std::span<const EngineTraffic::Received> EngineTraffic::next_batch() {
@@ -152,6 +153,7 @@ std::span<const EngineTraffic::Received> EngineTraffic::next_batch() {
       ++child_;
     }
   }
+  now_ = now_ + Duration::ns(kNsPerPacket * static_cast<std::int64_t>(n));
   if (load_.input_from_memory) {
     // A batch never wraps round the pool, whose size is a multiple of it, unless a round ended
     // with a short one.

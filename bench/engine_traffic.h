@@ -49,6 +49,9 @@ class EngineTraffic {
 
   // All chunks of the next window, from their first contributions on.
   void begin_round();
+  // From the next round on; where an op has one chunk. Of others than the first no time-line is
+  // kept.
+  void number_chunks_from(std::uint32_t first) { first_chunk_ = first; }
   // Makes the next packets of the round; empty at its end.
   std::span<const Received> next_batch();
   // Takes note of what the engine said and clears the outbox, as a switch would by sending it.
@@ -105,6 +108,7 @@ class EngineTraffic {
   // Where the round is: child-major, then seq, shard and job.
   std::uint32_t base_seq_ = 0;
   bool first_round_ = true;
+  std::uint32_t first_chunk_ = 0;
   std::uint32_t child_ = 0;
   std::uint32_t place_ = 0;  // among the load's chunks
   std::size_t next_buffer_ = 0;

@@ -24,7 +24,7 @@ inline constexpr std::size_t kCacheEntryBytes = 64;  // of each cached result
 inline constexpr std::size_t kPoolSlotBytes = 16;    // of each slot that dynamic jobs share
 inline constexpr std::size_t kBufferIndexBytes = 4;
 inline constexpr std::uint32_t kOpHistory = 32;     // ops of a job whose time-lines are kept
-inline constexpr std::size_t kOpRecordBytes = 576;  // of each of them
+inline constexpr std::size_t kOpRecordBytes = 400;  // of each of them
 inline constexpr std::size_t kArrivalBytes = 8;     // of each child, in two chunks of each
 inline constexpr std::size_t kLatenessBytes = 16;   // of each child in each
 

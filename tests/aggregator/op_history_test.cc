@@ -130,6 +130,46 @@ TEST_F(OpHistoryTest, KeepsTheLatestOpsOnly) {
   EXPECT_EQ(lines(OpHistory::kOps).size(), 4u);
 }
 
+// Of an op right behind another it is not kept who came when, only what became of it, and of whom
+// it went without (T13, T22).
+TEST_F(OpHistoryTest, ArrivalsAreKeptOfOpsThatAreApart) {
+  build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
+  const auto give_at_once = [&](std::uint32_t rank, std::uint32_t op) {
+    wire::Header h = data_header(rank, op, 1);
+    h.op = op;
+    h.flags = wire::kFlagLast;
+    const std::int32_t value = 1;
+    deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
+  };
+  for (std::uint32_t op = 0; op < 2; ++op)
+    for (const std::uint32_t rank : {0u, 1u}) give_at_once(rank, op);
+  for (const std::uint32_t op : {0u, 1u}) EXPECT_EQ(lines(op).size(), op == 0 ? 2u : 0u);
+  EXPECT_EQ(engine_->lateness(kJob, now_).size(), 1u);
+  give_at_once(2, 0);
+  EXPECT_EQ(engine_->child_totals(0, 0).timed_arrivals.get(), 1u);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  now_ = now_ + Duration::ms(7);
+  give_at_once(2, 1);
+  EXPECT_THAT(lines(1),
+              ElementsAre("500 deadline passed 0 x1", "500 missed the deadline 0 x1 of 2 late 7",
+                          "500 escalated: deadline 0 x1"));
+  give_at_once(0, 2);
+  EXPECT_EQ(lines(2).size(), 1u) << "apart again";
+}
+
+// In an excluded child's op, and after the deadline, only its first data counts.
+TEST_F(OpHistoryTest, ARepeatedArrivalIsNone) {
+  build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
+  give(0, 0, 0, 0, true);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  give(1, 0, 0, 0, true);
+  give(1, 0, 0, 0, true);
+  EXPECT_THAT(lines(0), testing::Contains("501 arrived 0 x1 of 1 late 1"));
+  EXPECT_EQ(engine_->child_totals(0, 1).timed_arrivals.get(), 1u);
+}
+
 TEST_F(OpHistoryTest, VerifiedSumsWentToBeVerified) {
   build_with([](config::JobConfig& job) { job.verify = true; });
   for (std::uint32_t rank = 0; rank < 3; ++rank) give(rank, 0, 0, 0, true);
