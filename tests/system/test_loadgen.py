@@ -192,6 +192,23 @@ def test_vhost_user(stress, tmp_path):
     expect_all(bed.run("--ops", OPS, "--duplicate", "1%"), 2)
 
 
+@pytest.mark.parametrize("ports", ["memif", "vhost"])
+def test_peers_that_are_killed_come_again(stress, tmp_path, ports):
+    """Twice, in the middle of their traffic; the switch runs on."""
+    vhost = [f'"net_vhost{i},iface={tmp_path}/v{i}"' for i in range(2)]
+    devices = vhost if ports == "vhost" else [MEMIF.format(i, tmp_path) for i in range(2)]
+    bed = stress(devices, ["id: 1, workers: 2, lease: 1s"])
+    for _ in range(2):
+        process, _ = bed.start("--duration", "1h")
+        with process:
+            bed.loop.wait(lambda p=process: any("contributions/s" in text for text in p.stderr),
+                          LIMIT_S, "the generator runs")
+            process.signal(signal.SIGKILL)
+            process.wait_exit(LIMIT_S)
+        expect_all(bed.run("--ops", OPS, "--join-timeout", "30s"), 2)
+    assert bed.switch.running
+
+
 @pytest.mark.parametrize("words, why", [
     (("--port", "p9=net_null0"), "no port 'p9'"),
     (("--job", "5"), "no job 5"),
