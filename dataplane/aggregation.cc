@@ -31,16 +31,20 @@ void Aggregation::count_drop(std::uint16_t ingress, std::span<const std::byte> f
 }
 
 bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, Received& r) {
-  DropReason bad = wire::parse(frame.udp.payload, r.packet);
-  if (bad == DropReason::count_) bad = wire::check_integrity(frame.udp, r.packet);
-  if (bad != DropReason::count_) {
-    count_drop(ingress, wire::whole_frame(frame.ethernet), bad);
-    return false;
-  }
+  r.frame = &frame;
   r.from = {ingress, frame.udp.endpoints.source_port, frame.udp.endpoints.source_ip,
             frame.ethernet.vlan_tci, frame.ethernet.source};
-  r.frame = wire::whole_frame(frame.ethernet);
-  return true;
+  const DropReason bad = wire::parse(frame.udp.payload, r.packet);
+  if (bad == DropReason::count_) return true;
+  count_drop(ingress, wire::whole_frame(frame.ethernet), bad);
+  return false;
+}
+
+bool Aggregation::check(const Received& r) {
+  const DropReason bad = wire::check_integrity(r.frame->udp, r.packet);
+  if (bad == DropReason::count_) return true;
+  count_drop(r.from.port, wire::whole_frame(r.frame->ethernet), bad);
+  return false;
 }
 
 void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
@@ -52,25 +56,29 @@ void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
 
 void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant now) {
   Received r;
-  if (!parse(ingress, frame, r)) return;
+  if (!parse(ingress, frame, r) || !check(r)) return;
   const DropReason what =
       hosted_ ? hosted_->on_packet(r.packet, r.from, now) : DropReason::unknown_job;
-  if (what != DropReason::count_) count_drop(ingress, r.frame, what);
+  if (what != DropReason::count_) count_drop(ingress, wire::whole_frame(frame.ethernet), what);
   if (hosted_) send_hosted(now);
 }
 
 void Aggregation::handle(Instant now) {
   const auto packet_at = [&](std::size_t i) -> const wire::Packet& { return received_[i].packet; };
-  aggregator::handle_burst(engine_, received_count_, packet_at, [&](std::size_t i) {
-    const Received& r = received_[i];
-    const auto decision = host_.concerns(r.packet)
-                              ? host_.on_packet(r.packet, r.from, now, outbox_)
-                              : engine_.on_packet(r.packet, r.from, now, outbox_);
-    if (decision.reason != DropReason::count_) count_drop(r.from.port, r.frame, decision.reason);
-    exchange(now);
-    send_outbox(now);
-  });
+  aggregator::handle_burst(engine_, received_count_, packet_at,
+                           [&](std::size_t i) { handle_one(received_[i], now); });
   received_count_ = 0;
+}
+
+void Aggregation::handle_one(const Received& r, Instant now) {
+  if (!check(r)) return;
+  const auto decision = host_.concerns(r.packet)
+                            ? host_.on_packet(r.packet, r.from, now, outbox_)
+                            : engine_.on_packet(r.packet, r.from, now, outbox_);
+  if (decision.reason != DropReason::count_)
+    count_drop(r.from.port, wire::whole_frame(r.frame->ethernet), decision.reason);
+  exchange(now);
+  send_outbox(now);
 }
 
 std::size_t Aggregation::expire(Instant now) {

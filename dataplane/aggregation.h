@@ -28,8 +28,9 @@ class Aggregation {
               aggregator::EngineStart start, rte_mempool* pool, Lanes& lanes,
               Transmitter& transmitter);
 
-  // A frame classified as aggregation traffic: is checked, and what it needs is fetched into the
-  // cache. At most kBurst of them, then handle(); buffers stay the caller's until then.
+  // A frame classified as aggregation traffic: its header is read, and what it needs is fetched
+  // into the cache. At most kBurst of them, then handle(), which looks at payloads; until then
+  // `frame` and its buffer stay as they are.
   void receive(std::uint16_t ingress, const Classified& frame);
   void handle(Instant now);
   // A frame classified as the hosted engines': handled at once.
@@ -70,12 +71,14 @@ class Aggregation {
  private:
   struct Received {
     wire::Packet packet;
-    aggregator::Peer from;
-    std::span<const std::byte> frame;
+    aggregator::Peer from;  // well before it is compared: a wide load waits for narrow stores
+    const Classified* frame = nullptr;
   };
 
   // False: dropped and counted.
   bool parse(std::uint16_t ingress, const Classified& frame, Received& into);
+  bool check(const Received& received);
+  void handle_one(const Received& received, Instant now);
   void count_drop(std::uint16_t ingress, std::span<const std::byte> frame, DropReason reason);
   // Lets the completion engine have its part of the outbox, and its answers follow.
   void exchange(Instant now);
