@@ -20,11 +20,6 @@ void drop(Classified& c, DropReason reason) {
   c.reason = reason;
 }
 
-void take(Classified& c, Action action, const wire::Udp4View& udp) {
-  c.action = action;
-  c.udp = udp;
-}
-
 // A frame whose destination is the switch (`ours`) or everybody.
 void classify_local(const Identity& identity, Classified& c, bool ours) {
   if (is_arp_request_for(identity, c.ethernet)) {
@@ -33,13 +28,19 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
   }
   if (c.ethernet.ether_type != wire::kEtherTypeIpv4)
     return ours ? drop(c, DropReason::unhandled) : void();
-  const auto parsed = wire::parse_udp4(c.ethernet.payload);
-  if (const auto* bad = std::get_if<DropReason>(&parsed)) return ours ? drop(c, *bad) : void();
-  const auto& udp = std::get<std::optional<wire::Udp4View>>(parsed);
-  if (udp && is_aggregation(identity, udp->endpoints)) return take(c, Action::aggregate, *udp);
+  bool is_udp = false;
+  const DropReason bad = wire::parse_udp4(c.ethernet.payload, c.udp, is_udp);
+  if (bad != DropReason::count_) return ours ? drop(c, bad) : void();
+  if (is_udp && is_aggregation(identity, c.udp.endpoints)) {
+    c.action = Action::aggregate;
+    return;
+  }
   if (!ours) return;
-  if (udp && is_for_host(identity, udp->endpoints)) return take(c, Action::host, *udp);
-  if (!udp && is_echo_request_for(identity, c.ethernet)) {
+  if (is_udp && is_for_host(identity, c.udp.endpoints)) {
+    c.action = Action::host;
+    return;
+  }
+  if (!is_udp && is_echo_request_for(identity, c.ethernet)) {
     c.action = Action::answer_echo;
     return;
   }
@@ -49,16 +50,16 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
 // A multicast frame: the switch above says something to this one, or it is none of our business.
 void classify_group(const Identity& identity, Classified& c) {
   if (c.ethernet.ether_type != wire::kEtherTypeIpv4) return;
-  const auto parsed = wire::parse_udp4(c.ethernet.payload);
-  const auto* udp = std::get_if<std::optional<wire::Udp4View>>(&parsed);
-  if (udp == nullptr || !*udp) return;
-  const wire::UdpEndpoints& to = (*udp)->endpoints;
+  bool is_udp = false;
+  const DropReason bad = wire::parse_udp4(c.ethernet.payload, c.udp, is_udp);
+  if (bad != DropReason::count_ || !is_udp) return;
+  const wire::UdpEndpoints& to = c.udp.endpoints;
   if (to.destination_port < identity.udp_first ||
       to.destination_port - identity.udp_first >= identity.udp_count)
     return;
   for (const auto& parent : identity.parents)
     if (to.destination_ip == parent.group_ipv4 && to.source_ip == parent.parent_ipv4)
-      return take(c, Action::aggregate, **udp);
+      c.action = Action::aggregate;
 }
 
 }  // namespace

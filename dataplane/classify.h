@@ -31,7 +31,7 @@ struct Classified {
 void classify_destination(const Identity& identity, bool linear, Classified& frame);
 
 // `frame` is the first segment; `linear` says that it is the whole frame. What does not belong to
-// the action stays in `into` as it was.
+// the action may hold anything.
 inline void classify(const Identity& identity, std::span<const std::byte> frame, bool linear,
                      Classified& into) {
   into.action = Action::drop;

@@ -44,9 +44,9 @@ std::uint16_t finish(WordSum sum, std::span<const std::byte> rest) {
     const std::array<std::byte, 2> padded = {*at, std::byte{0}};
     low += load<std::uint16_t>(padded.data());
   }
-  std::uint64_t folded = (low & 0xFFFFFFFF) + (low >> 32) + (high & 0xFFFFFFFF) + (high >> 32);
-  while ((folded >> 16) != 0) folded = (folded & 0xFFFF) + (folded >> 16);
-  return static_cast<std::uint16_t>(folded);
+  const std::uint64_t folded =
+      (low & 0xFFFFFFFF) + (low >> 32) + (high & 0xFFFFFFFF) + (high >> 32);
+  return ones_complement_fold(folded);
 }
 
 std::uint16_t ones_complement_portable(std::span<const std::byte> bytes) {

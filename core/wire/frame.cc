@@ -1,5 +1,6 @@
 #include "core/wire/frame.h"
 
+#include <bit>
 #include <cstring>
 
 #include "core/wire/byte_order.h"
@@ -7,6 +8,18 @@
 
 namespace tributary::wire {
 namespace {
+
+// As it lies there, in no order: checksums are of the same kind. At any address.
+struct MemoryOrder16 {
+  using Bytes = std::array<std::uint8_t, 2>;
+  explicit MemoryOrder16(const Bytes& b) : bytes(b) {}
+  MemoryOrder16(std::uint16_t value)  // NOLINT(google-explicit-constructor)
+      : bytes(std::bit_cast<Bytes>(value)) {}
+  operator std::uint16_t() const {  // NOLINT(google-explicit-constructor)
+    return std::bit_cast<std::uint16_t>(bytes);
+  }
+  Bytes bytes;
+};
 
 struct EthernetHeader {
   MacAddress destination, source;
@@ -18,16 +31,16 @@ struct Ipv4Header {
   std::uint8_t version_ihl, dscp_ecn;
   be16 total_length, id, flags_fragment;
   std::uint8_t ttl, protocol;
-  std::uint16_t checksum;  // memory order
+  MemoryOrder16 checksum;
   be32 source, destination;
 };
-static_assert(sizeof(Ipv4Header) == kIpv4Bytes);
+static_assert(sizeof(Ipv4Header) == kIpv4Bytes && alignof(Ipv4Header) == 1);
 
 struct UdpHeader {
   be16 source, destination, length;
-  std::uint16_t checksum;  // memory order
+  MemoryOrder16 checksum;
 };
-static_assert(sizeof(UdpHeader) == kUdpBytes);
+static_assert(sizeof(UdpHeader) == kUdpBytes && alignof(UdpHeader) == 1);
 
 constexpr std::uint8_t kProtocolUdp = 17;
 constexpr std::uint16_t kDontFragment = 0x4000;
@@ -40,19 +53,33 @@ T read(std::span<const std::byte> bytes) {
   return value;
 }
 
-template <typename T>
-std::uint16_t sum_of(const T& object) {
-  return ones_complement_sum(std::as_bytes(std::span(&object, 1)));
+// Sums of headers, in registers: bytes that are put together on the stack and summed from there
+// wait for their own stores. Words count in memory order.
+template <typename Word, typename Bytes>
+std::uint64_t word_of(const Bytes& bytes) {
+  return std::bit_cast<Word>(bytes);
+}
+std::uint16_t pseudo_header_sum(const UdpEndpoints& e, std::size_t udp_length) {
+  return ones_complement_fold(word_of<std::uint32_t>(be32(e.source_ip)) +
+                              word_of<std::uint32_t>(be32(e.destination_ip)) +
+                              word_of<std::uint16_t>(be16(kProtocolUdp)) +
+                              word_of<std::uint16_t>(be16(static_cast<std::uint16_t>(udp_length))));
 }
 
-std::uint16_t pseudo_header_sum(const UdpEndpoints& e, std::size_t udp_length) {
-  struct {
-    be32 source, destination;
-    be16 protocol, length;
-  } const pseudo{be32(e.source_ip), be32(e.destination_ip), be16(kProtocolUdp),
-                 be16(static_cast<std::uint16_t>(udp_length))};
-  static_assert(sizeof pseudo == 12);
-  return sum_of(pseudo);
+std::uint16_t sum_of(const Ipv4Header& ip) {
+  const auto pair = [](std::uint8_t first, std::uint8_t second) {
+    return std::uint64_t{MemoryOrder16(MemoryOrder16::Bytes{first, second})};
+  };
+  return ones_complement_fold(
+      pair(ip.version_ihl, ip.dscp_ecn) + word_of<std::uint16_t>(ip.total_length) +
+      word_of<std::uint16_t>(ip.id) + word_of<std::uint16_t>(ip.flags_fragment) +
+      pair(ip.ttl, ip.protocol) + ip.checksum + word_of<std::uint32_t>(ip.source) +
+      word_of<std::uint32_t>(ip.destination));
+}
+std::uint16_t sum_of(const UdpHeader& udp) {
+  return ones_complement_fold(word_of<std::uint16_t>(udp.source) +
+                              word_of<std::uint16_t>(udp.destination) +
+                              word_of<std::uint16_t>(udp.length) + udp.checksum);
 }
 
 }  // namespace
@@ -86,25 +113,40 @@ std::span<const std::byte> whole_frame(const EthernetView& view) {
   return {view.payload.data() - header, view.payload.size() + header};
 }
 
-std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std::byte> packet) {
+// Fields are read and written where they lie, as those of the aggregation header are.
+DropReason parse_udp4(std::span<const std::byte> packet, Udp4View& view, bool& is_udp) {
+  is_udp = false;
   if (packet.size() < kIpv4Bytes) return DropReason::frame_truncated;
-  const auto ip = read<Ipv4Header>(packet);
+  const Ipv4Header& ip = *reinterpret_cast<const Ipv4Header*>(packet.data());
   const std::uint16_t total = ip.total_length;
   if (ip.version_ihl != 0x45 || total < kIpv4Bytes) return DropReason::frame_bad_ip;
   if (total > packet.size()) return DropReason::frame_truncated;
   if (sum_of(ip) != 0xFFFF) return DropReason::frame_bad_ip;
-  if (ip.protocol != kProtocolUdp) return std::optional<Udp4View>{};
+  if (ip.protocol != kProtocolUdp) return DropReason::count_;
   if ((ip.flags_fragment & kFragmentMask) != 0) return DropReason::frame_fragment;
 
   const auto datagram = packet.subspan(kIpv4Bytes, total - kIpv4Bytes);
   if (datagram.size() < kUdpBytes) return DropReason::frame_truncated;
-  const auto udp = read<UdpHeader>(datagram);
+  const UdpHeader& udp = *reinterpret_cast<const UdpHeader*>(datagram.data());
   if (udp.length != datagram.size()) return DropReason::frame_bad_udp;
-  return std::optional(Udp4View{{ip.source, ip.destination, udp.source, udp.destination},
-                                udp.checksum,
-                                (ip.dscp_ecn & 3) == 3,
-                                datagram.subspan(kUdpBytes),
-                                datagram});
+  view.endpoints.source_ip = ip.source;
+  view.endpoints.destination_ip = ip.destination;
+  view.endpoints.source_port = udp.source;
+  view.endpoints.destination_port = udp.destination;
+  view.checksum = udp.checksum;
+  view.congestion_experienced = (ip.dscp_ecn & 3) == 3;
+  view.payload = datagram.subspan(kUdpBytes);
+  view.datagram = datagram;
+  is_udp = true;
+  return DropReason::count_;
+}
+
+std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std::byte> packet) {
+  Udp4View view;
+  bool is_udp = false;
+  const DropReason bad = parse_udp4(packet, view, is_udp);
+  if (bad != DropReason::count_) return bad;
+  return is_udp ? std::optional(view) : std::nullopt;
 }
 
 bool udp4_checksum_ok(const Udp4View& view) {
@@ -130,32 +172,34 @@ std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> fra
     at += sizeof tag;
   }
 
-  Ipv4Header ip{0x45,
-                t.dscp_ecn,
-                be16(static_cast<std::uint16_t>(kIpv4Bytes + udp_length)),
-                be16(0u),
-                be16(kDontFragment),
-                64,
-                kProtocolUdp,
-                0,
-                be32(t.endpoints.source_ip),
-                be32(t.endpoints.destination_ip)};
-  ip.checksum = static_cast<std::uint16_t>(~sum_of(ip));
-  std::memcpy(at, &ip, sizeof ip);
+  const Ipv4Header ip{0x45,
+                      t.dscp_ecn,
+                      be16(static_cast<std::uint16_t>(kIpv4Bytes + udp_length)),
+                      be16(0u),
+                      be16(kDontFragment),
+                      64,
+                      kProtocolUdp,
+                      0,
+                      be32(t.endpoints.source_ip),
+                      be32(t.endpoints.destination_ip)};
+  Ipv4Header& ip_there = *reinterpret_cast<Ipv4Header*>(at);
+  ip_there = ip;
+  ip_there.checksum = static_cast<std::uint16_t>(~sum_of(ip));
   at += sizeof ip;
 
-  UdpHeader udp{be16(t.endpoints.source_port), be16(t.endpoints.destination_port),
-                be16(static_cast<std::uint16_t>(udp_length)), 0};
+  const UdpHeader udp{be16(t.endpoints.source_port), be16(t.endpoints.destination_port),
+                      be16(static_cast<std::uint16_t>(udp_length)), 0};
+  UdpHeader& udp_there = *reinterpret_cast<UdpHeader*>(at);
+  udp_there = udp;
   if (t.udp_checksum) {
     const std::uint16_t payload =
         payload_sum ? *payload_sum : ones_complement_sum(frame.subspan(headers, payload_bytes));
     std::uint16_t sum =
         ones_complement_add(pseudo_header_sum(t.endpoints, udp_length), sum_of(udp));
     sum = ones_complement_add(sum, payload);
-    udp.checksum = static_cast<std::uint16_t>(~sum);
-    if (udp.checksum == 0) udp.checksum = 0xFFFF;  // RFC 768: 0 means "none"
+    // RFC 768: 0 means "none".
+    udp_there.checksum = static_cast<std::uint16_t>(sum == 0xFFFF ? 0xFFFF : ~sum);
   }
-  std::memcpy(at, &udp, sizeof udp);
   return headers + payload_bytes;
 }
 

@@ -82,6 +82,9 @@ struct Udp4View {
 };
 // nullopt: valid IPv4, but not UDP. Refuses options, fragments, bad lengths and IP checksums.
 std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std::byte> ip_packet);
+// The same for the packet path: count_ where the packet is valid, and then `is_udp` says whether
+// `view` is it; else that may hold anything.
+DropReason parse_udp4(std::span<const std::byte> ip_packet, Udp4View& view, bool& is_udp);
 
 // True when the (non-zero) UDP checksum is right, pseudo header included.
 bool udp4_checksum_ok(const Udp4View& view);

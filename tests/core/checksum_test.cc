@@ -132,6 +132,20 @@ TEST(OnesComplementSum, PiecesAtEvenOffsetsCombine) {
               ones_complement_sum(all));
 }
 
+TEST(OnesComplementSum, FoldsAsOftenAsTheLargestSumNeeds) {
+  const auto slowly = [](std::uint64_t sum) {
+    while (sum > 0xFFFF) sum = (sum & 0xFFFF) + (sum >> 16);
+    return static_cast<std::uint16_t>(sum);
+  };
+  Prng random(7);
+  std::vector<std::uint64_t> sums = {0, 1, 0xFFFF, 0x10000, 0x1FFFE, 0x1FFFF, 0xFFFFFFFF};
+  for (int bits = 16; bits <= 47; ++bits) {
+    const std::uint64_t bound = std::uint64_t{1} << bits;
+    sums.insert(sums.end(), {bound - 1, bound - 0xFFFF, bound - 0x10000, random.next() % bound});
+  }
+  for (const std::uint64_t sum : sums) EXPECT_EQ(ones_complement_fold(sum), slowly(sum)) << sum;
+}
+
 TEST(Crc32c, KnownAnswers) {
   EXPECT_EQ(crc32c(bytes_of("123456789")), 0xE3069283u);
   // RFC 3720 appendix B.4.

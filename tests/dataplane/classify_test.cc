@@ -58,6 +58,14 @@ TEST(Classify, NothingOfTheFrameBeforeIsLeft) {
   EXPECT_EQ(c.action, Action::forward);
   EXPECT_EQ(c.ethernet.vlan_tci, std::nullopt);
   EXPECT_EQ(c.ethernet.ether_type, wire::kEtherTypeIpv4);
+
+  std::vector<std::byte> damaged = udp(kSwitch.mac, kSwitch.ipv4, 47000);
+  classify(kSwitch, damaged, true, c);
+  EXPECT_EQ(c.action, Action::aggregate);
+  damaged[24] ^= std::byte{1};  // IP checksum
+  classify(kSwitch, damaged, true, c);
+  EXPECT_EQ(c.action, Action::drop);
+  EXPECT_EQ(c.reason, DropReason::frame_bad_ip);
 }
 
 TEST(Classify, SegmentsAreReadOnlyForOthers) {
