@@ -128,9 +128,11 @@ void run_ring_forward(const Options& options, Report& report) {
   row.verified = true;
   for (std::size_t round = 0; round < options.rounds(); ++round) {
     stages.begin();
-    ours.push_back(round_of(stations, [&] { stations.forward(); }, row.verified));
+    ours.push_back(round_of(
+        stations, [&] { stations.forward(); }, row.verified));
     stages.end(kBatches * kPorts * dataplane::kBurst);
-    theirs.push_back(round_of(stations, [&] { stations.swap(); }, row.verified));
+    theirs.push_back(round_of(
+        stations, [&] { stations.swap(); }, row.verified));
     ratios.push_back(ours.back() / theirs.back());
   }
   row.value = median(ours);

@@ -16,6 +16,7 @@
 
 #include "core/wire/extension.h"
 #include "worker/communicator.h"
+#include "worker/file_descriptor.h"
 
 namespace tributary::worker {
 namespace {
