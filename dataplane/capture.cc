@@ -85,7 +85,7 @@ void CaptureTap::offer(CapturePoint point, std::uint16_t port, const rte_mbuf* f
     std::memcpy(room.data() + seen.kept, rte_pktmbuf_mtod(part, const std::byte*), bytes);
     seen.kept += bytes;
   }
-  seen_.push(std::move(seen));
+  seen_.push(CapturedFrame(seen));
 }
 
 void CaptureTap::offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
@@ -98,7 +98,7 @@ void CaptureTap::offer(CapturePoint point, std::uint16_t port, std::span<const s
   if (room.empty()) return;
   seen.kept = std::min(length, wish_->snap);
   std::memcpy(room.data(), frame.data(), seen.kept);
-  seen_.push(std::move(seen));
+  seen_.push(CapturedFrame(seen));
 }
 
 bool CaptureTap::take(CapturedFrame& frame, std::span<std::byte> bytes) {

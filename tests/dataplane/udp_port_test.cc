@@ -36,7 +36,7 @@ rte_ring* make_ring() {
 }
 
 class UdpPortTest : public ::testing::Test {
- protected:
+ public:
   UdpPortTest() {
     start_test_eal();
     in_ = make_ring();
@@ -61,6 +61,7 @@ class UdpPortTest : public ::testing::Test {
     rte_ring_free(out_);
   }
 
+ protected:
   void inject(std::span<const std::byte> frame, std::size_t segments = 1) {
     rte_mbuf* head = nullptr;
     const std::size_t piece = (frame.size() + segments - 1) / segments;

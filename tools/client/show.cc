@@ -96,8 +96,21 @@ Duration parse_every(const std::string& text) {
   return *every;
 }
 
+void add_watch_options(CLI::App& command, const std::shared_ptr<ShowOptions>& options) {
+  command
+      .add_option_function<std::string>(
+          "--every", [options](const std::string& text) { options->every = parse_every(text); },
+          "Look again and again, with how much what has grown grows a second; ends at Ctrl-C")
+      ->type_name("TIME");
+  command.add_option("--times", options->times, "With --every: end after so many looks")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->type_name("N");
+}
+
 // Throws CLI::ValidationError.
 void check_words(const ShowOptions& options) {
+  if (options.times != 0 && options.every == Duration())
+    throw CLI::ValidationError("--times", "is of use with --every only");
   const auto& which = options.which;
   if (options.what == "op" && which.empty())
     throw CLI::ValidationError("show op", "JOB/OP is needed, such as 1/42");
@@ -160,14 +173,7 @@ void add_show(CLI::App& app) {
       ->capture_default_str()
       ->type_name("PATH");
   command->add_flag("--json", options->json, "Print the data as JSON instead of a table");
-  command
-      ->add_option_function<std::string>(
-          "--every", [options](const std::string& text) { options->every = parse_every(text); },
-          "Look again and again, with how much what has grown grows a second; ends at Ctrl-C")
-      ->type_name("TIME");
-  command->add_option("--times", options->times, "With --every: end after so many looks")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
-      ->type_name("N");
+  add_watch_options(*command, options);
   command->footer(
       "Examples:\n"
       "  tributary show ports\n"
@@ -180,8 +186,6 @@ void add_show(CLI::App& app) {
       "  tributary show slots --socket /run/tributary/leaf1.sock");
   command->callback([options] {
     check_words(*options);
-    if (options->times != 0 && options->every == Duration())
-      throw CLI::ValidationError("--times", "is of use with --every only");
     if (options->every == Duration())
       print(*options, ask(*options));
     else
