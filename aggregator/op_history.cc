@@ -13,7 +13,7 @@ OpHistory::OpHistory(std::uint32_t children, std::size_t rank_words)
 
 void OpHistory::reset() {
   end_ = 0;
-  next_timed_ = Instant();
+  next_timed_ = {};
   std::fill(kept_.begin(), kept_.end(), KeptOp());
   std::fill(missed_.begin(), missed_.end(), MissedDeadlines());
   std::fill(left_out_.begin(), left_out_.end(), 0);

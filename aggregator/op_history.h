@@ -3,9 +3,9 @@
 //
 // A ring of kOps records, reserved at start: an op takes the place of the one kOps before it. Of
 // all chunks it keeps what happens once for a chunk, and who missed a deadline by how much. Of an
-// op's first chunk here and of its last one it keeps every child's arrival, too, unless the op
-// begins so soon after another whose arrivals are kept that nobody could tell them apart, and
-// keeping them would be felt. It outlives its epoch, until the next one begins.
+// op's first chunk here and of its last one it keeps every child's arrival, too; but of ops that
+// follow each other so closely that this would be felt, only now and then. It outlives its epoch,
+// until the next one begins.
 //
 //   kept_      one line an op:   which op, its two chunks, results made here
 //   arrivals_  a time a child:   of all first chunks, then of all last ones
@@ -101,8 +101,11 @@ class OpHistory {
  public:
   static constexpr std::uint32_t kOps = config::kOpHistory;
   static constexpr Instant kNotYet = Instant::max();
-  // Arrivals are kept of ops that begin so far apart.
+  // Arrivals are kept of ops that begin so far apart; and of one in kAlways in any case, so
+  // that there are some among the latest ops, and from all parts of a burst that comes again and
+  // again.
   static constexpr Duration kApart = Duration::us(50);
+  static constexpr std::uint32_t kAlways = 7;
 
   // `rank_words`: of a set of ranks; 0 where every result has all.
   explicit OpHistory(std::uint32_t children, std::size_t rank_words = 0);
@@ -191,13 +194,16 @@ class OpHistory {
   }
   void begin(KeptOp& r, const ChunkDescription& d, Instant now) {
     if (r.happened(OpEventKind::deadline) || r.happened(OpEventKind::degraded)) forget_the_late(r);
+    const bool passed_on = is_passed_on(d.collective);
     r.op = d.op;
-    r.flags = is_passed_on(d.collective) ? KeptOp::kPassedOn : 0;
+    r.flags = passed_on ? KeptOp::kPassedOn : 0;
     r.began = now;
     end_ = std::max(end_, d.op + 1);
-    if (now < next_timed_) return;
+    // Nobody is late in an op that is passed on: it takes no other's turn.
+    Instant& next = next_timed_[passed_on ? 1 : 0];
+    if (now < next && d.op % kAlways != 0) return;
     r.flags |= KeptOp::kTimed;
-    next_timed_ = now + kApart;
+    next = now + kApart;
   }
   void forget_the_late(const KeptOp& r);
   KeptAs take_time(KeptOp& r, const ChunkDescription& d, KeptAs as, std::uint16_t child,
@@ -214,7 +220,7 @@ class OpHistory {
 
   std::uint32_t children_;
   std::uint32_t end_ = 0;
-  Instant next_timed_;  // if it begins then, or later
+  std::array<Instant, 2> next_timed_{};  // one that begins then, or later: summed, passed on
   std::vector<KeptOp> kept_;
   std::vector<OpEvent> events_;    // by op, all kinds but made_here
   std::vector<Instant> arrivals_;  // by chunk, op and child

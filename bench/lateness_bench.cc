@@ -147,8 +147,9 @@ void run_deadlines(const Options& options, const EngineLoad& load, Report& repor
   add_row(describe(load), "arm and cancel alone, bar 50", "whole packet", alone, verified, report);
 }
 
-// A time-line is kept of every op's first chunk, so of every packet of these. The other side sends
-// the same as chunks of the middle of an op, to the same engine.
+// Ops of one chunk each, which follow each other as closely as they can: each has a time-line, and
+// of some every arrival is in it. The other side sends the same as chunks of the middle of an op,
+// to the same engine.
 void run_time_lines(const Options& options, const EngineLoad& load, Report& report) {
   bool verified = true;
   EngineTraffic traffic(load);

@@ -21,7 +21,7 @@ constexpr std::array kChildMetrics = {
                 "Chunks that were given up without the child's data", 1,
                 &ChildTotals::missed_deadlines},
     ChildMetric{"tributary_child_timed_arrivals_total",
-                "Arrivals of first or last chunks, of ops at least 50 us apart", 1,
+                "Arrivals of first or last chunks, of ops 50 us apart and of every seventh", 1,
                 &ChildTotals::timed_arrivals},
     ChildMetric{"tributary_child_lateness_seconds_total",
                 "Of those, behind the first arrival of the chunk", 1e-9, &ChildTotals::lateness_ns},

@@ -112,8 +112,10 @@ void Port::start(rte_mempool* pool) {
       error != 0)
     fail("the device refuses its configuration", error);
   set_up_queues(pool);
-  if (const int error = rte_eth_dev_start(ethdev_); error != 0)
-    fail("the device does not start", error);
+  // Of a client, that its server is not there yet.
+  const int error = rte_eth_dev_start(ethdev_);
+  if (error != 0 && !connects()) fail("the device does not start", error);
+  connecting_ = connects() && error == 0;
   // A switch takes frames for others. Drivers without a filter say "not supported".
   rte_eth_promiscuous_enable(ethdev_);
   poll_link();
@@ -155,6 +157,16 @@ bool Port::interface_running() const {
   ::close(fd);
   constexpr int kRunning = IFF_UP | IFF_RUNNING;
   return asked && (request.ifr_flags & kRunning) == kRunning;
+}
+
+bool Port::connects() const {
+  return devargs_.driver == "net_memif" && devargs_.get("role").value_or("client") == "client";
+}
+
+bool Port::connect_again() {
+  if (!connects()) return false;
+  rte_eth_dev_stop(ethdev_);
+  return rte_eth_dev_start(ethdev_) == 0;
 }
 
 bool Port::poll_link() {

@@ -40,11 +40,19 @@ class Port {
   [[nodiscard]] bool link_up() const { return link_up_.load(std::memory_order_relaxed); }
   // Link monitor only: asks driver and kernel; returns the new state.
   bool poll_link();
+  // A memif client's driver connects when it is started, and never again by itself. To be called
+  // where the port is polled, and never while a connection may yet come up: a switch's DPDK ends
+  // with a client that goes before it is greeted. True: a connection begins, and the link will be
+  // up. Of other ports nothing comes of it.
+  bool connect_again();
+  // Of a memif client: the server was there when this was made.
+  [[nodiscard]] bool connecting() const { return connecting_; }
 
  private:
   void start(rte_mempool* pool);
   void set_up_queues(rte_mempool* pool);
   void start_or_close(rte_mempool* pool);
+  [[nodiscard]] bool connects() const;
   void close();
   [[nodiscard]] bool interface_running() const;
   [[noreturn]] void fail(const std::string& what, int error) const;
@@ -55,6 +63,7 @@ class Port {
   bool created_ = false;  // by this object, so it also removes the device
   bool sends_segments_ = false;
   bool shares_memory_ = false;
+  bool connecting_ = false;
   std::atomic<bool> link_up_{false};
 };
 

@@ -16,6 +16,8 @@ namespace {
 
 // Asking the driver for its link, and the kernel for an interface.
 constexpr Duration kLook = Duration::ms(20);
+// How long the last frames may take to leave.
+constexpr timespec kLinger{.tv_sec = 0, .tv_nsec = 20'000'000};
 
 bool is_group(std::uint32_t ipv4) {
   return ipv4 >> 28 == 0xE;
@@ -41,25 +43,38 @@ UdpPort::UdpPort(UdpPortSettings settings, std::unique_ptr<FramePool> pool,
 }
 
 UdpPort::~UdpPort() {
+  flush();
+  if (port_->link_up()) clock_nanosleep(CLOCK_MONOTONIC, 0, &kLinger, nullptr);
+  flush();
   rte_pktmbuf_free(filling_);
   for (rte_mbuf* frame : waiting_) rte_pktmbuf_free(frame);
 }
 
 void UdpPort::wait(Duration limit) {
   const Duration pause = std::min(pause_, limit);
-  if (!waiting_.empty() || pause <= Duration()) return;
+  if ((!waiting_.empty() && moves_) || pause <= Duration()) return;
   const timespec request{0, static_cast<long>(pause.to_ns())};
   clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
 }
 
 void UdpPort::look(Instant now) {
   look_at_ = now + kLook;
-  if (!port_->poll_link()) return;
+  const bool was_up = port_->link_up();
+  if (!port_->poll_link()) {
+    if (was_up) connect_at_ = now + kConnectAgain;
+    return connect(now);
+  }
   for (Peer& peer : peers_) {
     if (now < peer.ask_at) continue;
     peer.ask_at = now + (peer.mac ? kAskAgain : kAsk);
     ask(peer.ipv4);
   }
+}
+
+void UdpPort::connect(Instant now) {
+  if (!connect_at_) connect_at_ = now + (port_->connecting() ? kConnectLimit : kConnectAgain);
+  if (now < *connect_at_) return;
+  connect_at_ = now + (port_->connect_again() ? kConnectLimit : kConnectAgain);
 }
 
 void UdpPort::ask(std::uint32_t peer) {
@@ -186,6 +201,7 @@ void UdpPort::send(rte_mbuf* frame) {
 }
 
 void UdpPort::flush() {
+  if (waiting_.empty()) return;
   std::size_t done = 0;
   while (done < waiting_.size() && port_->link_up()) {
     const auto burst =
@@ -211,6 +227,7 @@ void UdpPort::flush() {
     if (taken < burst) break;
   }
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
+  moves_ = done != 0;
   if (port_->link_up()) return;
   for (rte_mbuf* frame : waiting_) drop(frame, DropReason::tx_link_down);
   waiting_.clear();

@@ -41,10 +41,15 @@ class UdpPort final : public DatagramLink {
   // How often a peer is asked for its address: until it answers, and afterwards.
   static constexpr Duration kAsk = Duration::ms(50);
   static constexpr Duration kAskAgain = Duration::seconds(5);
+  // How soon a memif whose switch is gone is tried again; and one whose connection does not come
+  // up.
+  static constexpr Duration kConnectAgain = Duration::ms(200);
+  static constexpr Duration kConnectLimit = Duration::seconds(10);
   // Frames that wait for a port that takes no more.
   static constexpr std::size_t kBacklog = 512;
 
   UdpPort(UdpPortSettings settings, std::unique_ptr<FramePool> pool, std::unique_ptr<Port> port);
+  // What was sent last gets a moment to leave the port's rings.
   ~UdpPort() override;
 
   // A port is polled: it sleeps for the moment that the idle policy allows.
@@ -77,6 +82,7 @@ class UdpPort final : public DatagramLink {
   };
 
   void look(Instant now);  // at the link, and at peers to ask for
+  void connect(Instant now);
   void ask(std::uint32_t peer);
   std::uint16_t poll(std::array<rte_mbuf*, kBurst>& burst);
   // Takes the frame over.
@@ -95,9 +101,11 @@ class UdpPort final : public DatagramLink {
   IdlePolicy idle_;
   Duration pause_;
   Instant look_at_;
-  rte_mbuf* filling_ = nullptr;     // what room() gave
-  std::vector<std::byte> no_room_;  // what it gives when there are no buffers
+  std::optional<Instant> connect_at_;  // while the link is down
+  rte_mbuf* filling_ = nullptr;        // what room() gave
+  std::vector<std::byte> no_room_;     // what it gives when there are no buffers
   std::vector<rte_mbuf*> waiting_;
+  bool moves_ = true;  // the port took something at the last flush
   DropCounters drops_;
   Counters counters_;
 };

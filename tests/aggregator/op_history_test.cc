@@ -158,7 +158,54 @@ TEST_F(OpHistoryTest, ArrivalsAreKeptOfOpsThatAreApart) {
   EXPECT_EQ(lines(2).size(), 1u) << "apart again";
 }
 
-// In an excluded child's op, and after the deadline, only its first data counts.
+// T13: who judges by the latest ops finds some that were measured, however closely they come.
+TEST_F(OpHistoryTest, ArrivalsAreKeptOfSomeOpsOfABurst) {
+  build_with([](config::JobConfig&) {});
+  for (std::uint32_t op = 0; op < 2 * OpHistory::kOps; ++op) {
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      wire::Header h = data_header(rank, op, 1);
+      h.op = op;
+      h.flags = wire::kFlagLast;
+      const std::int32_t value = 1;
+      deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
+    }
+  }
+  EXPECT_GE(engine_->lateness(kJob, now_).size(), 4u);
+}
+
+// An all_gather before each reduce_scatter leaves the latter its measure.
+TEST(OpHistory, OpsThatArePassedOnTakeNoOthersTurn) {
+  OpHistory history(3);
+  ChildTotals totals;
+  ChunkDescription d;
+  d.op = 1;
+  d.collective = wire::Collective::broadcast;
+  const Instant now = Instant::from_ns(1'000'000);
+  EXPECT_EQ(history.arrived(d, KeptAs::first, 0, now, totals), KeptAs::first);
+  d.op = 2;
+  d.collective = wire::Collective::allreduce;
+  EXPECT_EQ(history.arrived(d, KeptAs::first, 0, now + Duration::us(20), totals), KeptAs::first);
+  d.op = 3;
+  EXPECT_EQ(history.arrived(d, KeptAs::first, 0, now + Duration::us(40), totals), KeptAs::nothing);
+  EXPECT_EQ(totals.timed_arrivals.get(), 1u);
+}
+
+TEST(OpHistory, OfAChildsDataTheFirstCounts) {
+  OpHistory history(3);
+  ChildTotals totals;
+  ChunkDescription d;
+  const Instant now = Instant::from_ns(1'000'000);
+  const auto give = [&](std::uint16_t child, int ms) {
+    history.arrived(d, KeptAs::first, child, now + Duration::ms(ms), totals);
+  };
+  give(0, 0);
+  give(1, 2);
+  give(1, 3);
+  EXPECT_EQ(totals.timed_arrivals.get(), 2u);
+  EXPECT_EQ(history.arrivals(*history.find(0), KeptAs::first)[1], now + Duration::ms(2));
+}
+
+// After the deadline only its first data counts.
 TEST_F(OpHistoryTest, ARepeatedArrivalIsNone) {
   build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
   give(0, 0, 0, 0, true);

@@ -99,7 +99,7 @@ TEST(Pcapng, BlocksHaveTheirLengthOnBothEnds) {
   EXPECT_THAT(block_types(out, 3), ElementsAre(0x0A0D0D0A, 1, 6, 5));
 }
 
-// A device that always has frames: the ring is never empty.
+// A device that always has frames.
 TEST(CaptureServer, EndsWellUnderLoadWhenTheClientDoes) {
   config::SwitchConfig config = null_config();
   config.ports[0].devargs = "net_null2,size=64";
@@ -121,7 +121,7 @@ TEST(CaptureServer, EndsWellUnderLoadWhenTheClientDoes) {
   }
   close(ends[0]);
   const auto types = block_types(got, got.find('\n') + 1);
-  ASSERT_GT(types.size(), 10'000u);
+  ASSERT_GT(types.size(), 5'000u);
   EXPECT_EQ(types.back(), 5u);
 }
 

@@ -30,10 +30,10 @@ void add_share(CLI::App& app, const std::string& name, std::uint32_t& target,
 
 void add_time(CLI::App& app, const std::string& name, Duration& target, const std::string& help) {
   const auto parse = [](const std::string& text) {
-    const auto time = config::parse_duration(text);
+    const auto time = text == "0" ? Duration() : config::parse_duration(text);
     return time && *time <= Duration::seconds(86'400) ? time : std::nullopt;
   };
-  add_parsed(app, name, target, parse, "a time up to 24h such as 500ms or 90s", "TIME", help);
+  add_parsed(app, name, target, parse, "0, or a time up to 24h such as 500ms or 90s", "TIME", help);
 }
 
 std::optional<wire::DType> parse_dtype(const std::string& text) {

@@ -1,6 +1,9 @@
 #include "tools/psd/make_udp_port.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "config/codec.h"
 #include "dataplane/eal.h"
@@ -36,7 +39,7 @@ std::vector<std::uint32_t> roots(const config::ServerConfig& server) {
 
 }  // namespace
 
-std::unique_ptr<dataplane::UdpPort> make_udp_port(const config::ServerConfig& server) {
+std::unique_ptr<dataplane::UdpPort> make_udp_port(const config::ServerConfig& server) try {
   const config::SwitchConfig config = as_switch(server);
   const dataplane::PoolSize size = dataplane::size_pool(config);
   static const dataplane::Eal eal(
@@ -51,6 +54,10 @@ std::unique_ptr<dataplane::UdpPort> make_udp_port(const config::ServerConfig& se
                                       .idle_sleep_max = server.dpdk.idle_sleep_max};
   return std::make_unique<dataplane::UdpPort>(std::move(settings), std::move(pool),
                                               std::move(port));
+} catch (const std::runtime_error& error) {
+  throw std::runtime_error("server.dpdk: " + std::string(error.what()) + " (a server takes " +
+                           std::to_string(kMegabytes) +
+                           " MiB for it, of hugepages with server.dpdk.hugepages)");
 }
 
 }  // namespace tributary::psd
