@@ -45,8 +45,12 @@ class DatagramLink {
   virtual void queue(std::size_t bytes, const UdpAddress& to) = 0;
   virtual void flush() = 0;
 
-  [[nodiscard]] virtual DropCounters& drops() = 0;
-  [[nodiscard]] virtual const DropCounters& drops() const = 0;
+  // Of the link, and of who drives it. Other threads may read them.
+  [[nodiscard]] DropCounters& drops() { return drops_; }
+  [[nodiscard]] const DropCounters& drops() const { return drops_; }
+
+ private:
+  DropCounters drops_;
 };
 
 }  // namespace tributary

@@ -1,12 +1,11 @@
 #include "dataplane/transmitter.h"
 
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
 
 #include "dataplane/capture.h"
-#include "dataplane/fault_guard.h"
+#include "dataplane/port_burst.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -67,13 +66,7 @@ std::size_t Transmitter::flush_lane(Lane& lane) {
     std::array<std::uint32_t, kBurst> lengths;
     for (std::uint16_t i = 0; i < burst; ++i) lengths[i] = frames[i]->pkt_len;
     std::uint16_t taken = 0;
-    const auto transmit = [&] {
-      taken = rte_eth_tx_burst(lane.port->ethdev(), lane.tx_queue, frames, burst);
-    };
-    if (!lane.port->shares_memory()) {
-      transmit();
-    } else if (!guarded(transmit)) {
-      // Which of the burst the driver had freed is unknown: none may be touched again.
+    if (!transmit_burst(*lane.port, lane.tx_queue, frames, burst, taken)) {
       lane.counters.peer_faults.add();
       lane.counters.drops.add(DropReason::tx_link_down, burst);
       sent += burst;

@@ -1,15 +1,16 @@
 #include "dataplane/udp_port.h"
 
-#include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <utility>
 
 #include "core/wire/arp.h"
 #include "dataplane/fault_guard.h"
+#include "dataplane/port_burst.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -79,7 +80,7 @@ void UdpPort::connect(Instant now) {
 
 void UdpPort::ask(std::uint32_t peer) {
   rte_mbuf* const frame = rte_pktmbuf_alloc(pool_->get());
-  if (frame == nullptr) return drops_.add(DropReason::no_mbuf);
+  if (frame == nullptr) return drops().add(DropReason::no_mbuf);
   const std::span<std::byte> bytes(rte_pktmbuf_mtod(frame, std::byte*), wire::kArpFrameBytes);
   frame->data_len = static_cast<std::uint16_t>(
       wire::write_arp_request(settings_.mac, settings_.own.ipv4, peer, bytes));
@@ -87,24 +88,13 @@ void UdpPort::ask(std::uint32_t peer) {
   send(frame);
 }
 
-std::uint16_t UdpPort::poll(std::array<rte_mbuf*, kBurst>& burst) {
-  std::uint16_t received = 0;
-  const auto take = [&] { received = rte_eth_rx_burst(port_->ethdev(), 0, burst.data(), kBurst); };
-  if (!port_->shares_memory()) {
-    take();
-  } else if (port_->link_up() && !guarded(take)) {
-    counters_.peer_faults.add();
-    return 0;
-  }
-  return received;
-}
-
 std::size_t UdpPort::receive(const Receiver& receiver, Instant now) {
   // A thread that DPDK does not know has no cache of buffers.
   if (rte_lcore_id() == LCORE_ID_ANY) rte_thread_register();
   if (now >= look_at_) look(now);
   std::array<rte_mbuf*, kBurst> burst;
-  const std::uint16_t received = poll(burst);
+  std::uint16_t received = 0;
+  if (!receive_burst(*port_, 0, burst.data(), kBurst, received)) counters_.peer_faults.add();
   for (std::uint16_t i = 0; i < received; ++i) {
     counters_.rx_bytes.add(burst[i]->pkt_len);
     handle(burst[i], receiver);
@@ -147,12 +137,12 @@ void UdpPort::learn(const wire::EthernetView& view) {
 void UdpPort::hand_over(const wire::EthernetView& view, const Receiver& receiver) {
   if (view.ether_type != wire::kEtherTypeIpv4) return;
   const auto parsed = wire::parse_udp4(view.payload);
-  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drops_.add(*bad);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drops().add(*bad);
   const auto& udp = std::get<std::optional<wire::Udp4View>>(parsed);
   if (!udp || udp->endpoints.destination_ip != settings_.own.ipv4 ||
       udp->endpoints.destination_port != settings_.own.port)
     return;
-  if (udp->checksum != 0 && !wire::udp4_checksum_ok(*udp)) return drops_.add(DropReason::checksum);
+  if (udp->checksum != 0 && !wire::udp4_checksum_ok(*udp)) return drops().add(DropReason::checksum);
   receiver({.bytes = udp->payload,
             .from = {udp->endpoints.source_ip, udp->endpoints.source_port},
             .has_checksum = udp->checksum != 0});
@@ -174,7 +164,7 @@ std::optional<wire::MacAddress> UdpPort::mac_of(std::uint32_t ipv4) const {
 }
 
 void UdpPort::queue(std::size_t bytes, const UdpAddress& to) {
-  if (filling_ == nullptr) return drops_.add(DropReason::no_mbuf);
+  if (filling_ == nullptr) return drops().add(DropReason::no_mbuf);
   const auto mac = mac_of(to.ipv4);
   if (!mac) return counters_.unresolved.add();
   const wire::FrameTemplate t{
@@ -211,13 +201,9 @@ void UdpPort::flush() {
     std::array<std::uint32_t, kBurst> lengths{};
     for (std::uint16_t i = 0; i < burst; ++i) lengths[i] = frames[i]->pkt_len;
     std::uint16_t taken = 0;
-    const auto transmit = [&] { taken = rte_eth_tx_burst(port_->ethdev(), 0, frames, burst); };
-    if (!port_->shares_memory()) {
-      transmit();
-    } else if (!guarded(transmit)) {
-      // Which of the burst the driver had freed is unknown: none may be touched again.
+    if (!transmit_burst(*port_, 0, frames, burst, taken)) {
       counters_.peer_faults.add();
-      drops_.add(DropReason::tx_link_down, burst);
+      drops().add(DropReason::tx_link_down, burst);
       done += burst;
       continue;
     }
@@ -234,7 +220,7 @@ void UdpPort::flush() {
 }
 
 void UdpPort::drop(rte_mbuf* frame, DropReason reason) {
-  drops_.add(reason);
+  drops().add(reason);
   rte_pktmbuf_free(frame);
 }
 

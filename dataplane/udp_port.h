@@ -11,7 +11,6 @@
 // One thread, which need not be DPDK's own; other threads read counters.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -60,9 +59,6 @@ class UdpPort final : public DatagramLink {
   void queue(std::size_t bytes, const UdpAddress& to) override;
   void flush() override;
 
-  [[nodiscard]] DropCounters& drops() override { return drops_; }
-  [[nodiscard]] const DropCounters& drops() const override { return drops_; }
-
   struct Counters {
     Counter rx_packets;
     Counter rx_bytes;
@@ -84,7 +80,6 @@ class UdpPort final : public DatagramLink {
   void look(Instant now);  // at the link, and at peers to ask for
   void connect(Instant now);
   void ask(std::uint32_t peer);
-  std::uint16_t poll(std::array<rte_mbuf*, kBurst>& burst);
   // Takes the frame over.
   void handle(rte_mbuf* frame, const Receiver& receiver);
   void learn(const wire::EthernetView& view);
@@ -106,7 +101,6 @@ class UdpPort final : public DatagramLink {
   std::vector<std::byte> no_room_;     // what it gives when there are no buffers
   std::vector<rte_mbuf*> waiting_;
   bool moves_ = true;  // the port took something at the last flush
-  DropCounters drops_;
   Counters counters_;
 };
 

@@ -1,7 +1,6 @@
 #include "dataplane/worker.h"
 
 #include <rte_cycles.h>
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 #include <sys/prctl.h>
@@ -9,8 +8,8 @@
 #include <ctime>
 
 #include "dataplane/capture.h"
-#include "dataplane/fault_guard.h"
 #include "dataplane/idle.h"
+#include "dataplane/port_burst.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -131,12 +130,7 @@ void Worker::run(const TscClock& clock) {
 
 std::size_t Worker::receive(Lane& lane, Queue& queue) {
   std::uint16_t received = 0;
-  const auto poll = [&] {
-    received = rte_eth_rx_burst(lane.port->ethdev(), queue.queue, burst_.data(), kBurst);
-  };
-  if (!lane.port->shares_memory()) {
-    poll();
-  } else if (lane.port->link_up() && !guarded(poll)) {
+  if (!receive_burst(*lane.port, queue.queue, burst_.data(), kBurst, received)) {
     lane.counters.peer_faults.add();
     return 0;
   }

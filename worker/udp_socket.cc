@@ -85,7 +85,7 @@ std::size_t UdpSocket::receive(const Receiver& receiver, Instant) {
   if (got <= 0) return 0;  // empty, or an ICMP message about an earlier datagram
   for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
     if ((in_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
-      drops_.add(DropReason::payload_too_large);
+      drops().add(DropReason::payload_too_large);
       continue;
     }
     receiver({.bytes = {in_bytes_.data() + i * datagram_bytes_, in_[i].msg_len},
@@ -114,7 +114,7 @@ void UdpSocket::flush() {
       done += static_cast<std::size_t>(sent);
     } else if (errno != EINTR) {
       // No room, no route, an ICMP error: this one is lost like a packet on the way.
-      drops_.add(errno == EMSGSIZE ? DropReason::mtu : DropReason::tx_full);
+      drops().add(errno == EMSGSIZE ? DropReason::mtu : DropReason::tx_full);
       ++done;
     }
   }

@@ -33,14 +33,10 @@ class UdpSocket final : public DatagramLink {
   void queue(std::size_t bytes, const UdpAddress& to) override;
   void flush() override;
 
-  [[nodiscard]] DropCounters& drops() override { return drops_; }
-  [[nodiscard]] const DropCounters& drops() const override { return drops_; }
-
  private:
   std::size_t datagram_bytes_;
   FileDescriptor socket_;
   FileDescriptor wake_;
-  DropCounters drops_;
 
   std::vector<std::byte> in_bytes_;
   std::array<mmsghdr, kBurst> in_{};
