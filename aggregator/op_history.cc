@@ -22,7 +22,7 @@ void OpHistory::reset() {
 OpEvent OpHistory::event(const KeptOp& record, OpEventKind kind) const {
   if (!record.happened(kind)) return {};
   if (kind == OpEventKind::made_here) return record.made_here;
-  return const_cast<OpHistory*>(this)->cold_event(record.op, kind);
+  return events_[event_place(record.op, kind)];
 }
 
 void OpHistory::degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing,

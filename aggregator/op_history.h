@@ -138,7 +138,7 @@ class OpHistory {
   void note(const ChunkDescription& d, OpEventKind kind, Instant now) {
     KeptOp& r = kept_[d.op % kOps];
     if (r.op != d.op) return;
-    OpEvent& e = kind == OpEventKind::made_here ? r.made_here : cold_event(d.op, kind);
+    OpEvent& e = kind == OpEventKind::made_here ? r.made_here : events_[event_place(d.op, kind)];
     const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
     if ((r.flags & bit) == 0) {
       r.flags |= bit;
@@ -208,8 +208,9 @@ class OpHistory {
   void forget_the_late(const KeptOp& r);
   KeptAs take_time(KeptOp& r, const ChunkDescription& d, KeptAs as, std::uint16_t child,
                    Instant now, ChildTotals& totals);
-  [[nodiscard]] OpEvent& cold_event(std::uint32_t op, OpEventKind kind) {
-    return events_[std::size_t{op % kOps} * (kOpEvents - 1) + static_cast<std::size_t>(kind) - 1];
+  // In `events_`.
+  static std::size_t event_place(std::uint32_t op, OpEventKind kind) {
+    return std::size_t{op % kOps} * (kOpEvents - 1) + static_cast<std::size_t>(kind) - 1;
   }
   [[nodiscard]] std::size_t arrival(std::uint32_t op, KeptAs as, std::uint16_t child) const {
     return (KeptOp::index(as) * kOps + op % kOps) * children_ + child;
