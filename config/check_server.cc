@@ -64,12 +64,9 @@ void check_memory(const ServerConfig& config, ReadContext& context) {
 
 void check_port(const ServerConfig& config, ReadContext& context) {
   if (config.dpdk.devargs.empty() || !context.usable("server.dpdk.mtu")) return;
-  std::size_t packet = 0;
-  for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+  for (std::size_t i = 0; i < config.jobs.size(); ++i)
     if (!context.usable(job_path(i, "chunk_bytes"))) return;
-    packet = std::max(
-        packet, job_frame_bytes(config.jobs[i].job) - wire::kEthernetBytes - wire::kVlanBytes);
-  }
+  const std::size_t packet = largest_packet_bytes(config);
   if (packet > config.dpdk.mtu)
     context.report("server.dpdk.mtu", std::to_string(config.dpdk.mtu) +
                                           " bytes are less than packets of its jobs have; "
@@ -78,6 +75,14 @@ void check_port(const ServerConfig& config, ReadContext& context) {
 }
 
 }  // namespace
+
+std::size_t largest_packet_bytes(const ServerConfig& config) {
+  std::size_t packet = 0;
+  for (const ServedJobConfig& served : config.jobs)
+    packet =
+        std::max(packet, job_frame_bytes(served.job) - wire::kEthernetBytes - wire::kVlanBytes);
+  return packet;
+}
 
 void check(const ServerConfig& config, ReadContext& context) {
   check_jobs(config, context);

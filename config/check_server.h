@@ -8,4 +8,7 @@ namespace tributary::config {
 
 void check(const ServerConfig& config, ReadContext& context);
 
+// Of its jobs: the largest IP packet; 0 where there are none.
+std::size_t largest_packet_bytes(const ServerConfig& config);
+
 }  // namespace tributary::config

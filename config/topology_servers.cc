@@ -25,10 +25,7 @@ void check_heartbeat(const Topology& t, std::size_t i, ReadContext& context) {
 // Packets between a server and the roots have room on the roots' ports; and on the server's own?
 void check_mtu(const Topology& t, const std::string& path, const Hop& at, const ServerConfig& told,
                ReadContext& context) {
-  std::size_t packet = 0;
-  for (const ServedJobConfig& served : told.jobs)
-    packet =
-        std::max(packet, job_frame_bytes(served.job) - wire::kEthernetBytes - wire::kVlanBytes);
+  const std::size_t packet = largest_packet_bytes(told);
   for (const PortConfig& port : t.switches[at.node].config.ports)
     if (port.name == at.port && port.mtu < packet)
       context.report(path, "has an MTU of " + std::to_string(port.mtu) +
