@@ -46,13 +46,19 @@ class Stations {
       }
     next_ += dataplane::kBurst;
   }
-  // Whether as much came out of each port as went into the other.
-  bool take() {
+  // Whether out of each port came what went into the other, in order, with its addresses `swapped`
+  // or as they were.
+  bool take(bool swapped) {
     bool all = true;
     for (std::size_t port = 0; port < kPorts; ++port) {
-      const std::vector<rte_mbuf*> frames = ring_.sent_buffers(port);
-      for (rte_mbuf* frame : frames) rte_pktmbuf_free(frame);
+      const std::vector<dataplane::Bytes> frames = ring_.sent(port);
       all = all && frames.size() == dataplane::kBurst;
+      for (std::size_t i = 0; all && i < frames.size(); ++i) {
+        const std::size_t k = next_ - dataplane::kBurst + i;
+        const auto& to = station(port, k * 7);
+        const auto& from = station(port ^ 1, k);
+        all = std::ranges::equal(frames[i], swapped ? frame(from, to) : frame(to, from));
+      }
     }
     return all;
   }
@@ -61,7 +67,7 @@ class Stations {
     for (std::size_t n = 0; n < kStations / kPorts; n += dataplane::kBurst) {
       fill();
       ring_.turn();
-      take();
+      take(false);
     }
   }
   void forward() { ring_.turn(); }
@@ -99,14 +105,14 @@ class Stations {
 
 // Million frames a second.
 template <typename Work>
-double round_of(Stations& stations, const Work& work, bool& verified) {
+double round_of(Stations& stations, const Work& work, bool swaps, bool& verified) {
   std::vector<double> cycles;
   for (std::size_t batch = 0; batch < kBatches; ++batch) {
     stations.fill();
     const std::uint64_t began = rte_rdtsc();
     work();
     cycles.push_back(static_cast<double>(rte_rdtsc() - began));
-    verified = stations.take() && verified;
+    verified = stations.take(swaps) && verified;
   }
   return kPorts * dataplane::kBurst / median(cycles) * dataplane::tsc_hz() * 1e-6;
 }
@@ -129,10 +135,10 @@ void run_ring_forward(const Options& options, Report& report) {
   for (std::size_t round = 0; round < options.rounds(); ++round) {
     stages.begin();
     ours.push_back(round_of(
-        stations, [&] { stations.forward(); }, row.verified));
+        stations, [&] { stations.forward(); }, false, row.verified));
     stages.end(kBatches * kPorts * dataplane::kBurst);
     theirs.push_back(round_of(
-        stations, [&] { stations.swap(); }, row.verified));
+        stations, [&] { stations.swap(); }, true, row.verified));
     ratios.push_back(ours.back() / theirs.back());
   }
   row.value = median(ours);
