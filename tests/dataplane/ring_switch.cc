@@ -10,9 +10,7 @@
 #include "dataplane/eal.h"
 
 namespace tributary::dataplane {
-namespace {
 
-// Names of rings and devices stay unique over all switches of the process.
 std::string next_name() {
   static unsigned count = 0;
   return std::string("ring").append(std::to_string(count++));
@@ -25,7 +23,32 @@ rte_ring* make_ring() {
   return ring;
 }
 
-}  // namespace
+rte_mbuf* make_frame(rte_mempool* pool, std::span<const std::byte> frame, std::size_t segments) {
+  rte_mbuf* head = nullptr;
+  const std::size_t piece = (frame.size() + segments - 1) / segments;
+  for (std::size_t at = 0; at < frame.size(); at += piece) {
+    const auto part = frame.subspan(at, std::min(piece, frame.size() - at));
+    rte_mbuf* segment = rte_pktmbuf_alloc(pool);
+    if (segment == nullptr) throw std::runtime_error("no buffer");
+    std::memcpy(rte_pktmbuf_append(segment, static_cast<std::uint16_t>(part.size())), part.data(),
+                part.size());
+    if (head == nullptr)
+      head = segment;
+    else
+      rte_pktmbuf_chain(head, segment);
+  }
+  return head;
+}
+
+Bytes take_bytes(rte_mbuf* frame) {
+  Bytes bytes;
+  for (const rte_mbuf* segment = frame; segment != nullptr; segment = segment->next) {
+    const auto* data = rte_pktmbuf_mtod(segment, const std::byte*);
+    bytes.insert(bytes.end(), data, data + segment->data_len);
+  }
+  rte_pktmbuf_free(frame);
+  return bytes;
+}
 
 void start_test_eal() {
   static const Eal eal([] {
@@ -88,20 +111,7 @@ void RingSwitch::inject(std::size_t port, std::span<const std::byte> frame, std:
 
 void RingSwitch::inject_at(std::size_t port, std::size_t queue, std::span<const std::byte> frame,
                            std::size_t segments) {
-  rte_mbuf* head = nullptr;
-  const std::size_t piece = (frame.size() + segments - 1) / segments;
-  for (std::size_t at = 0; at < frame.size(); at += piece) {
-    const auto part = frame.subspan(at, std::min(piece, frame.size() - at));
-    rte_mbuf* segment = rte_pktmbuf_alloc(pool());
-    if (segment == nullptr) throw std::runtime_error("no buffer");
-    std::memcpy(rte_pktmbuf_append(segment, static_cast<std::uint16_t>(part.size())), part.data(),
-                part.size());
-    if (head == nullptr)
-      head = segment;
-    else
-      rte_pktmbuf_chain(head, segment);
-  }
-  if (rte_ring_enqueue(to_switch_[port][queue], head) != 0)
+  if (rte_ring_enqueue(to_switch_[port][queue], make_frame(pool(), frame, segments)) != 0)
     throw std::runtime_error("receive ring full");
 }
 
@@ -115,15 +125,7 @@ std::vector<rte_mbuf*> RingSwitch::sent_buffers(std::size_t port) {
 
 std::vector<Bytes> RingSwitch::sent(std::size_t port) {
   std::vector<Bytes> out;
-  for (rte_mbuf* frame : sent_buffers(port)) {
-    Bytes bytes;
-    for (const rte_mbuf* segment = frame; segment != nullptr; segment = segment->next) {
-      const auto* data = rte_pktmbuf_mtod(segment, const std::byte*);
-      bytes.insert(bytes.end(), data, data + segment->data_len);
-    }
-    out.push_back(std::move(bytes));
-    rte_pktmbuf_free(frame);
-  }
+  for (rte_mbuf* frame : sent_buffers(port)) out.push_back(take_bytes(frame));
   return out;
 }
 

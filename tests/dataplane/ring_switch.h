@@ -24,6 +24,14 @@ using Bytes = std::vector<std::byte>;
 // DPDK without hugepages, devices or files; started once per process.
 void start_test_eal();
 
+// Names of rings and devices, unique over all tests of the process.
+std::string next_name();
+rte_ring* make_ring();
+// A frame in so many chained buffers.
+rte_mbuf* make_frame(rte_mempool* pool, std::span<const std::byte> frame, std::size_t segments = 1);
+// All of its buffers, which are freed.
+Bytes take_bytes(rte_mbuf* frame);
+
 class RingSwitch {
  public:
   static constexpr unsigned kRingSize = 512;
