@@ -71,8 +71,9 @@ inline ChunkDescription as_float(ChunkDescription d) {
   return d;
 }
 
-// As which of its op's chunks the OpHistory keeps the arrivals of this one.
-enum class KeptAs : std::uint8_t { nothing, first, last };
+// As which of its op's chunks the OpHistory keeps the arrivals of this one; or that it keeps
+// nothing of the op, whose only chunk here it is, unless something goes wrong.
+enum class KeptAs : std::uint8_t { nothing, first, last, passed_over };
 
 struct Contribution {
   ChunkDescription description;

@@ -39,12 +39,15 @@ std::vector<OpLateness> Engine::lateness(std::uint32_t id, Instant now,
                                          std::uint32_t from_op) const {
   const Job* const job = impl_->job_index.find(id);
   if (job == nullptr) return {};
-  std::uint32_t end = 0;
+  std::vector<std::uint32_t> known;
   for (const auto& shard : impl_->shards)
     if (const ShardJob* const part = shard->find_job(job->place))
-      end = std::max(end, part->history.end());
+      for (const KeptOp& r : part->history.records())
+        if (r.op != KeptOp::kNoOp && r.op >= from_op) known.push_back(r.op);
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   std::vector<OpLateness> ops;
-  for (std::uint32_t op = std::max(from_op, end - std::min(end, OpHistory::kOps)); op < end; ++op) {
+  for (const std::uint32_t op : known) {
     OpLateness lateness;
     lateness.op = op;
     lateness.behind.resize(job->child_map.count());
@@ -54,6 +57,9 @@ std::vector<OpLateness> Engine::lateness(std::uint32_t id, Instant now,
         seen = add_op(*part, op, now, lateness) || seen;
     if (seen) ops.push_back(std::move(lateness));
   }
+  // A shard that short ops leave alone knows others that are long over.
+  const std::size_t older = ops.size() - std::min<std::size_t>(ops.size(), OpHistory::kOps);
+  ops.erase(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(older));
   return ops;
 }
 

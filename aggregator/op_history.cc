@@ -12,7 +12,7 @@ OpHistory::OpHistory(std::uint32_t children, std::size_t rank_words)
       left_out_(kOps * rank_words) {}
 
 void OpHistory::reset() {
-  end_ = 0;
+  trouble_until_ = 0;
   next_timed_ = {};
   std::fill(kept_.begin(), kept_.end(), KeptOp());
   std::fill(missed_.begin(), missed_.end(), MissedDeadlines());
@@ -26,9 +26,9 @@ OpEvent OpHistory::event(const KeptOp& record, OpEventKind kind) const {
 }
 
 void OpHistory::degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing,
-                         Instant now) {
+                         Instant opened_at, Instant now) {
+  note_trouble(d, OpEventKind::degraded, opened_at, now);
   if (find(d.op) == nullptr) return;
-  note(d, OpEventKind::degraded, now);
   const auto all = std::span(left_out_).subspan((d.op % kOps) * rank_words_, rank_words_);
   for (std::size_t i = 0; i < rank_words_; ++i) all[i] |= missing[i];
 }

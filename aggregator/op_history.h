@@ -1,11 +1,12 @@
 // What became of the latest ops of one job in one shard, for `show op`: who contributed when, what
 // was escalated and why, and where and when results were made.
 //
-// A ring of kOps records, reserved at start: an op takes the place of the one kOps before it. Of
-// all chunks it keeps what happens once for a chunk, and who missed a deadline by how much. Of an
-// op's first chunk here and of its last one it keeps every child's arrival, too; but of ops that
-// follow each other so closely that this would be felt, only now and then. It outlives its epoch,
-// until the next one begins.
+// A ring of kOps records, reserved at start: an op takes the place of one kOps, or a multiple of
+// that, before it. Of all chunks it keeps what happens once for a chunk, and who missed a deadline
+// by how much. Of an op's first chunk here and of its last one it keeps every child's arrival, too.
+// Of ops that follow each other so closely that this would be felt, arrivals are kept only now and
+// then; and where one chunk is all of such an op, the others are passed over: they have a record
+// only if something goes wrong. It outlives its epoch, until the next one begins.
 //
 //   kept_      one line an op:   which op, its two chunks, results made here
 //   arrivals_  a time a child:   of all first chunks, then of all last ones
@@ -101,11 +102,13 @@ class OpHistory {
  public:
   static constexpr std::uint32_t kOps = config::kOpHistory;
   static constexpr Instant kNotYet = Instant::max();
-  // Arrivals are kept of ops that begin so far apart; and of one in kAlways in any case, so
-  // that there are some among the latest ops, and from all parts of a burst that comes again and
-  // again.
+  // Arrivals are kept of ops that begin so far apart; and of one in so many in any case, so that
+  // there are some among the latest ops, and from all parts of a burst that comes again and again.
+  // The second is for ops of one chunk: where the others are passed over, they fill the ring.
   static constexpr Duration kApart = Duration::us(50);
   static constexpr std::uint32_t kAlways = 7;
+  static constexpr std::uint32_t kAlwaysOfSingles = 31;
+  static_assert(kAlwaysOfSingles % 2 == 1 && kOps % 2 == 0, "their places are all places");
 
   // `rank_words`: of a set of ranks; 0 where every result has all.
   explicit OpHistory(std::uint32_t children, std::size_t rank_words = 0);
@@ -115,6 +118,12 @@ class OpHistory {
     if (d.chunk < shards) return KeptAs::first;
     return d.last ? KeptAs::last : KeptAs::nothing;
   }
+  // The first data of a chunk, and nothing will be kept of its op: for a while after trouble with
+  // one that was passed over, none is, or records of trouble would be all that there is.
+  [[nodiscard]] bool passes_over(const ChunkDescription& d, Instant now) const {
+    return d.chunk == 0 && d.last && now < next_timed(d) && d.op % kAlwaysOfSingles != 0 &&
+           !seq_before(d.op, trouble_until_);
+  }
   // A child's data has come, whatever is known of its chunk. Says whether it is kept in this place;
   // counted in `totals` if it is news.
   KeptAs arrived(const ChunkDescription& d, KeptAs as, std::uint16_t child, Instant now,
@@ -122,7 +131,7 @@ class OpHistory {
     KeptOp& r = kept_[d.op % kOps];
     if (r.op != d.op) {
       if (r.op != KeptOp::kNoOp && seq_before(d.op, r.op)) return KeptAs::nothing;  // long over
-      begin(r, d, now);
+      begin_timed(r, d, now);
     }
     if ((r.flags & KeptOp::kTimed) == 0) return KeptAs::nothing;
     return take_time(r, d, as, child, now, totals);
@@ -137,17 +146,17 @@ class OpHistory {
   }
   void note(const ChunkDescription& d, OpEventKind kind, Instant now) {
     KeptOp& r = kept_[d.op % kOps];
-    if (r.op != d.op) return;
-    OpEvent& e = kind == OpEventKind::made_here ? r.made_here : events_[event_place(d.op, kind)];
-    const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
-    if ((r.flags & bit) == 0) {
-      r.flags |= bit;
-      e.first = now;
-      e.first_chunk = d.chunk;
-      e.chunks = 0;
+    if (r.op == d.op) add(r, d, kind, now);
+  }
+  // What goes wrong with a chunk, which was opened then: its op has a record from now on.
+  void note_trouble(const ChunkDescription& d, OpEventKind kind, Instant opened_at, Instant now) {
+    KeptOp& r = kept_[d.op % kOps];
+    if (r.op != d.op) {
+      if (r.op != KeptOp::kNoOp && seq_before(d.op, r.op)) return;  // long over
+      begin(r, d, opened_at);
+      trouble_until_ = d.op + kOps;
     }
-    ++e.chunks;
-    e.last = now;
+    add(r, d, kind, now);
   }
   // Of each child without whose data the chunk went.
   void missed(const ChunkDescription& d, std::uint16_t child) {
@@ -159,15 +168,17 @@ class OpHistory {
     MissedDeadlines& m = missed_[place(d.op, child)];
     if (m.chunks != 0) m.late = std::max(m.late, after);
   }
-  void degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing, Instant now);
+  // Trouble, too.
+  void degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing,
+                Instant opened_at, Instant now);
   // Ranks that some result of the op lacks.
   [[nodiscard]] std::span<const std::uint64_t> left_out(const KeptOp& record) const {
     return std::span(left_out_).subspan((record.op % kOps) * rank_words_, rank_words_);
   }
 
-  // Every op that was seen is before it.
-  [[nodiscard]] std::uint32_t end() const { return end_; }
-  // nullptr: too long ago, or never seen.
+  // In no order; the op of some is kNoOp.
+  [[nodiscard]] std::span<const KeptOp> records() const { return kept_; }
+  // nullptr: too long ago, never seen, or passed over.
   [[nodiscard]] const KeptOp* find(std::uint32_t op) const {
     const KeptOp& r = kept_[op % kOps];
     return r.op == op && op != KeptOp::kNoOp ? &r : nullptr;
@@ -192,18 +203,36 @@ class OpHistory {
     totals.timed_arrivals.add();
     totals.lateness_ns.add(static_cast<std::uint64_t>((now - r.first_of(as)).to_ns()));
   }
-  void begin(KeptOp& r, const ChunkDescription& d, Instant now) {
+  // Nobody is late in an op that is passed on: it takes no other's turn.
+  static std::size_t turn_of(const ChunkDescription& d) {
+    return is_passed_on(d.collective) ? 1 : 0;
+  }
+  [[nodiscard]] Instant next_timed(const ChunkDescription& d) const {
+    return next_timed_[turn_of(d)];
+  }
+  void begin(KeptOp& r, const ChunkDescription& d, Instant at) {
     if (r.happened(OpEventKind::deadline) || r.happened(OpEventKind::degraded)) forget_the_late(r);
-    const bool passed_on = is_passed_on(d.collective);
     r.op = d.op;
-    r.flags = passed_on ? KeptOp::kPassedOn : 0;
-    r.began = now;
-    end_ = std::max(end_, d.op + 1);
-    // Nobody is late in an op that is passed on: it takes no other's turn.
-    Instant& next = next_timed_[passed_on ? 1 : 0];
-    if (now < next && d.op % kAlways != 0) return;
+    r.flags = is_passed_on(d.collective) ? KeptOp::kPassedOn : 0;
+    r.began = at;
+  }
+  void begin_timed(KeptOp& r, const ChunkDescription& d, Instant now) {
+    begin(r, d, now);
+    if (now < next_timed(d) && d.op % kAlways != 0 && d.op % kAlwaysOfSingles != 0) return;
     r.flags |= KeptOp::kTimed;
-    next = now + kApart;
+    next_timed_[turn_of(d)] = now + kApart;
+  }
+  void add(KeptOp& r, const ChunkDescription& d, OpEventKind kind, Instant now) {
+    OpEvent& e = kind == OpEventKind::made_here ? r.made_here : events_[event_place(d.op, kind)];
+    const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
+    if ((r.flags & bit) == 0) {
+      r.flags |= bit;
+      e.first = now;
+      e.first_chunk = d.chunk;
+      e.chunks = 0;
+    }
+    ++e.chunks;
+    e.last = now;
   }
   void forget_the_late(const KeptOp& r);
   KeptAs take_time(KeptOp& r, const ChunkDescription& d, KeptAs as, std::uint16_t child,
@@ -220,7 +249,7 @@ class OpHistory {
   }
 
   std::uint32_t children_;
-  std::uint32_t end_ = 0;
+  std::uint32_t trouble_until_ = 0;      // an op
   std::array<Instant, 2> next_timed_{};  // one that begins then, or later: summed, passed on
   std::vector<KeptOp> kept_;
   std::vector<OpEvent> events_;    // by op, all kinds but made_here

@@ -182,8 +182,8 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   return on_ack(*job, packet, now, out);
 }
 
-void Shard::note_deadline(ShardJob& job, const Tombstone& e, Instant now) {
-  job.history.note(e.description, OpEventKind::deadline, now);
+void Shard::note_deadline(ShardJob& job, Tombstone& e, Instant now) {
+  job.note_trouble(e, OpEventKind::deadline, now);
   for (std::uint16_t child = 0; child < job.fan_in; ++child) {
     if (!job.awaits(e, child)) continue;
     job.children[child].totals.missed_deadlines.add();

@@ -153,7 +153,7 @@ class Shard {
  private:
   void add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot);
   BufferClass* class_for(std::size_t buffer_bytes);
-  static void note_deadline(ShardJob& job, const Tombstone& e, Instant now);
+  static void note_deadline(ShardJob& job, Tombstone& e, Instant now);
 
   // shard_change.cc
   [[nodiscard]] std::vector<std::uint32_t> unused_buffers(std::span<const PlacedJob> places) const;
@@ -272,7 +272,7 @@ class Shard {
   // shard_degrade.cc
   bool takes_count(const ShardJob& job, const ChunkDescription& d, const wire::Packet& result);
   static bool tells_all(const ShardJob& job, const Contribution& result);
-  void note_left_out(ShardJob& job, const Tombstone& e, const wire::Packet& result, Instant now);
+  void note_left_out(ShardJob& job, Tombstone& e, const wire::Packet& result, Instant now);
   static void add_left_out(const ShardJob& job, std::uint32_t seq, Outgoing& o);
   static bool comes_late(const ShardJob& job, const Tombstone& e, const Contribution& c);
   Decision answer_late(ShardJob& job, const Tombstone& e, const Peer& from, Outbox& out);

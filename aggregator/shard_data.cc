@@ -120,7 +120,7 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   if ((believes || job.has_exclusions) && believes != job.excludes(c.child, h.op))
     remind(job, h, out);
   if (place == ChunkTable::Place::unseen) {
-    c.kept = job.note_arrival(c.description, c.child, now);
+    c.kept = job.note_first(c.description, c.child, now);
     return on_first(job, *e, c, kernels, packet, now, out);
   }
   if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);
@@ -167,7 +167,7 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
   if (e.state == ChunkState::open && !e.bypassed)
     job.note_further(e, c.child, now);
   else
-    job.note_arrival(c.description, c.child, now);
+    job.note_again(e, c.description, c.child, now);
   if (comes_late(job, e, c)) return answer_late(job, e, from, out);
   // Two ranks that both pass on their data for one chunk disagree, too.
   if (!e.agrees_with(c.description) || is_passed_on(c.description.collective))
@@ -225,7 +225,7 @@ Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels,
   job.deadlines.cancel(e);
   free_slot(job, e, now);
   job.table.complete(e);
-  job.history.note(e.description, OpEventKind::made_here, now);
+  job.note(e, OpEventKind::made_here, now);
   job.counters.completions.add();
   job.refresh_gauges();
   multicast_result(job, e, out);

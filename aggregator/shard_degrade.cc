@@ -44,10 +44,9 @@ bool Shard::tells_all(const ShardJob& job, const Contribution& result) {
 }
 
 // The result is taken: takes_count() was asked last.
-void Shard::note_left_out(ShardJob& job, const Tombstone& e, const wire::Packet& result,
-                          Instant now) {
+void Shard::note_left_out(ShardJob& job, Tombstone& e, const wire::Packet& result, Instant now) {
   if ((result.header.flags & wire::kFlagDegraded) == 0) return;
-  job.history.degraded(e.description, coverage_, now);
+  job.note_degraded(e, coverage_, now);
   job.degraded.put(e.seq, result.header.covered, coverage_);
   job.counters.degraded.add();
 }

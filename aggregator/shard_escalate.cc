@@ -234,7 +234,7 @@ void Shard::send_held(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& 
 // Everything is here, and who verifies it makes the result.
 void Shard::send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
   job.counters.sent_up.add();
-  job.history.note(e.description, OpEventKind::sent_up, now);
+  job.note(e, OpEventKind::sent_up, now);
   send_sum(job, e, wire::Reason::verify, out);
   leave_sent(job, e, now);
 }
@@ -320,7 +320,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   e->verified = (h.flags & wire::kFlagVerified) != 0;
   note_left_out(*job, *e, packet, now);
   job->table.complete(*e);
-  job->history.note(d, OpEventKind::made_by_completion, now);
+  job->note(*e, OpEventKind::made_by_completion, now);
   job->counters.host_results.add();
   job->refresh_gauges();
   multicast_result(*job, *e, out);

@@ -160,14 +160,21 @@ struct ShardJob {
   [[nodiscard]] bool awaits(const Tombstone& e, std::uint16_t child) const {
     return !table.has_contributed(e, child) && !(e.bypassed && excludes(child, e.description.op));
   }
-  // Data of a chunk whatever its state; and of one that is open, from a child that has sent none.
-  KeptAs note_arrival(const ChunkDescription& d, std::uint16_t child, Instant now) {
+  // Data of a chunk that is new; of one that is not open; and of one that is, from a child that has
+  // sent none.
+  KeptAs note_first(const ChunkDescription& d, std::uint16_t child, Instant now) {
     const KeptAs as = OpHistory::kept_as(d, config.shards);
     if (as == KeptAs::nothing) return as;
+    if (history.passes_over(d, now)) return KeptAs::passed_over;
     return history.arrived(d, as, child, now, children[child].totals);
   }
+  void note_again(const Tombstone& e, const ChunkDescription& d, std::uint16_t child, Instant now) {
+    const KeptAs as = OpHistory::kept_as(d, config.shards);
+    if (as != KeptAs::nothing && e.kept != KeptAs::passed_over)
+      history.arrived(d, as, child, now, children[child].totals);
+  }
   void note_further(const Tombstone& e, std::uint16_t child, Instant now) {
-    if (e.kept != KeptAs::nothing)
+    if (e.kept == KeptAs::first || e.kept == KeptAs::last)
       history.arrived_further(e.description, e.kept, child, now, children[child].totals);
   }
   // Data of a chunk that was given up.
@@ -201,10 +208,23 @@ struct ShardJob {
   void count_escalation(wire::Reason reason) {
     counters.escalations[static_cast<std::size_t>(reason)].add();
   }
+  // What becomes of every chunk.
+  void note(const Tombstone& e, OpEventKind kind, Instant now) {
+    if (e.kept != KeptAs::passed_over) history.note(e.description, kind, now);
+  }
+  // What goes wrong.
+  void note_trouble(Tombstone& e, OpEventKind kind, Instant now) {
+    if (e.kept == KeptAs::passed_over) e.kept = KeptAs::nothing;
+    history.note_trouble(e.description, kind, e.opened_at, now);
+  }
+  void note_degraded(Tombstone& e, std::span<const std::uint64_t> missing, Instant now) {
+    if (e.kept == KeptAs::passed_over) e.kept = KeptAs::nothing;
+    history.degraded(e.description, missing, e.opened_at, now);
+  }
   // The chunk goes, or went, to the completion host.
-  void note_escalation(const Tombstone& e, wire::Reason reason, Instant now) {
+  void note_escalation(Tombstone& e, wire::Reason reason, Instant now) {
     count_escalation(reason);
-    history.note(e.description, escalated_for(reason), now);
+    note_trouble(e, escalated_for(reason), now);
   }
   void refresh_gauges() {
     counters.slots_open.set(table.open() + sent_held);

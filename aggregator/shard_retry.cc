@@ -64,7 +64,7 @@ bool Shard::begin_retry(const wire::Packet& request, Instant now) {
     job->table.escalate(*e);
   }
   e->retried = true;
-  job->history.note(e->description, OpEventKind::float_retry, now);
+  job->note_trouble(*e, OpEventKind::float_retry, now);
   e->overflow = false;
   job->refresh_gauges();
   return true;

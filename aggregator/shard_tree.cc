@@ -32,7 +32,7 @@ std::optional<Instant> Shard::parent_heard(std::uint32_t place) const {
 // All that can be here is here.
 void Shard::send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
   job.counters.sent_up.add();
-  job.history.note(e.description, OpEventKind::sent_up, now);
+  job.note(e, OpEventKind::sent_up, now);
   asked(job, e.seq) = {e.seq, false, now};
   send_aggregate(job, e, 0, out);
   leave_sent(job, e, now);
@@ -243,7 +243,7 @@ void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
   e.verified = (packet.header.flags & wire::kFlagVerified) != 0;
   note_left_out(job, e, packet, now);
   job.table.complete(e);
-  job.history.note(e.description, OpEventKind::made_by_parent, job.parent_heard);
+  job.note(e, OpEventKind::made_by_parent, job.parent_heard);
   job.awaited_above.clear();
   job.counters.host_results.add();
   job.counters.completions.add();

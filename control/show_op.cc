@@ -38,7 +38,9 @@ ordered_json Show::op(const std::string& name) {
   if (lines.empty())
     throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +
                                 " is not known here: it has not begun, or is not one of the last " +
-                                std::to_string(config::kOpHistory) + ", or the job is not here");
+                                std::to_string(config::kOpHistory) +
+                                ", or the job is not here; or it was one chunk in a quick "
+                                "succession of such, of which some and one in 31 are kept");
   ordered_json rows = ordered_json::array();
   for (const auto& line : lines)
     rows.push_back({{"at_ms", milliseconds(line.at)},

@@ -31,6 +31,16 @@ class OpHistoryTest : public EngineTest {
     now_ = now_ + Duration::ms(1);
     return deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
   }
+  // The same without the millisecond.
+  void give_at_once(std::uint32_t rank, std::uint32_t op, std::uint32_t seq, std::uint32_t chunk,
+                    bool last) {
+    wire::Header h = data_header(rank, seq, 1);
+    h.op = op;
+    h.chunk = chunk;
+    h.flags = last ? wire::kFlagLast : 0u;
+    const std::int32_t value = 1;
+    deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
+  }
   // "2 arrived 0 x1 of 1", with times in ms since the op began here.
   [[nodiscard]] Lines lines(std::uint32_t op) const {
     Lines all;
@@ -134,43 +144,130 @@ TEST_F(OpHistoryTest, KeepsTheLatestOpsOnly) {
 // it went without (T13, T22).
 TEST_F(OpHistoryTest, ArrivalsAreKeptOfOpsThatAreApart) {
   build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
-  const auto give_at_once = [&](std::uint32_t rank, std::uint32_t op) {
+  for (const std::uint32_t rank : {0u, 1u}) give_at_once(rank, 0, 0, 0, true);
+  for (const std::uint32_t chunk : {0u, 1u})
+    for (const std::uint32_t rank : {0u, 1u}) give_at_once(rank, 1, 1 + chunk, chunk, chunk == 1);
+  for (const std::uint32_t op : {0u, 1u}) EXPECT_EQ(lines(op).size(), op == 0 ? 2u : 0u);
+  EXPECT_EQ(engine_->lateness(kJob, now_).size(), 1u);
+  give_at_once(2, 0, 0, 0, true);
+  EXPECT_EQ(engine_->child_totals(0, 0).timed_arrivals.get(), 1u);
+  give_at_once(2, 1, 1, 0, false);
+  EXPECT_THAT(lines(1), ElementsAre("0 result made here 0 x1"));
+  now_ = now_ + Duration::ms(500);
+  expire();
+  now_ = now_ + Duration::ms(7);
+  give_at_once(2, 1, 2, 1, true);
+  EXPECT_THAT(lines(1), ElementsAre("0 result made here 0 x1", "500 deadline passed 1 x1",
+                                    "500 missed the deadline 1 x1 of 2 late 7",
+                                    "500 escalated: deadline 1 x1"));
+  give_at_once(0, 2, 3, 0, true);
+  EXPECT_EQ(lines(2).size(), 1u) << "apart again";
+}
+
+// Where one chunk is all of it, such an op has no record; and nothing that comes later makes one,
+// which would say that others were late.
+TEST_F(OpHistoryTest, OpsOfOneChunkInQuickSuccessionArePassedOver) {
+  build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
+  for (std::uint32_t op = 0; op < 2; ++op)
+    for (std::uint32_t rank = 0; rank < 3; ++rank) give_at_once(rank, op, op, 0, true);
+  EXPECT_EQ(lines(0).size(), 4u);
+  EXPECT_THAT(lines(1), IsEmpty());
+  now_ = now_ + Duration::ms(1);
+  give_at_once(1, 1, 1, 0, true);
+  EXPECT_THAT(lines(1), IsEmpty());
+  EXPECT_EQ(engine_->lateness(kJob, now_).size(), 1u);
+}
+
+// ... even where it is the op's last chunk, and the only one in its shard: the others are known.
+TEST_F(OpHistoryTest, TheOnlyChunkOfAShardIsNotTheOp) {
+  build_with([](config::JobConfig& job) { job.shards = 2; });
+  const auto give_to = [&](std::uint32_t rank, std::uint32_t op, std::uint8_t shard) {
     wire::Header h = data_header(rank, op, 1);
     h.op = op;
-    h.flags = wire::kFlagLast;
+    h.shard = shard;
+    h.chunk = shard;
+    h.flags = shard == 1 ? wire::kFlagLast : 0u;
     const std::int32_t value = 1;
     deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
   };
   for (std::uint32_t op = 0; op < 2; ++op)
-    for (const std::uint32_t rank : {0u, 1u}) give_at_once(rank, op);
-  for (const std::uint32_t op : {0u, 1u}) EXPECT_EQ(lines(op).size(), op == 0 ? 2u : 0u);
-  EXPECT_EQ(engine_->lateness(kJob, now_).size(), 1u);
-  give_at_once(2, 0);
-  EXPECT_EQ(engine_->child_totals(0, 0).timed_arrivals.get(), 1u);
+    for (const std::uint8_t shard : {std::uint8_t{0}, std::uint8_t{1}})
+      for (std::uint32_t rank = 0; rank < 3; ++rank) give_to(rank, op, shard);
+  EXPECT_THAT(lines(1), ElementsAre("0 result made here 0 x1", "0 result made here 1 x1"));
+}
+
+// ... unless something goes wrong with it: then it is known since when it was open (T22).
+TEST_F(OpHistoryTest, TroubleWithAnOpThatWasPassedOverIsKept) {
+  build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
+  for (std::uint32_t op = 0; op < 2; ++op)
+    for (const std::uint32_t rank : {0u, 1u}) give_at_once(rank, op, op, 0, true);
+  EXPECT_THAT(lines(1), IsEmpty());
   now_ = now_ + Duration::ms(500);
   expire();
   now_ = now_ + Duration::ms(7);
-  give_at_once(2, 1);
+  give_at_once(2, 1, 1, 0, true);
   EXPECT_THAT(lines(1),
               ElementsAre("500 deadline passed 0 x1", "500 missed the deadline 0 x1 of 2 late 7",
                           "500 escalated: deadline 0 x1"));
-  give_at_once(0, 2);
-  EXPECT_EQ(lines(2).size(), 1u) << "apart again";
 }
 
-// T13: who judges by the latest ops finds some that were measured, however closely they come.
-TEST_F(OpHistoryTest, ArrivalsAreKeptOfSomeOpsOfABurst) {
+// Whoever makes its result then.
+TEST_F(OpHistoryTest, TheResultOfAnOpInTroubleIsKept) {
   build_with([](config::JobConfig&) {});
-  for (std::uint32_t op = 0; op < 2 * OpHistory::kOps; ++op) {
+  give_at_once(0, 0, 0, 0, true);
+  wire::Header h = data_header(0, 1, 1);
+  h.op = 1;
+  h.flags = wire::kFlagLast | wire::kFlagAtPs;
+  const std::int32_t value = 1;
+  deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(0));
+  EXPECT_THAT(lines(1), ElementsAre("0 escalated: resend 0 x1"));
+  const std::int32_t sum = 3;
+  h = data_header(0, 1, 1);
+  h.op = 1;
+  h.type = wire::PacketType::result;
+  h.flags = wire::kFlagLast;
+  h.covered = workers_;
+  ASSERT_TRUE(engine_->on_host_packet({h, {}, std::as_bytes(std::span(&sum, 1))}, now_, *outbox_));
+  EXPECT_EQ(lines(1).back(), "0 result of the completion engine 0 x1");
+}
+
+// T13: where each op is in trouble, as long as a child is excluded, some are measured still.
+TEST_F(OpHistoryTest, TroubleDoesNotDriveOutWhatWasMeasured) {
+  build_with([](config::JobConfig&) {});
+  for (std::uint32_t op = 0; op < 3 * OpHistory::kOps; ++op) {
+    wire::Header h;
+    const std::int32_t value = 1;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      wire::Header h = data_header(rank, op, 1);
+      h = data_header(rank, op, 1);
       h.op = op;
-      h.flags = wire::kFlagLast;
-      const std::int32_t value = 1;
+      h.flags = wire::kFlagLast | wire::kFlagAtPs;
       deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
     }
+    h.type = wire::PacketType::result;
+    h.covered = workers_;
+    engine_->on_host_packet({h, {}, std::as_bytes(std::span(&value, 1))}, now_, *outbox_);
   }
   EXPECT_GE(engine_->lateness(kJob, now_).size(), 4u);
+}
+
+// T13: who judges by the latest ops finds some that were measured, however closely they come; of
+// ops of one chunk as many as the ring has places.
+TEST_F(OpHistoryTest, ArrivalsAreKeptOfSomeOpsOfABurst) {
+  build_with([](config::JobConfig&) {});
+  for (std::uint32_t op = 0; op < OpHistory::kOps; ++op)
+    for (const std::uint32_t chunk : {0u, 1u})
+      for (std::uint32_t rank = 0; rank < 3; ++rank)
+        give_at_once(rank, op, 2 * op + chunk, chunk, chunk == 1);
+  EXPECT_GE(engine_->lateness(kJob, now_).size(), 4u);
+  const std::uint32_t first = OpHistory::kOps;
+  const std::uint32_t end = first + OpHistory::kOps * OpHistory::kAlwaysOfSingles;
+  for (std::uint32_t op = first; op < end; ++op)
+    for (std::uint32_t rank = 0; rank < 3; ++rank) give_at_once(rank, op, op + first, 0, true);
+  const auto ops = engine_->lateness(kJob, now_);
+  EXPECT_EQ(ops.size(), OpHistory::kOps);
+  EXPECT_TRUE(std::is_sorted(ops.begin(), ops.end(),
+                             [](const auto& a, const auto& b) { return a.op < b.op; }));
+  EXPECT_EQ(engine_->lateness(kJob, now_, end - OpHistory::kAlwaysOfSingles).size(), 1u);
 }
 
 // An all_gather before each reduce_scatter leaves the latter its measure.
