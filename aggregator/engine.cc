@@ -12,6 +12,8 @@ namespace {
 
 // Room for START to every rank of the largest job, and for what one packet adds to that.
 constexpr std::size_t kOutboxReserve = 16;
+// Heartbeats and new leases take milliseconds at least: not every burst has to ask each job.
+constexpr Duration kJobsApart = Duration::us(100);
 
 // The loader refuses such files with their place; this is for configurations made by hand.
 void check_slots(const config::SwitchConfig& config) {
@@ -267,8 +269,12 @@ void Engine::prefetch_data(const wire::Packet& p) const {
 void Engine::expire(Instant now, Outbox& out) {
   for (const auto& shard : impl_->shards)
     while (shard->expire(now, out)) impl_->abort_for(*shard, out);
+  if (now < impl_->jobs_due) return;
+  impl_->jobs_due = now + kJobsApart;
   for (const auto& job : impl_->jobs) {
     impl_->expire_leases(*job, now, out);
+    const Instant next = job->membership.next_scan();
+    if (next > now) impl_->jobs_due = std::min(impl_->jobs_due, next);
     if (job->upstream) impl_->expire_upstream(*job, now, out);
   }
 }

@@ -116,6 +116,7 @@ struct Engine::Impl {
   std::optional<Reserve> reserve;  // outlives what is in it
   std::size_t outbox_capacity = 0;
   std::uint64_t changes = 0;               // prepared so far
+  Instant jobs_due;                        // when leases and parents are looked after again
   std::vector<std::unique_ptr<Job>> jobs;  // in the order of the configuration
   JobIndex<Job> job_index;
   std::vector<std::unique_ptr<Shard>> shards;

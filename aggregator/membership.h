@@ -64,6 +64,8 @@ class Membership {
   // also forgets ranks that stopped joining. Scans only when something may have lapsed.
   std::uint32_t lapsed(Instant now);
   [[nodiscard]] bool scan_due(Instant now) const { return now >= next_scan_; }
+  // No lease ends before; passed: the epoch has none.
+  [[nodiscard]] Instant next_scan() const { return next_scan_; }
 
   // While an epoch forms: nobody is missing any more.
   [[nodiscard]] bool all_joined() const {
