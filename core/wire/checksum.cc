@@ -23,30 +23,26 @@ Word load(const std::byte* at) {
 std::uint16_t finish(WordSum sum, std::span<const std::byte> rest) {
   const std::byte* at = rest.data();
   std::size_t left = rest.size();
-  std::uint64_t low = sum.total - (sum.high << 32);
-  std::uint64_t high = sum.high;
   for (; left >= 8; at += 8, left -= 8) {
     const auto word = load<std::uint64_t>(at);
-    low += word & 0xFFFFFFFF;
-    high += word >> 32;
+    sum.total += word;
+    sum.high += word >> 32;
   }
   if (left >= 4) {
-    low += load<std::uint32_t>(at);
+    sum.total += load<std::uint32_t>(at);
     at += 4;
     left -= 4;
   }
   if (left >= 2) {
-    low += load<std::uint16_t>(at);
+    sum.total += load<std::uint16_t>(at);
     at += 2;
     left -= 2;
   }
   if (left != 0) {
     const std::array<std::byte, 2> padded = {*at, std::byte{0}};
-    low += load<std::uint16_t>(padded.data());
+    sum.total += load<std::uint16_t>(padded.data());
   }
-  const std::uint64_t folded =
-      (low & 0xFFFFFFFF) + (low >> 32) + (high & 0xFFFFFFFF) + (high >> 32);
-  return ones_complement_fold(folded);
+  return folded(sum);
 }
 
 std::uint16_t ones_complement_portable(std::span<const std::byte> bytes) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/isa.h"
+#include "core/wire/checksum.h"
 
 namespace tributary::wire {
 
@@ -27,6 +28,11 @@ struct WordSum {
   std::uint64_t total = 0;
   std::uint64_t high = 0;
 };
+constexpr std::uint16_t folded(WordSum sum) {
+  const std::uint64_t low = sum.total - (sum.high << 32);
+  return ones_complement_fold((low & 0xFFFFFFFF) + (low >> 32) + (sum.high & 0xFFFFFFFF) +
+                              (sum.high >> 32));
+}
 // Adds the last bytes, fewer than a vector or many, and folds to 16 bits.
 std::uint16_t finish(WordSum sum, std::span<const std::byte> rest);
 

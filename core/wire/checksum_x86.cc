@@ -62,10 +62,14 @@ namespace {
   return _mm512_maskz_srli_epi64(__mmask8{0xFF}, words, 32);
 }
 
-[[gnu::target("avx512f"), gnu::always_inline]] inline std::uint64_t sum_of_lanes(__m512i lanes) {
+// The sum of each of the two over its lanes, by halves: fewer steps than lane by lane.
+[[gnu::target("avx512f"), gnu::always_inline]] inline WordSum sum_of_lanes(__m512i total,
+                                                                           __m512i high) {
+  const __m512i both = _mm512_add_epi64(_mm512_maskz_unpacklo_epi64(__mmask8{0xFF}, total, high),
+                                        _mm512_maskz_unpackhi_epi64(__mmask8{0xFF}, total, high));
   alignas(64) std::array<std::uint64_t, 8> v;
-  _mm512_store_si512(v.data(), lanes);
-  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+  _mm512_store_si512(v.data(), both);
+  return {(v[0] + v[2]) + (v[4] + v[6]), (v[1] + v[3]) + (v[5] + v[7])};
 }
 
 }  // namespace
@@ -104,9 +108,7 @@ namespace {
   a = _mm512_maskz_loadu_epi8((__mmask64{1} << left) - 1, at);
   total1 = _mm512_add_epi64(total1, a);
   high1 = _mm512_add_epi64(high1, upper_halves(a));
-  return finish({sum_of_lanes(_mm512_add_epi64(total0, total1)),
-                 sum_of_lanes(_mm512_add_epi64(high0, high1))},
-                {});
+  return folded(sum_of_lanes(_mm512_add_epi64(total0, total1), _mm512_add_epi64(high0, high1)));
 }
 
 }  // namespace tributary::wire::kernels
