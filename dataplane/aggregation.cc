@@ -32,8 +32,12 @@ void Aggregation::count_drop(std::uint16_t ingress, std::span<const std::byte> f
 
 bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, Received& r) {
   r.frame = &frame;
-  r.from = {ingress, frame.udp.endpoints.source_port, frame.udp.endpoints.source_ip,
-            frame.ethernet.vlan_tci, frame.ethernet.source};
+  // Field by field: put together first and copied, it would wait for its own stores.
+  r.from.port = ingress;
+  r.from.udp_port = frame.udp.endpoints.source_port;
+  r.from.ipv4 = frame.udp.endpoints.source_ip;
+  r.from.vlan_tci = frame.ethernet.vlan_tci;
+  r.from.mac = frame.ethernet.source;
   const DropReason bad = wire::parse(frame.udp.payload, r.packet);
   if (bad == DropReason::count_) return true;
   count_drop(ingress, wire::whole_frame(frame.ethernet), bad);
@@ -77,6 +81,7 @@ void Aggregation::handle_one(const Received& r, Instant now) {
                             : engine_.on_packet(r.packet, r.from, now, outbox_);
   if (decision.reason != DropReason::count_)
     count_drop(r.from.port, wire::whole_frame(r.frame->ethernet), decision.reason);
+  if (outbox_.items().empty()) return host_.sent();
   exchange(now);
   send_outbox(now);
 }

@@ -64,8 +64,7 @@ void classify_group(const Identity& identity, Classified& c) {
 
 }  // namespace
 
-void classify_destination(const Identity& identity, bool linear, Classified& c) {
-  const bool ours = c.ethernet.destination == identity.mac;
+void classify_destination(const Identity& identity, bool linear, bool ours, Classified& c) {
   if (ours && !linear) return drop(c, DropReason::frame_multi_segment);
   if (ours || (linear && c.ethernet.destination == kBroadcast))
     return classify_local(identity, c, ours);

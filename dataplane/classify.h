@@ -27,8 +27,8 @@ struct Classified {
   wire::Udp4View udp;                      // of aggregate and host
 };
 
-// Of a frame to the switch's own address, or to several.
-void classify_destination(const Identity& identity, bool linear, Classified& frame);
+// Of a frame to the switch's own address (`ours`), or to several.
+void classify_destination(const Identity& identity, bool linear, bool ours, Classified& frame);
 
 // `frame` is the first segment; `linear` says that it is the whole frame. What does not belong to
 // the action may hold anything.
@@ -46,7 +46,7 @@ inline void classify(const Identity& identity, std::span<const std::byte> frame,
   }
   into.action = Action::forward;
   if ((destination & kGroupBit) != 0 || destination == own)
-    classify_destination(identity, linear, into);
+    classify_destination(identity, linear, destination == own, into);
 }
 inline Classified classify(const Identity& identity, std::span<const std::byte> frame,
                            bool linear) {
