@@ -15,13 +15,19 @@ std::vector<std::uint32_t> pool_quotas(const config::SwitchConfig& config, std::
   return quotas;
 }
 
-// To the level-2 cache: more lines can be on their way there than to level 1. Payloads begin
-// anywhere in a line.
+// Of a payload, and of a sum: the CPU's own prefetcher has found the rest by then.
+constexpr std::size_t kAheadBytes = 1024;
+
+// At most kAheadBytes, to the nearest cache. Payloads begin anywhere in a line. Where there is all
+// of it, no loop: counting takes as long as fetching.
 void prefetch(const std::byte* data, std::size_t bytes) {
   constexpr std::size_t kLine = 64;
-  constexpr int kLevel2 = 2;
-  for (std::size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(data + at, 0, kLevel2);
-  __builtin_prefetch(data + bytes - 1, 0, kLevel2);
+  if (bytes == kAheadBytes) {
+    for (std::size_t at = 0; at < kAheadBytes; at += kLine) __builtin_prefetch(data + at);
+  } else {
+    for (std::size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(data + at);
+  }
+  __builtin_prefetch(data + bytes - 1);
 }
 
 }  // namespace
@@ -150,11 +156,10 @@ void Shard::prefetch_entry(const wire::Header& h) const {
 }
 
 void Shard::prefetch_data(const wire::Packet& packet) const {
-  constexpr std::size_t kAhead = 1024;  // the CPU's own prefetcher has found the rest by then
   const wire::Header& h = packet.header;
   const ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr || packet.payload.empty()) return;
-  const std::size_t bytes = std::min(kAhead, packet.payload.size());
+  const std::size_t bytes = std::min(kAheadBytes, packet.payload.size());
   prefetch(packet.payload.data(), bytes);
   const Tombstone& e = job->table.entry_for(h.seq);
   const bool open = e.state == ChunkState::open && e.seq == h.seq && e.buffer != kNone;
