@@ -169,6 +169,7 @@ tributary_status tributary_create(const tributary_options* options,
     c.join_timeout = seconds(o.join_timeout_seconds, "join_timeout_seconds");
     c.op_timeout = seconds(o.op_timeout_seconds, "op_timeout_seconds");
     c.loss_group = o.loss_group;
+    c.at_host = o.at_host != 0;
     if (o.host_config != nullptr) c.host_config = o.host_config;
     if (o.host_node != nullptr) c.host_node = o.host_node;
     auto handle = std::make_unique<tributary_communicator>();

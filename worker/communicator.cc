@@ -43,6 +43,7 @@ std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& opti
   s.join_timeout = options.join_timeout;
   s.op_timeout = options.op_timeout;
   s.loss_group = options.loss_group;
+  s.at_host = options.at_host;
   s.max_datagram_bytes = transport->max_datagram_bytes();
   s.switch_name = options.address;
   return std::make_unique<worker::Progress>(std::move(transport), s);

@@ -55,6 +55,10 @@ struct CommunicatorOptions {
   // missing ones are asked for together (docs/operations.md says when that is better). Each rank
   // may choose for itself.
   std::uint32_t loss_group = 0;
+  // The job's completion host, a parameter server where it names one, sums what this rank sends,
+  // and no switch does (O2). What one rank asks for holds for the chunk, whatever the others ask
+  // for.
+  bool at_host = false;
   // If set, this process also hosts completion engines (T10), on a thread and a UDP socket of their
   // own, from create() until the communicator is destroyed: a server's file, or a topology, in
   // which `host_node` names a server or this worker. The address must be one of this machine's.

@@ -44,6 +44,7 @@ struct SessionOptions {
   Duration op_timeout = Duration::seconds(60);
   std::size_t max_datagram_bytes = 1472;
   std::uint32_t loss_group = 0;  // see worker/communicator.h
+  bool at_host = false;          // the same
   std::string switch_name;       // for error texts
 };
 

@@ -103,6 +103,9 @@ typedef struct tributary_options {
    * worker. NULL: it does not. */
   const char* host_config;
   const char* host_node;
+  /* Not 0: the job's completion host, a parameter server where it names one, sums what this rank
+   * sends, and no switch does. */
+  uint32_t at_host;
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */

@@ -17,6 +17,7 @@ JobOptions job_of(std::uint32_t size) {
   options.size = size;
   options.address = "memif:///s?id={rank}&again={rank}";
   options.timeout_seconds = 1.5;
+  options.at_host = true;
   return options;
 }
 
@@ -44,6 +45,7 @@ TEST(Ranks, AllOfThemWithoutRank) {
     EXPECT_EQ(options.size, 3u);
     EXPECT_EQ(options.address,
               std::string("memif:///s?id=").append(rank).append("&again=").append(rank));
+    EXPECT_TRUE(options.at_host);
     EXPECT_EQ(options.join_timeout, Duration::ms(1500));
     EXPECT_EQ(options.op_timeout, Duration::ms(1500));
   }

@@ -134,6 +134,27 @@ def test_servers_sum_a_storm_of_collisions(make_servers, launch, integrity):
     assert {row["serving"] for server in servers for row in server.show("seats")} == {False}
 
 
+@pytest.mark.parametrize("asking", [{0, 1, 2, 3}, {2}])
+def test_o2_ranks_ask_for_the_server(make_servers, launch, asking):
+    """Nobody collides, and the server makes every sum all the same, though one rank alone asks for that."""
+    bed, servers = make_servers((), hosts=["ps0"])
+    servers[0].start()
+    wait_for_hosts(bed, ["ps0"])
+    launcher = launch(bed)
+    workers = [
+        launcher.start_rank(rank, WORKERS, [INTS, FLOATS], at_host=rank in asking)
+        for rank in range(WORKERS)
+    ]
+    for worker in workers:
+        worker.finish()
+    job = bed.switch.show("jobs")[0]
+    assert job["completions"] == 0 and job["host_results"] == servers[0].completions() > 50, job
+    singles = sum(row["singles"] for row in servers[0].show("completion"))
+    assert singles >= len(asking) * servers[0].completions()
+    if len(asking) == WORKERS:
+        assert job["contributions"] == 0, "none of them in a slot"
+
+
 def test_a_server_with_a_dpdk_port_sums_a_storm_and_is_followed(make_servers, launch):
     """Both over memif; one is killed in the middle, and comes back."""
     bed, servers = make_servers((*STORM, *SHORT), ports="memif")

@@ -76,6 +76,7 @@ def run(order):
         options[name] = order.get(name, 50.0)
     for name in ("host_config", "host_node"):
         options[name] = order.get(name, "")
+    options["at_host"] = order.get("at_host", False)
     communicator = tributary.init(**options)
     emit("joined")
     try:

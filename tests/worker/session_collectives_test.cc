@@ -396,6 +396,17 @@ TEST_F(Collectives, AnOpThatNeedsAnEarlierOneWaitsForIt) {
   EXPECT_EQ(session->take_finished(), &third.op);
 }
 
+// O2 is about sums, too.
+TEST_F(Collectives, DataThatIsPassedOnIsNotForTheCompletionHost) {
+  options.at_host = true;
+  create();
+  start(start_info());
+  call(Collective::broadcast, 4, 1);
+  EXPECT_EQ(drain().at(0).header.flags & wire::kFlagAtPs, 0u);
+  call(Collective::reduce, 4);
+  EXPECT_NE(drain().at(0).header.flags & wire::kFlagAtPs, 0u);
+}
+
 // Rule 14 is about sums.
 TEST_F(Collectives, DataThatIsPassedOnIsNotFlaggedAsExcluded) {
   start(start_info());

@@ -36,6 +36,24 @@ TEST_F(SessionTest, ContributionCarriesWhatTheSwitchNeeds) {
   EXPECT_EQ(std::memcmp(sent[1].payload.data(), call.data.data() + 4, 8), 0);
 }
 
+// O2: what is summed is summed by the completion host, whatever the switch could do.
+TEST_F(SessionTest, O2_ARankMayAskForTheCompletionHost) {
+  options.at_host = true;
+  create();
+  start(start_info());
+  submit(6);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].header.flags, wire::kFlagAtPs);
+  EXPECT_EQ(sent[1].header.flags, wire::kFlagAtPs | wire::kFlagLast);
+  const auto probes = of_type(run_for(Duration::ms(30)), PacketType::probe);
+  ASSERT_EQ(probes.size(), 1u);
+  receive(answer(probes[0], PacketType::unknown));
+  const auto again = of_type(drain(), PacketType::contribution);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].header.flags, wire::kFlagAtPs | wire::kFlagResend);
+}
+
 // Fan-in, membership and how to sum are agreed once, by file and START; but for its first chunk an
 // op is headers and data.
 TEST_F(SessionTest, A4_RequestsCarryDataAlone) {

@@ -64,6 +64,9 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       ->check(CLI::Range(0u, kMaxLossGroup))
       ->capture_default_str()
       ->type_name("N");
+  command.add_flag("--at-host", options.at_host,
+                   "The job's completion host, a parameter server where it names one, sums what\n"
+                   "this rank sends, and no switch does");
   command
       .add_option("--delay", options.delay,
                   "Be late on purpose: wait so long before each operation, or before every\n"

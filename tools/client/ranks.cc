@@ -60,6 +60,7 @@ CommunicatorOptions JobOptions::communicator(std::uint32_t of_rank) const {
   options.join_timeout = Duration::ns(static_cast<std::int64_t>(timeout_seconds * 1e9));
   options.op_timeout = options.join_timeout;
   options.loss_group = loss_group;
+  options.at_host = at_host;
   return options;
 }
 

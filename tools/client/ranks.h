@@ -19,6 +19,7 @@ struct JobOptions {
   std::optional<std::uint32_t> rank;  // this process is that rank; otherwise it is all of them
   double timeout_seconds = 60;
   std::uint32_t loss_group = 0;  // see worker/communicator.h
+  bool at_host = false;          // the same
   std::string delay;             // how late each rank here is on purpose; see op_delay.h
   std::string delay_file;        // where that is read before each op, if `delay` is empty
 

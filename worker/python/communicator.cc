@@ -272,7 +272,7 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const py::int_& rank,
                                      const py::int_& size, const std::string& address,
                                      double join_timeout, double op_timeout,
                                      const py::int_& loss_group, const std::string& host_config,
-                                     const std::string& host_node) {
+                                     const std::string& host_node, bool at_host) {
   CommunicatorOptions options;
   options.job = u32_of("job", job);
   options.rank = u32_of("rank", rank);
@@ -283,6 +283,7 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const py::int_& rank,
   options.loss_group = u32_of("loss_group", loss_group);
   options.host_config = host_config;
   options.host_node = host_node;
+  options.at_host = at_host;
   return std::make_unique<PyCommunicator>(options);
 }
 

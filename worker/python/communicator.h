@@ -90,6 +90,7 @@ std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const pybind11::
                                      const pybind11::int_& size, const std::string& address,
                                      double join_timeout, double op_timeout,
                                      const pybind11::int_& loss_group,
-                                     const std::string& host_config, const std::string& host_node);
+                                     const std::string& host_config, const std::string& host_node,
+                                     bool at_host);
 
 }  // namespace tributary::python

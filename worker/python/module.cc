@@ -45,6 +45,8 @@ loss_group: how losses are found. 0: each chunk has its own timer. N, a power of
     groups of N consecutive chunks of a shard, whose missing ones are asked for together.
 host_config, host_node: if set, this process also hosts completion engines until close(): a server's
     file, or a topology and the name of a server or worker in it.
+at_host: the job's completion host, a parameter server where it names one, sums what this rank sends,
+    and no switch does.
 
 Raises ValueError for bad arguments, tributary.Error if the job cannot be joined. Ctrl-C works.)";
 
@@ -249,5 +251,5 @@ PYBIND11_MODULE(tributary, m) {
   m.def("init", &init, py::kw_only(), py::arg("job"), py::arg("rank"), py::arg("size"),
         py::arg("address"), py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0,
         py::arg("loss_group") = 0, py::arg("host_config") = "", py::arg("host_node") = "",
-        kInitDoc);
+        py::arg("at_host") = false, kInitDoc);
 }

@@ -82,4 +82,5 @@ def init(
     loss_group: int = 0,
     host_config: str = "",
     host_node: str = "",
+    at_host: bool = False,
 ) -> Communicator: ...
