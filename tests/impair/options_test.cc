@@ -26,10 +26,37 @@ TEST(Options, TimesHaveUnits) {
     EXPECT_EQ(parse_duration(bad), std::nullopt) << bad;
 }
 
+TEST(Options, FirstLossesAreOfAJobOrOfAll) {
+  const auto all = parse_first_loss("aggregate");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->type, wire::PacketType::aggregate);
+  EXPECT_EQ(all->job, std::nullopt);
+  const auto one = parse_first_loss("contribution:4294967295");
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->type, wire::PacketType::contribution);
+  EXPECT_EQ(one->job, 4294967295u);
+  for (const char* bad :
+       {"", "join", "aggregate:", "aggregate:x", "result:1 ", "result:4294967296"})
+    EXPECT_FALSE(parse_first_loss(bad)) << bad;
+}
+
 TEST(Options, WholeCommandLine) {
-  const std::array argv = {
-      "tributary-impair", "--a",  "net_memif0,id=0", "--b", "net_memif1,id=1", "--drop", "1%",
-      "--delay",          "10us", "--seed",          "9",   "--wait-for-links"};
+  const std::array argv = {"tributary-impair",
+                           "--a",
+                           "net_memif0,id=0",
+                           "--b",
+                           "net_memif1,id=1",
+                           "--drop",
+                           "1%",
+                           "--delay",
+                           "10us",
+                           "--seed",
+                           "9",
+                           "--wait-for-links",
+                           "--lose-first",
+                           "aggregate:7",
+                           "--lose-first",
+                           "result"};
   Options options;
   ASSERT_EQ(parse_options(static_cast<int>(argv.size()), argv.data(), options), std::nullopt);
   EXPECT_EQ(options.devargs_a, "net_memif0,id=0");
@@ -38,6 +65,9 @@ TEST(Options, WholeCommandLine) {
   EXPECT_EQ(options.impairment.delay, Duration::us(10));
   EXPECT_EQ(options.seed, 9u);
   EXPECT_TRUE(options.wait_for_links);
+  ASSERT_EQ(options.first_losses.size(), 2u);
+  EXPECT_EQ(options.first_losses[0].job, 7u);
+  EXPECT_EQ(options.first_losses[1].type, wire::PacketType::result);
 }
 
 TEST(Options, RefusesWhatItCannotRead) {

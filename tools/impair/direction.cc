@@ -1,5 +1,6 @@
 #include "tools/impair/direction.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tributary::impair {
@@ -8,6 +9,10 @@ namespace {
 void flip_bit(rte_mbuf* frame, std::uint32_t bit) {
   *rte_pktmbuf_mtod_offset(frame, std::uint8_t*, bit / 8) ^=
       static_cast<std::uint8_t>(1u << bit % 8);
+}
+
+std::span<const std::byte> bytes_of(const rte_mbuf* frame) {
+  return {rte_pktmbuf_mtod(frame, const std::byte*), rte_pktmbuf_data_len(frame)};
 }
 
 }  // namespace
@@ -31,9 +36,16 @@ std::size_t Direction::receive(Instant now) {
   return count;
 }
 
+bool Direction::loses_first(const rte_mbuf* frame) {
+  const auto takes = [frame](FirstLoss& loss) { return loss.takes(bytes_of(frame)); };
+  if (!std::any_of(first_losses_.begin(), first_losses_.end(), takes)) return false;
+  ++lost_first_;
+  return true;
+}
+
 void Direction::accept(rte_mbuf* frame, Instant now) {
   const Decision decision = impairment_.decide(rte_pktmbuf_pkt_len(frame), now);
-  if (decision.copies == 0) {
+  if (decision.copies == 0 || loses_first(frame)) {
     rte_pktmbuf_free(frame);
     return;
   }

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "core/time.h"
 #include "tools/impair/delay_line.h"
+#include "tools/impair/first_loss.h"
 #include "tools/impair/impairment.h"
 #include "tools/impair/port.h"
 
@@ -17,8 +20,13 @@ class Direction {
   static constexpr std::size_t kHeldFrames = 2048;
   static constexpr std::uint16_t kBurst = 32;
 
-  Direction(Port from, Port to, const ImpairmentConfig& config, std::uint64_t seed)
-      : from_(from), to_(to), impairment_(config, seed), held_(kHeldFrames) {}
+  Direction(Port from, Port to, const ImpairmentConfig& config, std::uint64_t seed,
+            std::span<const FirstLossConfig> first_losses)
+      : from_(from),
+        to_(to),
+        impairment_(config, seed),
+        first_losses_(first_losses.begin(), first_losses.end()),
+        held_(kHeldFrames) {}
   ~Direction();
   Direction(const Direction&) = delete;
   Direction& operator=(const Direction&) = delete;
@@ -28,16 +36,20 @@ class Direction {
 
   [[nodiscard]] Instant next_release() const { return held_.next_release(); }
   [[nodiscard]] const ImpairmentCounts& counts() const { return impairment_.counts(); }
+  [[nodiscard]] std::uint64_t lost_first() const { return lost_first_; }
   [[nodiscard]] std::uint64_t transmit_failures() const { return transmit_failures_; }
 
  private:
   std::size_t receive(Instant now);
   void accept(rte_mbuf* frame, Instant now);
+  bool loses_first(const rte_mbuf* frame);
   std::size_t send_due(Instant now);
 
   Port from_;
   Port to_;
   Impairment impairment_;
+  std::vector<FirstLoss> first_losses_;
+  std::uint64_t lost_first_ = 0;
   DelayLine<rte_mbuf*> held_;
   std::uint64_t transmit_failures_ = 0;
 };

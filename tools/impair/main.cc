@@ -63,10 +63,11 @@ void print(const char* name, const Direction& direction) {
   const ImpairmentCounts& c = direction.counts();
   std::printf(
       "%s frames=%llu dropped=%llu duplicated=%llu reordered=%llu corrupted=%llu "
-      "transmit_failures=%llu\n",
+      "lost_first=%llu transmit_failures=%llu\n",
       name, static_cast<unsigned long long>(c.frames), static_cast<unsigned long long>(c.dropped),
       static_cast<unsigned long long>(c.duplicated), static_cast<unsigned long long>(c.reordered),
       static_cast<unsigned long long>(c.corrupted),
+      static_cast<unsigned long long>(direction.lost_first()),
       static_cast<unsigned long long>(direction.transmit_failures()));
 }
 
@@ -78,8 +79,8 @@ void serve(const Options& options) {
     nap(kLongestNap);
   {
     // The directions' seeds differ, or both would lose the same frames.
-    Direction a_to_b(a, b, options.impairment, options.seed * 2);
-    Direction b_to_a(b, a, options.impairment, options.seed * 2 + 1);
+    Direction a_to_b(a, b, options.impairment, options.seed * 2, options.first_losses);
+    Direction b_to_a(b, a, options.impairment, options.seed * 2 + 1, options.first_losses);
     std::printf("ready seed=%llu\n", static_cast<unsigned long long>(options.seed));
     std::fflush(stdout);
     run(a_to_b, b_to_a);

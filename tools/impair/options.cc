@@ -1,6 +1,7 @@
 #include "tools/impair/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -71,6 +72,26 @@ std::optional<Duration> parse_duration(const std::string& text) {
   return std::nullopt;
 }
 
+std::optional<FirstLossConfig> parse_first_loss(const std::string& text) {
+  using enum wire::PacketType;
+  const std::size_t colon = text.find(':');
+  const std::string_view name = std::string_view(text).substr(0, colon);
+  FirstLossConfig loss;
+  const std::array types = {contribution, aggregate, result};
+  const auto type = std::find_if(types.begin(), types.end(), [name](wire::PacketType known) {
+    return name == wire::name_of(known);
+  });
+  if (type == types.end()) return std::nullopt;
+  loss.type = *type;
+  if (colon == std::string::npos) return loss;
+  std::uint32_t job = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data() + colon + 1, last, job);
+  if (error != std::errc{} || end != last) return std::nullopt;
+  loss.job = job;
+  return loss;
+}
+
 std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {
   CLI::App app("Joins two DPDK ports like a cable that loses, repeats and reorders frames.");
   app.set_version_flag("--version", TRIBUTARY_VERSION);
@@ -83,6 +104,21 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   add_time(app, "--delay", options.impairment.delay, "delay of every frame");
   add_time(app, "--reorder-delay", options.impairment.reorder_delay,
            "how long reordered frames are held back (default 500us)");
+  app.add_option_function<std::vector<std::string>>(
+         "--lose-first",
+         [&options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             const auto loss = parse_first_loss(text);
+             if (!loss)
+               throw CLI::ValidationError("--lose-first",
+                                          "'" + text +
+                                              "' is not contribution, aggregate or "
+                                              "result, or one of these, ':' and a job");
+             options.first_losses.push_back(*loss);
+           }
+         },
+         "lose the first copy of each packet of this type, of all jobs or of one; may be repeated")
+      ->type_name("TYPE[:JOB]");
   app.add_option("--seed", options.seed, "seed of all decisions (default 1)");
   app.add_flag("--wait-for-links", options.wait_for_links,
                "take no frame before both ports have a link");

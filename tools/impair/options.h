@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/time.h"
+#include "tools/impair/first_loss.h"
 #include "tools/impair/impairment.h"
 
 namespace tributary::impair {
@@ -13,7 +15,8 @@ namespace tributary::impair {
 struct Options {
   std::string devargs_a;
   std::string devargs_b;
-  ImpairmentConfig impairment;  // of both directions
+  ImpairmentConfig impairment;                // of both directions
+  std::vector<FirstLossConfig> first_losses;  // the same
   std::uint64_t seed = 1;
   bool wait_for_links = false;  // a capture file must not be sent to nobody
 };
@@ -22,6 +25,9 @@ struct Options {
 std::optional<std::uint32_t> parse_ppm(const std::string& text);
 // "250us", "1.5ms", "2s" or "0"; nullopt if it is not a time of 0 to 60 s.
 std::optional<Duration> parse_duration(const std::string& text);
+
+// "aggregate", or "aggregate:7" for those of job 7 alone; nullopt if it is neither.
+std::optional<FirstLossConfig> parse_first_loss(const std::string& text);
 
 // Fills `options`. A value: exit with that status now (help was shown, or the error was printed).
 std::optional<int> parse_options(int argc, const char* const* argv, Options& options);

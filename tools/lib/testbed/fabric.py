@@ -34,10 +34,17 @@ class Port:
 
 @dataclass(frozen=True)
 class Impairment:
-    """Arguments of tributary-impair, e.g. ("--drop", "1%"); each rank gets its own seed."""
+    """Arguments of tributary-impair, e.g. ("--drop", "1%"); each rank gets its own seed.
+
+    `only`: the ranks, or in a tree the nodes at a cable's lower end, whose cables are bad.
+    """
 
     arguments: tuple
     seed: int = 1
+    only: frozenset | None = None
+
+    def concerns(self, below):
+        return self.only is None or below in self.only
 
 
 class _Fabric:
@@ -59,6 +66,9 @@ class _Fabric:
 
     def start_cables(self):
         """Call when the switch's ports exist: a memif client needs its server."""
+
+    def _impaired(self, rank):
+        return self._impairment is not None and self._impairment.concerns(rank)
 
     def _start_cable(self, rank, a, b, namespace=None):
         command = [binary(self._build, "tributary-impair"), "--a", a, "--b", b]
@@ -91,7 +101,7 @@ class VethFabric(_Fabric):
             worker = enter(Namespace())
             self._namespaces.append(worker)
             link = f"w{rank}"
-            if self._impairment is None:
+            if not self._impaired(rank):
                 add_veth(self.switch_namespace, link, worker, "eth0", MTU)
             else:
                 # A namespace of its own: the driver picks PACKET_FANOUT groups, which are per
@@ -132,7 +142,7 @@ class MemifFabric(_Fabric):
     def start_cables(self):
         if self._impairment is None:
             return
-        for rank in range(self.workers):
+        for rank in filter(self._impaired, range(self.workers)):
             outer = _MEMIF.format(index=0, id=0, socket=self._outer_socket(rank), role="server")
             self._start_cable(rank, outer, self._switch_end(1, rank, "client"))
         self._wait_cables()
@@ -149,7 +159,7 @@ class MemifFabric(_Fabric):
 
     def address(self, rank):
         socket, number = self._run / "switch.memif", rank
-        if self._impairment is not None:
+        if self._impaired(rank):
             socket, number = self._outer_socket(rank), 0
         return f"memif://{socket}?id={number}&switch={SWITCH_ADDRESS}"
 

@@ -189,7 +189,7 @@ class TreeBed:
             upper, lower = self._namespaces[cable.switch], self._namespaces[cable.below]
             link = self._link(cable.switch, cable.port)
             end = self._link(cable.below, cable.uplink) if cable.uplink else "eth0"
-            if self._impairment is None:
+            if self._impairment is None or not self._impairment.concerns(cable.below):
                 add_veth(upper, link, lower, end, cable.mtu)
             else:
                 # A namespace of its own, because of the driver's PACKET_FANOUT groups (fabric.py).
