@@ -102,14 +102,14 @@ class Bench(unittest.TestCase):
     def test_unknown_suite_names_the_known(self):
         done = self.bench("nonsense")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("reduce, engine, checksum, allreduce, ring, forward, switch, stragglers, simulation", done.stderr)
+        self.assertIn("reduce, engine, checksum, allreduce, ring, forward, switch, stragglers, storms, simulation", done.stderr)
 
     def test_lists_suites(self):
         done = self.bench("--list")
         self.assertEqual(done.returncode, 0)
         self.assertEqual([line.split()[0] for line in done.stdout.splitlines()],
                          ["reduce", "engine", "checksum", "allreduce", "ring", "forward", "switch",
-                          "stragglers", "simulation"])
+                          "stragglers", "storms", "simulation"])
 
 
 if __name__ == "__main__":
