@@ -65,6 +65,8 @@ class Engine {
   // RESULT of an engine that this switch hosts for the job's root above: kept and multicast like
   // the root's own, which comes later (T9). False: of no use.
   bool on_hosted_result(const wire::Packet& packet, Instant now, Outbox& out);
+  // The engine that this switch hosts has taken this sum, which was for the parent.
+  void on_sum_taken(const wire::Header& sum, Instant now);
   // Some chunk of the shard waits for what a host makes of it.
   [[nodiscard]] bool waits_for_host(std::uint32_t job, std::uint8_t shard) const;
   // Who finishes what is escalated of a shard, from now on: START names it for shard 0, and no

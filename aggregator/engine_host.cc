@@ -38,6 +38,10 @@ bool Engine::on_hosted_result(const wire::Packet& packet, Instant now, Outbox& o
   return decision.verdict == Verdict::completed;
 }
 
+void Engine::on_sum_taken(const wire::Header& sum, Instant now) {
+  if (sum.shard < impl_->shards.size()) impl_->shards[sum.shard]->on_sum_taken(sum, now);
+}
+
 bool Engine::waits_for_host(std::uint32_t id, std::uint8_t shard) const {
   const Job* const job = impl_->job_index.find(id);
   return job != nullptr && impl_->shards[shard]->waits_for_host(job->place);

@@ -127,6 +127,8 @@ class Shard {
   bool on_result(const wire::Packet& packet, Instant now, Outbox& out);
   // RESULT of an engine that this switch hosts, in the tree of a root above (T9).
   Decision on_hosted_result(const wire::Packet& packet, Instant now, Outbox& out);
+  // Such an engine has taken this sum, which was for the parent: the chunk is the host's.
+  void on_sum_taken(const wire::Header& sum, Instant now);
   // Some chunk waits for what a host makes of it, and only that host can.
   [[nodiscard]] bool waits_for_host(std::uint32_t job) const;
   // UNKNOWN of the completion host that asks for a chunk as floating point. False: of no use.

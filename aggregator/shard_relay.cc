@@ -121,6 +121,16 @@ Decision Shard::on_escalated_above(ShardJob& job, Tombstone& e, const wire::Head
   return {Verdict::noted};
 }
 
+// The switch above never sees it, and would say that it was lost.
+void Shard::on_sum_taken(const wire::Header& sum, Instant now) {
+  ShardJob* const job = by_id_.find(sum.job);
+  Tombstone* e = nullptr;
+  if (job == nullptr || job->table.find(sum.seq, e) != ChunkTable::Place::seen) return;
+  if (e->state != ChunkState::sent || holds_sum(*e)) return;
+  job->note_escalation(*e, wire::Reason::deadline, now);
+  job->table.escalate(*e);
+}
+
 // A sum that went up did not arrive, and nothing of it is left here: those below are asked for
 // their data, which goes to the host (rule 7).
 void Shard::lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
@@ -129,11 +139,10 @@ void Shard::lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
   announce(job, e, wire::Reason::resend, out);
   for (std::uint16_t child = 0; child < job.fan_in; ++child) {
     if (!job.children[child].present) continue;
-    const Peer& peer = job.children[child].peer;
-    if (job.child_map[child].is_switch) {
-      tell_escalated(job, e, peer, out);
-    } else if (Outgoing* const o = begin_reply(job, wire::PacketType::unknown, e, out)) {
-      o->peer = peer;
+    // A switch sends its sum again, or asks those below it in turn.
+    if (Outgoing* const o = begin_reply(job, wire::PacketType::unknown, e, out)) {
+      o->peer = job.children[child].peer;
+      o->header.reason = wire::Reason::resend;
       job.counters.unknown_replies.add();
     }
   }

@@ -79,8 +79,10 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   const bool excluded = seen && e->bypassed && job.excludes(h.child, e->description.op);
   const bool aside = excluded && e->state == ChunkState::open;
   if (seen && (e->state == ChunkState::escalated || aside || (verifying && elsewhere))) {
-    // A switch that asks for itself does not know yet.
-    if (job.child_map[h.child].is_switch && !relayed) {
+    // A switch that asks for itself does not know yet. Where its sum has not come either, it is
+    // asked for that.
+    const bool lacks_sum = !waiting && !excluded && !e->retried;
+    if (job.child_map[h.child].is_switch && !relayed && !lacks_sum) {
       tell_escalated(job, *e, from, out);
       return {Verdict::answered};
     }

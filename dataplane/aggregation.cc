@@ -177,6 +177,7 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
     }
     if (message.to == Outgoing::To::parent) {
       if (hosted_ && hosted_->take_own(message, now)) {
+        engine_.on_sum_taken(message.header, now);
         own = true;
         continue;
       }

@@ -183,6 +183,9 @@ void Session::hold(ChunkIndex i, Instant now) {
   shard.last_activity = now;
   shard.ack_due = true;
   if (c.only_received) ++shard.received;
+  // What has no elements is never lost for good: a switch holds it until the result is there.
+  const bool tells = !op.has_one_sender() && op.elements_of(c.chunk) > 0;
+  if (!c.at_host && tells) shard.fallback.note(c.sum_lost);
   while (shard.base != shard.next) {
     ChunkState& oldest = chunks_[index_of(c.shard, shard.base)];
     if (oldest.phase != Phase::held) break;
@@ -228,12 +231,18 @@ void Session::on_unknown(const wire::Packet& packet, Instant now) {
   counters_.unknown_replies.add();
   ChunkState& c = chunks_[i];
   if (packet.header.attempt != c.attempt) return begin_retry(i, now);
-  if (c.phase != Phase::probed) return;  // a duplicate, or late: the data is on its way already
+  // A sum was lost, and all ranks in it are asked at once.
+  const bool lost = packet.header.reason == wire::Reason::resend;
+  c.sum_lost = c.sum_lost || lost;
+  const bool waits = c.phase == Phase::waiting || c.phase == Phase::overtaken;
+  // Otherwise a duplicate, or late: the data is on its way already.
+  if (c.phase != Phase::probed && !(lost && waits && !c.resend)) return;
   if (c.only_received) return wait_on(i, now);  // nobody has sent it yet
   unlink(i);
   // After a silence this is news of all that was sent before it.
   overtake(shards_[c.shard], c.probe, now);
   c.resend = true;
+  c.ambiguous = true;
   c.probe = 0;
   c.pendings = 0;
   c.phase = Phase::queued;

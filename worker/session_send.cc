@@ -121,7 +121,8 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   wire::Header h = header(wire::PacketType::contribution);
   h.flags = (c.chunk + 1 == op.chunks ? wire::kFlagLast : 0u) | (c.resend ? wire::kFlagResend : 0u);
   if (!op.has_one_sender()) {
-    if (options_.at_host) h.flags |= wire::kFlagAtPs;
+    if (!c.sent) c.at_host = options_.at_host || shards_[c.shard].fallback.asks(c.seq);
+    if (c.at_host) h.flags |= wire::kFlagAtPs;
     if (excluded_.covers(op.id)) h.flags |= wire::kFlagBypass | wire::kFlagExcluded;
   }
   h.op = op.id;

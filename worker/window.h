@@ -19,6 +19,7 @@
 #include "core/seq.h"
 #include "core/time.h"
 #include "core/wire/attempt.h"
+#include "worker/host_fallback.h"
 #include "worker/op.h"
 
 namespace tributary::worker {
@@ -50,6 +51,8 @@ struct ChunkState {
   bool resend = false;          // the switch may have seen it: flag what is sent
   bool only_received = false;   // another rank sends it
   bool only_sent_here = false;  // no other rank does
+  bool at_host = false;         // asks for the completion host
+  bool sum_lost = false;        // a sum with this rank's data inside was lost, says a switch
   bool ambiguous = false;       // probed or resent: no round-trip sample (Karn's rule)
 };
 
@@ -86,6 +89,7 @@ struct ShardWindow {
   // A result came before this rank had asked for it; seqs before this one may be there already.
   std::optional<std::uint32_t> missed_before;
   Instant last_activity;
+  HostFallback fallback;
 
   ChunkList flight;     // waiting, in the order of ChunkState::news
   Instant quiet_since;  // no result since then, or nothing was in flight before

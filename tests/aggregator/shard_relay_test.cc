@@ -143,6 +143,7 @@ TEST_F(LeafRelayTest, Rule7_ASumThatIsFreedAndLostIsAskedForAgain) {
   EXPECT_THAT(up()[0].payload, IsEmpty());
   ASSERT_THAT(to(Outgoing::To::peer), SizeIs(2)) << "both ranks are asked";
   EXPECT_EQ(to(Outgoing::To::peer)[0].header.type, PacketType::unknown);
+  EXPECT_EQ(to(Outgoing::To::peer)[0].header.reason, wire::Reason::resend);
   for (const std::uint32_t rank : {0u, 2u}) {
     EXPECT_EQ(resend(rank, 0, 7).verdict, Verdict::forwarded);
     EXPECT_EQ(up()[0].header.origin, rank);
@@ -410,16 +411,15 @@ TEST_F(RootRelayTest, Rule6_TheHostsWordGoesToTheSwitchThatTheRankIsBehind) {
   EXPECT_NE(sent_[0].header.flags & wire::kFlagBypass, 0u);
 }
 
-TEST_F(RootRelayTest, Rule6_ASwitchThatAsksForItsSumLearnsThatTheChunkIsEscalated) {
+TEST_F(RootRelayTest, Rule6_ASwitchThatAsksForItsSumLearnsThatItLacksOrIsEscalated) {
+  const wire::Header probe = from_leaf(PacketType::probe);
   announcement(0);
-  wire::Header h = from_leaf(PacketType::probe);
-  h.op = h.seq = 0;
-  h.covered = 1;
-  EXPECT_EQ(deliver(h, leaf()).verdict, Verdict::answered);
-  ASSERT_THAT(sent_, SizeIs(1));
-  EXPECT_EQ(sent_[0].peer, leaf());
-  EXPECT_EQ(sent_[0].header.type, PacketType::escalation);
-  EXPECT_EQ(sent_[0].header.covered, 0u);
+  for (const PacketType answer : {PacketType::unknown, PacketType::escalation}) {
+    EXPECT_EQ(deliver(probe, leaf()).verdict, Verdict::answered);
+    EXPECT_EQ(sent_[0].peer, leaf());
+    EXPECT_EQ(sent_[0].header.type, answer);
+    aggregate(sum_header(0), 15);
+  }
 }
 
 TEST_F(RootRelayTest, RanksBelowThatDisagreeAreFoundOut) {

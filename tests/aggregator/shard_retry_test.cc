@@ -415,6 +415,18 @@ TEST_F(RootRetryTest, O10_ASecondAttemptPassesBothWays) {
   EXPECT_EQ(sent_.at(0).header.attempt, wire::kFloatRetry);
 }
 
+// A sum of the first attempt is of no use, though it did not come: the leaf is told to wait.
+TEST_F(RootRetryTest, O10_ALeafThatAsksForItsSumIsNotAskedForItInASecondAttempt) {
+  wire::Header h = as_fixed_point(data_header(1, 0, 1));
+  h.fan_in = 2;
+  h.flags |= wire::kFlagAtPs;
+  const std::int32_t value = 1;
+  deliver({h, {}, bytes_of(value)}, worker());
+  ASSERT_TRUE(ask_again(1));
+  EXPECT_EQ(deliver(from_leaf(PacketType::probe), leaf()).verdict, Verdict::answered);
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::escalation);
+}
+
 // Before and after the result; a description as floats is no disagreement.
 TEST_F(RootRetryTest, O10_WhatIsLeftOfTheFirstAttemptBelowSaysNothing) {
   overflow();

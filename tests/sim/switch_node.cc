@@ -330,6 +330,7 @@ void SwitchNode::send(aggregator::Outbox& box, Instant now) {
     }
     if (message.to == aggregator::Outgoing::To::parent) {
       if (running_->hosted && running_->hosted->take_own(message, now)) {
+        running_->engine.on_sum_taken(message.header, now);
         own = true;
         continue;
       }

@@ -54,6 +54,78 @@ TEST_F(SessionTest, O2_ARankMayAskForTheCompletionHost) {
   EXPECT_EQ(again[0].header.flags, wire::kFlagAtPs | wire::kFlagResend);
 }
 
+class LostSums : public SessionTest {
+ protected:
+  void lose(const Sent& s) {
+    wire::Header h = answer(s, PacketType::unknown);
+    h.reason = wire::Reason::resend;
+    receive(h);
+    const auto again = drain();
+    ASSERT_EQ(again.size(), 1u) << "without a probe";
+    EXPECT_EQ(again[0].header.flags & ~wire::kFlagLast, wire::kFlagResend);
+    receive(h);
+    EXPECT_TRUE(drain().empty()) << "a duplicate";
+    lost_.push_back(s);
+  }
+  void recover() {
+    for (const Sent& s : std::exchange(lost_, {})) receive_result(s);
+  }
+
+  std::vector<Sent> lost_;  // whose results have not come
+};
+
+// O2: where all sums are lost between switches, a rank asks for the host, but for samples.
+TEST_F(LostSums, O2_LostSumsMakeARankAskForTheCompletionHost) {
+  constexpr std::uint32_t kRow = HostFallback::kInARow;
+  constexpr std::uint32_t kFirst = HostFallback::kSampleEvery - kRow;
+  start(start_info(kRow), kFirst);
+  submit(4 * 4 * kRow);
+  auto sent = drain();
+  ASSERT_EQ(sent.size(), kRow);
+  for (const Sent& s : sent) lose(s);
+  recover();
+  const auto asking = drain();
+  ASSERT_EQ(asking.size(), kRow);
+  for (const Sent& s : asking)
+    EXPECT_EQ((s.header.flags & wire::kFlagAtPs) != 0, s.header.seq != kFirst + kRow)
+        << s.header.seq;
+  lose(asking[0]);
+  recover();
+  for (const Sent& s : std::span(asking).subspan(1)) receive_result(s);
+  const auto still = drain();
+  ASSERT_EQ(still.size(), kRow);
+  for (const Sent& s : still) EXPECT_NE(s.header.flags & wire::kFlagAtPs, 0u) << s.header.seq;
+}
+
+// A chunk without elements, as a barrier's, is not lost with its sum, and does not break the row.
+TEST_F(LostSums, O2_WhatHasNoElementsSaysNothingOfSums) {
+  constexpr std::uint32_t kRow = HostFallback::kInARow;
+  start(start_info(kRow));
+  for (int half = 0; half < 2; ++half) {
+    submit(4 * kRow / 2);
+    for (const Sent& s : drain()) lose(s);
+    recover();
+    submit(0);
+    for (const Sent& s : drain()) receive_result(s);
+  }
+  submit(4);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_NE(sent[0].header.flags & wire::kFlagAtPs, 0u);
+}
+
+// An own packet that is lost says nothing of sums.
+TEST_F(LostSums, LostContributionsDoNot) {
+  constexpr std::uint32_t kRow = HostFallback::kInARow;
+  start(start_info(kRow));
+  submit(4 * 2 * kRow);
+  for (const Sent& s : drain()) {
+    receive(answer(s, PacketType::unknown));
+    receive_result(s);
+  }
+  for (const Sent& s : drain()) EXPECT_EQ(s.header.flags & wire::kFlagAtPs, 0u) << s.header.seq;
+}
+
 // Fan-in, membership and how to sum are agreed once, by file and START; but for its first chunk an
 // op is headers and data.
 TEST_F(SessionTest, A4_RequestsCarryDataAlone) {
