@@ -211,6 +211,7 @@ void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box)
   if (job.retries_floats) o->header.flags |= wire::kFlagFloatRetry;
   if (job.degrades) o->header.flags |= wire::kFlagDegraded;
   o->header.epoch = seat.epoch;
+  o->header.fan_in = static_cast<std::uint16_t>(job.hosts.size() + (job.root_is_last ? 1 : 0));
   o->header.shard = seat.shard;
   o->header.seq = engine_.accepted_before(job.id, seat.shard);
   wire::StartInfo info = engine_.start_info(job.id);

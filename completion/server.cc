@@ -59,6 +59,15 @@ const ServedJob* Server::find_job(std::uint32_t id) const {
   return found == first_seat_.end() ? nullptr : &seats_[found->second]->job;
 }
 
+const char* name_of(Objection why) {
+  switch (why) {
+    case Objection::settings: return "settings";
+    case Objection::shared_model: return "shared-model";
+    case Objection::none: break;
+  }
+  return "-";
+}
+
 DropReason Server::on_packet(const wire::Packet& packet, const Peer& from, Instant now,
                              Outbox& out) {
   const wire::Header& h = packet.header;
@@ -84,7 +93,7 @@ DropReason Server::on_packet(const wire::Packet& packet, const Peer& from, Insta
   }
 }
 
-bool Server::agrees(const ServedJob& job, const wire::StartInfo& info) const {
+bool Server::agrees(const ServedJob& job, const wire::StartInfo& info) {
   const JobLimits& l = job.limits;
   return info.window == l.window && info.chunk_bytes == l.piece_bytes &&
          info.workers == l.workers && info.shards == l.shards &&
@@ -93,6 +102,14 @@ bool Server::agrees(const ServedJob& job, const wire::StartInfo& info) const {
          info.order == static_cast<std::uint8_t>(l.order) &&
          info.arithmetic == static_cast<std::uint8_t>(l.arithmetic) &&
          info.notify == static_cast<std::uint8_t>(l.notify);
+}
+
+// A model is one server's: with others beside it some of its blocks would be theirs to update.
+Objection Server::objection(const ServedJob& job, const wire::Header& start,
+                            const wire::StartInfo& info) {
+  if (!agrees(job, info)) return Objection::settings;
+  const bool has_model = job.optimizer.kind != config::OptimizerKind::none;
+  return has_model && start.fan_in > 1 ? Objection::shared_model : Objection::none;
 }
 
 DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& from, Instant now,
@@ -133,7 +150,8 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
   seat.root = from;
   seat.heard = now;
   roots_[seat.place].lease = Duration::ms(info->lease_ms);
-  if (!agrees(seat.job, *info)) {
+  seat.objection = objection(seat.job, h, *info);
+  if (seat.objection != Objection::none) {
     counters_.refused.add();
     answer(seat, PacketType::nack, wire::Reason::settings_mismatch, out);
     return DropReason::count_;
@@ -294,8 +312,8 @@ std::vector<ServerSeatStatus> Server::status(Instant now) const {
   std::vector<ServerSeatStatus> all;
   for (const auto& seat : seats_) {
     const auto heard = roots_[seat->place].heard;
-    all.push_back({seat->job.limits.id, seat->shard, seat->serving, seat->epoch, seat->term,
-                   heard ? std::optional(now - *heard) : std::nullopt});
+    all.push_back({seat->job.limits.id, seat->shard, seat->serving, seat->objection, seat->epoch,
+                   seat->term, heard ? std::optional(now - *heard) : std::nullopt});
   }
   return all;
 }

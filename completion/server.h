@@ -54,17 +54,26 @@ struct ServerCounters {
   Counter starts;
   Counter ended;          // seats that their root ended
   Counter lapsed;         // seats whose root fell silent
-  Counter refused;        // STARTs that say other things about the job than the configuration
+  Counter refused;        // STARTs that the server has an objection to
   Counter stale_terms;    // STARTs of a term that is over
   Counter own_sums;       // of the switch itself, taken without the way to the root and back
   Counter wrong_senders;  // from elsewhere than the job's root
 };
+
+// Why a server will not have what its root hands it.
+enum class Objection : std::uint8_t {
+  none,
+  settings,      // the root was told other things about the job
+  shared_model,  // the job has a model here, and the root names other hosts, too
+};
+const char* name_of(Objection why);
 
 // For `show`.
 struct ServerSeatStatus {
   std::uint32_t job = 0;
   std::uint8_t shard = 0;
   bool serving = false;
+  Objection objection = Objection::none;
   std::uint16_t epoch = 0;
   std::uint32_t term = 0;
   std::optional<Duration> root_silent_for;  // none: never heard of
@@ -120,6 +129,7 @@ class Server {
     const std::uint8_t shard;
     Engine engine;
     bool serving = false;
+    Objection objection = Objection::none;  // to the last term
     std::uint16_t epoch = 0;
     std::uint32_t term = 0;
     std::uint64_t root_nonce = 0;
@@ -141,7 +151,9 @@ class Server {
   // Results of a job that the host notifies itself, to the group as well (T9).
   static void add_direct(const Seat& seat, std::size_t first, aggregator::Outbox& out);
   void say_hello(std::size_t job, wire::PacketType type, aggregator::Outbox& out) const;
-  [[nodiscard]] bool agrees(const ServedJob& job, const wire::StartInfo& info) const;
+  static bool agrees(const ServedJob& job, const wire::StartInfo& info);
+  static Objection objection(const ServedJob& job, const wire::Header& start,
+                             const wire::StartInfo& info);
 
   ServerIdentity identity_;
   std::vector<ServedJob> jobs_;

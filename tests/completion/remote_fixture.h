@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "aggregator/engine.h"
@@ -50,7 +51,7 @@ class RemoteFixture : public ::testing::Test {
     job.deadline = Duration::seconds(1000);
     job.lease = Duration::seconds(1000);
     job.verify = verify;
-    job.completion_hosts = {"ps0", "ps1"};
+    job.completion_hosts = hosts_;
     if (root_too) job.completion_hosts.emplace_back(config::kRootHost);
     job.host_choice = choice_;
     job.notify = notify_;
@@ -263,6 +264,7 @@ class RemoteFixture : public ::testing::Test {
   [[nodiscard]] const RemoteHosts& remote() const { return *host_->remote(); }
   [[nodiscard]] SeatStatus seat(std::size_t i = 0) const { return remote().status(now_).at(i); }
 
+  std::vector<std::string> hosts_ = {"ps0", "ps1"};
   config::OptimizerConfig optimizer_;  // of kind none: no model
   config::HostChoice choice_ = config::HostChoice::fixed;
   wire::Notify notify_ = wire::Notify::root;

@@ -16,12 +16,28 @@ class ServerModelTest : public RemoteFixture {
     optimizer_.kind = config::OptimizerKind::sgd;
     optimizer_.parameters = {2, 2};
     optimizer_.rate = 1;
+    hosts_ = {"ps0"};
     build(false, shards);
     // One server: nobody else has the model.
     servers_[1].reset();
     live(1);
     join();
     live(1);
+  }
+  // With a root that names these hosts.
+  void build_among(const std::vector<std::string>& hosts, bool root_too) {
+    optimizer_.kind = config::OptimizerKind::sgd;
+    optimizer_.parameters = {2, 2};
+    hosts_ = hosts;
+    build(root_too);
+    live(1);
+    join();
+    live(1);
+    const auto seats = servers_[0]->status(now_);
+    ASSERT_EQ(seats.size(), 1u);
+    EXPECT_FALSE(seats[0].serving);
+    EXPECT_EQ(seats[0].objection, Objection::shared_model);
+    EXPECT_EQ(servers_[0]->counters().refused.get(), 1u);
   }
   void send_from(std::uint32_t rank, Collective collective, std::uint32_t op, std::uint16_t array,
                  float v, std::uint32_t flags = 0) {
@@ -158,6 +174,17 @@ TEST_F(ServerModelTest, WhoHasNoModelRefusesToo) {
   ASSERT_FALSE(told_.empty());
   EXPECT_EQ(told_.back().type, PacketType::abort);
   EXPECT_EQ(told_.back().reason, Reason::model_lost);
+}
+
+// The server's own file does not say whom the root's names: with others beside it the model would
+// be in pieces.
+TEST_F(ServerModelTest, AModelIsNotSharedWithAnotherServer) {
+  build_among({"ps0", "ps1"}, false);
+  EXPECT_EQ(host_->remote()->counters(0).refusals.get(), 2u) << "nor does the other share its own";
+}
+TEST_F(ServerModelTest, AModelIsNotSharedWithTheRoot) {
+  build_among({"ps0"}, true);
+  EXPECT_EQ(host_->remote()->counters(0).refusals.get(), 1u);
 }
 
 // Half a step is applied when a rank dies: the next epoch begins with the whole step before it.

@@ -36,7 +36,7 @@ struct JobScenario {
   std::uint32_t loss_group = 0;     // see worker/communicator.h
   Duration think_max;               // pause before the next op
   bool overflow_storm = false;      // every op is a fixed-point sum that overflows everywhere
-  bool model = false;               // its first server has a model, and half the ops update it
+  bool model = false;               // its only server has a model, and half the ops update it
   bool disagree = false;            // in its first epoch rank 0 calls another op than the rest
   // Parameter servers that finish what the switches cannot, the first so many of the world's; and
   // whether the root does when none of them can. None: the root.

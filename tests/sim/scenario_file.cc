@@ -126,7 +126,7 @@ const Fields<JobScenario>& job_fields() {
       scalar("overflow_storm", &J::overflow_storm, boolean(),
              "Every op is a sum of floats as fixed point, and every chunk of it overflows."),
       scalar("model", &J::model, boolean(),
-             "The job's first server has a model; half the ops update it."),
+             "The job's only server has a model; half the ops update it. Without root_too."),
       scalar("disagree", &J::disagree, boolean(), "Rank 0 calls another op in its first epoch."),
   };
   return fields;

@@ -181,6 +181,7 @@ void draw_servers(Draw& draw, Scenario& s) {
     if (job.sums.reductions.empty() && !job.overflow_storm && draw.one_in(3)) {
       job.model = true;
       job.servers = 1;
+      job.root_too = false;  // the server would refuse
       job.depth = 1;
       job.ops = std::max(job.ops, 6u);
     }

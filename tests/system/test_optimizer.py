@@ -91,9 +91,8 @@ class ModelServer:
         return self.folder / "job-1.previous.checkpoint"
 
 
-@pytest.fixture
-def server(make_bed):
-    options = (*KEYS, ("completion_hosts", ["ps"]))
+def make_server(make_bed, hosts):
+    options = (*KEYS, ("completion_hosts", hosts))
     bed = make_bed(
         "veth",
         WORKERS + 1,
@@ -106,6 +105,11 @@ def server(make_bed):
     made = ModelServer(bed)
     made.configure()
     return bed, made
+
+
+@pytest.fixture
+def server(make_bed):
+    return make_server(make_bed, ["ps"])
 
 
 class Ranks:
@@ -242,3 +246,18 @@ def test_another_number_of_parameters_is_named(server):
     for rank, process in enumerate(ranks.processes):
         process.wait_exit(120)
         assert "optimizer.parameters" in ranks.of("error", rank)[0]["text"]
+
+
+def test_a_server_whose_switch_names_others_says_what_to_change(make_bed):
+    """Its own file cannot say whom the switch names beside it."""
+    bed, ps = make_server(make_bed, ["ps", "root"])
+    ps.start()
+    wait_for_host(bed)
+    ranks = Ranks(bed, rejoin=0)
+    bed.loop.wait(lambda: ps.said().count("refused") == 2, 60, "a word about each shard")
+    assert "this server alone in completion_hosts" in ps.said()
+    bed.loop.wait(lambda: all(row["host"] == "root" for row in bed.switch.show("hosts")), 60,
+                  "the root to host the job")
+    for rank, process in enumerate(ranks.processes):
+        process.wait_exit(120)
+        assert "model" in ranks.of("error", rank)[0]["text"]

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "config/server_config.h"
 #include "dataplane/mailbox.h"
@@ -14,10 +16,13 @@
 
 namespace tributary::psd {
 
+// What to change, for whoever reads the log. `seat` has an objection.
+std::string describe_refusal(const completion::ServerSeatStatus& seat, std::uint32_t root_ipv4);
+
 class ServerLoop {
  public:
   // Throws std::runtime_error when a model has no good checkpoint among its bad ones. `report`: see
-  // Checkpoints.
+  // Checkpoints; it is also told which jobs the server refuses, and why.
   ServerLoop(const config::ServerConfig& config, std::uint64_t nonce,
              std::unique_ptr<DatagramLink> link, CheckpointFile::Report report);
 
@@ -36,7 +41,12 @@ class ServerLoop {
   [[nodiscard]] const Checkpoints& checkpoints() const { return checkpoints_; }
 
  private:
+  void report_refusals(Instant now);
+
   worker::HostLoop loop_;
+  const CheckpointFile::Report report_;
+  std::uint64_t answered_ = 0;                   // STARTs that were looked at
+  std::vector<completion::Objection> reported_;  // by seat
   Checkpoints checkpoints_;
   dataplane::Mailbox mailbox_;
 };
