@@ -25,9 +25,7 @@ OpEvent OpHistory::event(const KeptOp& record, OpEventKind kind) const {
   return events_[event_place(record.op, kind)];
 }
 
-void OpHistory::degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing,
-                         Instant opened_at, Instant now) {
-  note_trouble(d, OpEventKind::degraded, opened_at, now);
+void OpHistory::left_out(const ChunkDescription& d, std::span<const std::uint64_t> missing) {
   if (find(d.op) == nullptr) return;
   const auto all = std::span(left_out_).subspan((d.op % kOps) * rank_words_, rank_words_);
   for (std::size_t i = 0; i < rank_words_; ++i) all[i] |= missing[i];

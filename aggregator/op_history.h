@@ -104,7 +104,8 @@ class OpHistory {
   static constexpr Instant kNotYet = Instant::max();
   // Arrivals are kept of ops that begin so far apart; and of one in so many in any case, so that
   // there are some among the latest ops, and from all parts of a burst that comes again and again.
-  // The second is for ops of one chunk: where the others are passed over, they fill the ring.
+  // The second is what is left of ops of one chunk, and fills the ring where the others are passed
+  // over; longer ops are kept by both.
   static constexpr Duration kApart = Duration::us(50);
   static constexpr std::uint32_t kAlways = 7;
   static constexpr std::uint32_t kAlwaysOfSingles = 31;
@@ -168,9 +169,8 @@ class OpHistory {
     MissedDeadlines& m = missed_[place(d.op, child)];
     if (m.chunks != 0) m.late = std::max(m.late, after);
   }
-  // Trouble, too.
-  void degraded(const ChunkDescription& d, std::span<const std::uint64_t> missing,
-                Instant opened_at, Instant now);
+  // Of a degraded result, which is noted as trouble before: the ranks that it lacks.
+  void left_out(const ChunkDescription& d, std::span<const std::uint64_t> missing);
   // Ranks that some result of the op lacks.
   [[nodiscard]] std::span<const std::uint64_t> left_out(const KeptOp& record) const {
     return std::span(left_out_).subspan((record.op % kOps) * rank_words_, rank_words_);

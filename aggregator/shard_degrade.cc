@@ -46,7 +46,8 @@ bool Shard::tells_all(const ShardJob& job, const Contribution& result) {
 // The result is taken: takes_count() was asked last.
 void Shard::note_left_out(ShardJob& job, Tombstone& e, const wire::Packet& result, Instant now) {
   if ((result.header.flags & wire::kFlagDegraded) == 0) return;
-  job.note_degraded(e, coverage_, now);
+  job.note_trouble(e, OpEventKind::degraded, now);
+  job.history.left_out(e.description, coverage_);
   job.degraded.put(e.seq, result.header.covered, coverage_);
   job.counters.degraded.add();
 }

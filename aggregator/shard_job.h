@@ -160,8 +160,8 @@ struct ShardJob {
   [[nodiscard]] bool awaits(const Tombstone& e, std::uint16_t child) const {
     return !table.has_contributed(e, child) && !(e.bypassed && excludes(child, e.description.op));
   }
-  // Data of a chunk that is new; of one that is not open; and of one that is, from a child that has
-  // sent none.
+  // Data of a chunk that is new; of one that was seen, whatever its state; and of one that is open,
+  // from a child that has sent none.
   KeptAs note_first(const ChunkDescription& d, std::uint16_t child, Instant now) {
     const KeptAs as = OpHistory::kept_as(d, config.shards);
     if (as == KeptAs::nothing) return as;
@@ -216,10 +216,6 @@ struct ShardJob {
   void note_trouble(Tombstone& e, OpEventKind kind, Instant now) {
     if (e.kept == KeptAs::passed_over) e.kept = KeptAs::nothing;
     history.note_trouble(e.description, kind, e.opened_at, now);
-  }
-  void note_degraded(Tombstone& e, std::span<const std::uint64_t> missing, Instant now) {
-    if (e.kept == KeptAs::passed_over) e.kept = KeptAs::nothing;
-    history.degraded(e.description, missing, e.opened_at, now);
   }
   // The chunk goes, or went, to the completion host.
   void note_escalation(Tombstone& e, wire::Reason reason, Instant now) {

@@ -74,10 +74,13 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
     return {Verdict::dropped, DropReason::duplicate};
   }
   const bool says_more = !is_announcement(h);
-  if (says_more && place == ChunkTable::Place::seen)
-    job.note_again(*e, c.description, c.child, now);
+  if (says_more) {
+    if (place == ChunkTable::Place::seen)
+      job.note_again(*e, c.description, c.child, now);
+    else
+      job.note_first(c.description, c.child, now);
+  }
   if (place == ChunkTable::Place::unseen) {
-    if (says_more) job.note_first(c.description, c.child, now);
     adopt_seed(job);
     if (job.table.present() < job.fan_in && h.op >= job.left_at_op) {
       begin_abort(job, wire::Reason::rank_left);

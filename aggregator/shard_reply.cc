@@ -79,14 +79,14 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   const bool excluded = seen && e->bypassed && job.excludes(h.child, e->description.op);
   const bool aside = excluded && e->state == ChunkState::open;
   if (seen && (e->state == ChunkState::escalated || aside || (verifying && elsewhere))) {
-    // A switch that asks for itself does not know yet. Where its sum has not come either, it is
-    // asked for that.
-    const bool lacks_sum = !waiting && !excluded && !e->retried;
-    if (job.child_map[h.child].is_switch && !relayed && !lacks_sum) {
+    // A switch that asks for itself does not know yet.
+    const bool for_itself = job.child_map[h.child].is_switch && !relayed;
+    if (for_itself && (waiting || excluded || e->retried)) {
       tell_escalated(job, *e, from, out);
       return {Verdict::answered};
     }
-    if (waiting || relayed || excluded) {
+    // Otherwise its data, or its sum, has not come, and is asked for.
+    if (!for_itself && (waiting || relayed || excluded)) {
       forward(job, packet, 0, out);
       return {Verdict::forwarded};
     }

@@ -38,17 +38,13 @@ class RootHost {
   // heard before the engine is called again, because then their payload may be gone.
   template <typename Root>
   void exchange(aggregator::Outbox& box, Instant now, Root&& root) {
-    sent();
-    exchange_from(0, box, now, root);
-  }
-  // What the last exchange() appended has left; called where nothing new is to be heard.
-  void sent() {
     if (remote_) remote_->sent();
+    exchange_from(0, box, now, root);
   }
   // exchange(), and what is past its deadline here.
   template <typename Root>
   void expire(aggregator::Outbox& box, Instant now, Root&& root) {
-    sent();
+    if (remote_) remote_->sent();
     const std::size_t heard = exchange_from(0, box, now, root);
     engine_.expire(now, replies_);
     pass_on(root);

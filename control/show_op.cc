@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "aggregator/op_history.h"
 #include "config/aggregation_memory.h"
 #include "control/show.h"
 #include "control/show_text.h"
@@ -40,7 +41,9 @@ ordered_json Show::op(const std::string& name) {
                                 " is not known here: it has not begun, or is not one of the last " +
                                 std::to_string(config::kOpHistory) +
                                 ", or the job is not here; or it was one chunk in a quick "
-                                "succession of such, of which some and one in 31 are kept");
+                                "succession of such, of which some and one in " +
+                                std::to_string(aggregator::OpHistory::kAlwaysOfSingles) +
+                                " are kept");
   ordered_json rows = ordered_json::array();
   for (const auto& line : lines)
     rows.push_back({{"at_ms", milliseconds(line.at)},

@@ -81,9 +81,8 @@ void Aggregation::handle_one(const Received& r, Instant now) {
                             : engine_.on_packet(r.packet, r.from, now, outbox_);
   if (decision.reason != DropReason::count_)
     count_drop(r.from.port, wire::whole_frame(r.frame->ethernet), decision.reason);
-  if (outbox_.items().empty()) return host_.sent();
   exchange(now);
-  send_outbox(now);
+  if (!outbox_.items().empty()) send_outbox(now);
 }
 
 std::size_t Aggregation::expire(Instant now) {

@@ -10,6 +10,7 @@
 // switches': it shows when sums arrive again. Pure; one shard's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tributary::worker {
@@ -20,18 +21,17 @@ class HostFallback {
   static constexpr std::uint32_t kSampleEvery = 1024;  // a power of two, so that seqs may wrap
 
   // Whether this chunk's data asks for the host.
-  [[nodiscard]] bool asks(std::uint32_t seq) const { return asking_ && seq % kSampleEvery != 0; }
+  [[nodiscard]] bool asks(std::uint32_t seq) const {
+    return is_asking() && seq % kSampleEvery != 0;
+  }
 
   // The result of a chunk is here that did not ask. `lost`: a switch has said that a sum was lost
   // with this rank's data inside.
-  void note(bool lost) {
-    in_a_row_ = lost ? in_a_row_ + 1 : 0;
-    if (!lost) asking_ = false;
-    if (in_a_row_ >= kInARow) asking_ = true;
-  }
+  void note(bool lost) { in_a_row_ = lost ? std::min(in_a_row_ + 1, kInARow) : 0; }
 
  private:
-  bool asking_ = false;
+  [[nodiscard]] bool is_asking() const { return in_a_row_ == kInARow; }
+
   std::uint32_t in_a_row_ = 0;
 };
 

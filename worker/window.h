@@ -7,6 +7,8 @@
 //       result    ▼                        ▲                 (queued also: the transport
 //             overtaken ───a little later──┘                  had no room for it)
 //
+//   waiting, overtaken ──UNKNOWN, because a sum was lost──▶ queued
+//
 // Rule 2: a shard's seq s may be sent only when every result up to s − W is held; hence
 // next − base ≤ W, and chunk s lives at index s mod W of its shard until its result is held.
 // All state is an array of shards × W chunks; lists are intrusive, so each step is O(1).

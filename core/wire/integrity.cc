@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "core/wire/checksum.h"
 #include "core/wire/extension.h"
@@ -43,14 +44,14 @@ bool seal_crc32c(std::span<std::byte> packet) {
 }
 
 DropReason check_integrity(const Udp4View& udp, const Packet& packet) {
-  if (!packet.extensions.empty()) {
-    const auto crc = find_extension(packet.extensions, ExtensionType::crc32c);
-    if (crc && crc->data.size() >= 4) {
-      be32 carried;
-      std::memcpy(&carried, crc->data.data(), sizeof carried);
-      const auto hole = static_cast<std::size_t>(crc->data.data() - udp.payload.data());
-      return carried == crc_around(udp.payload, hole) ? DropReason::count_ : DropReason::crc32c;
-    }
+  const auto crc = packet.extensions.empty()
+                       ? std::nullopt
+                       : find_extension(packet.extensions, ExtensionType::crc32c);
+  if (crc && crc->data.size() >= 4) {
+    be32 carried;
+    std::memcpy(&carried, crc->data.data(), sizeof carried);
+    const auto hole = static_cast<std::size_t>(crc->data.data() - udp.payload.data());
+    return carried == crc_around(udp.payload, hole) ? DropReason::count_ : DropReason::crc32c;
   }
   if (udp.checksum == 0) return DropReason::no_integrity;
   return udp4_checksum_ok(udp) ? DropReason::count_ : DropReason::checksum;
