@@ -32,7 +32,15 @@ class LostSumTest : public LeafTest {
 // The parent lacks it for good, and does not have to ask for it: the host is here.
 TEST_F(LostSumTest, T17_ASumThatTheHostHereHasTakenIsNotLost) {
   build_and_run(config::Release::sent);
-  engine_->on_sum_taken(sum_goes_up(), now_);
+  const wire::Header sum = sum_goes_up();
+  wire::Header other = sum;
+  other.shard = 7;
+  engine_->on_sum_taken(other, now_);
+  other = sum;
+  other.job = 99;
+  engine_->on_sum_taken(other, now_);
+  EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::sent) << "another's";
+  engine_->on_sum_taken(sum, now_);
   EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::escalated);
   EXPECT_EQ(probe(0, 0).verdict, Verdict::forwarded);
   ASSERT_THAT(up(), SizeIs(1));
@@ -45,14 +53,8 @@ TEST_F(LostSumTest, T17_ASumThatTheHostHereHasTakenIsNotLost) {
 
 TEST_F(LostSumTest, T17_ASumThatIsKeptStaysSent) {
   build_and_run(config::Release::returned);
-  wire::Header taken = sum_goes_up();
-  engine_->on_sum_taken(taken, now_);
+  engine_->on_sum_taken(sum_goes_up(), now_);
   EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::sent);
-  taken.shard = 7;
-  engine_->on_sum_taken(taken, now_);
-  taken.job = 99;
-  taken.shard = 0;
-  engine_->on_sum_taken(taken, now_);
 }
 
 // A switch below, with rank 0, and rank 2: both levels learn at once that they have to send again.
@@ -86,6 +88,8 @@ TEST_F(LostSumTest, Rule7_ASwitchBelowIsAskedForItsSumToo) {
   ASSERT_THAT(up(), SizeIs(1));
   sum_is_missing();
   ASSERT_THAT(to(Outgoing::To::peer), SizeIs(2));
+  EXPECT_EQ(to(Outgoing::To::peer)[0].peer, below);
+  EXPECT_EQ(to(Outgoing::To::peer)[1].peer, place(2));
   for (const Sent& s : to(Outgoing::To::peer)) {
     EXPECT_EQ(s.header.type, PacketType::unknown);
     EXPECT_EQ(s.header.reason, wire::Reason::resend);

@@ -412,10 +412,10 @@ TEST_F(RootRelayTest, Rule6_TheHostsWordGoesToTheSwitchThatTheRankIsBehind) {
 }
 
 TEST_F(RootRelayTest, Rule6_ASwitchThatAsksForItsSumLearnsThatItLacksOrIsEscalated) {
-  const wire::Header probe = from_leaf(PacketType::probe);
   announcement(0);
   for (const PacketType answer : {PacketType::unknown, PacketType::escalation}) {
-    EXPECT_EQ(deliver(probe, leaf()).verdict, Verdict::answered);
+    EXPECT_EQ(deliver(from_leaf(PacketType::probe), leaf()).verdict, Verdict::answered);
+    ASSERT_THAT(sent_, SizeIs(1));
     EXPECT_EQ(sent_[0].peer, leaf());
     EXPECT_EQ(sent_[0].header.type, answer);
     aggregate(sum_header(0), 15);

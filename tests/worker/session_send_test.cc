@@ -123,7 +123,28 @@ TEST_F(LostSums, LostContributionsDoNot) {
     receive(answer(s, PacketType::unknown));
     receive_result(s);
   }
-  for (const Sent& s : drain()) EXPECT_EQ(s.header.flags & wire::kFlagAtPs, 0u) << s.header.seq;
+  const auto next = drain();
+  ASSERT_EQ(next.size(), kRow);
+  for (const Sent& s : next) EXPECT_EQ(s.header.flags & wire::kFlagAtPs, 0u) << s.header.seq;
+}
+
+// A sum that arrives ends the row.
+TEST_F(LostSums, O2_ASumThatArrivesSaysThatOthersMay) {
+  constexpr std::uint32_t kRow = HostFallback::kInARow;
+  start(start_info(kRow));
+  submit(4 * 2 * kRow);
+  const auto sent = drain();
+  for (const Sent& s : std::span(sent).first(kRow - 1)) lose(s);
+  recover();
+  receive_result(sent[kRow - 1]);
+  const auto next = drain();
+  ASSERT_EQ(next.size(), kRow);
+  lose(next[0]);
+  recover();
+  submit(4);
+  const auto last = drain();
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].header.flags & wire::kFlagAtPs, 0u);
 }
 
 // Fan-in, membership and how to sum are agreed once, by file and START; but for its first chunk an
