@@ -108,7 +108,7 @@ class OpHistory {
   // over; longer ops are kept by both.
   static constexpr Duration kApart = Duration::us(50);
   static constexpr std::uint32_t kAlways = 7;
-  static constexpr std::uint32_t kAlwaysOfSingles = 31;
+  static constexpr std::uint32_t kAlwaysOfSingles = 127;
   static_assert(kAlwaysOfSingles % 2 == 1 && kOps % 2 == 0, "their places are all places");
 
   // `rank_words`: of a set of ranks; 0 where every result has all.
