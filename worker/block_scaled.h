@@ -38,6 +38,7 @@ class BlockScaled {
 
   // One per chunk. In: what this rank needs. To be replaced by the largest of all ranks.
   [[nodiscard]] std::span<std::int16_t> exponents() { return exponents_; }
+  [[nodiscard]] bool chosen() const { return chosen_; }
   [[nodiscard]] std::int16_t exponent(std::uint32_t chunk) const { return exponents_[chunk]; }
 
   struct Mantissas {

@@ -82,7 +82,7 @@ struct CommunicatorStats {
   std::uint64_t unknown_replies = 0;
   std::uint64_t drops = 0;
   std::uint64_t smoothed_rtt_ns = 0;
-  std::uint64_t float_retries = 0;     // chunks whose fixed-point sum overflowed
+  std::uint64_t float_retries = 0;     // chunks summed as floats as fixed-point sums overflow
   std::uint64_t degraded_results = 0;  // chunks whose result lacks ranks
 };
 
@@ -138,7 +138,7 @@ struct CollectiveCall {
   // Of block_scaled: every rank's values are rounded to multiples of 2^scale_exponent and summed as
   // int32. None: found chunk by chunk, so that no sum can overflow, at the cost of an exchange
   // before. What overflows under a chosen one is summed again as float32, which takes a round trip
-  // more (docs/protocol.md, rule 12).
+  // more; after a row of these, as float32 at once (docs/protocol.md, rule 12).
   std::optional<std::int32_t> scale_exponent = {};
   std::uint32_t array = 0;  // of the model that open and update concern
 };

@@ -60,7 +60,7 @@ struct SessionCounters {
   Counter resends;
   Counter pending_replies;
   Counter unknown_replies;
-  Counter float_retries;  // chunks whose fixed-point sum overflowed
+  Counter float_retries;  // chunks summed as floats because fixed-point sums overflow
   Counter degraded;       // results that lack ranks
   Counter smoothed_rtt_ns;
   DropCounters drops;
@@ -133,6 +133,7 @@ class Session {
   void wait_on(ChunkIndex i, Instant now);
 
   // session_retry.cc
+  static void choose_encoding(ShardWindow& shard, const ChunkState& before, ChunkState& fresh);
   static std::span<const std::byte> scale(const ChunkState& c, wire::Header& h);
   void begin_retry(ChunkIndex i, Instant now);
   void hold(ChunkIndex i, Instant now);

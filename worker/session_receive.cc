@@ -115,9 +115,10 @@ void Session::note_missed(ShardWindow& shard, std::uint32_t seq) const {
 bool Session::result_fits(const ChunkState& c, const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   const Op& op = *c.op;
-  const bool scaled = op.scaled != nullptr && h.attempt == 0;
+  const bool floats = c.as_floats || h.attempt != 0;
+  const bool scaled = op.scaled != nullptr && !floats;
   const auto encoding = scaled ? wire::Encoding::block_scaled : wire::Encoding::plain;
-  const wire::DType dtype = h.attempt == 0 ? op.dtype : wire::DType::float32;
+  const wire::DType dtype = floats ? wire::DType::float32 : op.dtype;
   if (h.dtype != dtype || h.reduce_op != op.reduce_op || h.collective != op.collective ||
       h.encoding != encoding)
     return false;
@@ -165,7 +166,7 @@ void Session::fail_op(Op& op, const wire::Header& result) {
 void Session::deliver(const ChunkState& c, std::span<const std::byte> payload) {
   Op& op = *c.op;
   if (payload.empty() || !op.receives(c.chunk)) return;
-  if (op.scaled != nullptr && c.attempt != 0) return op.scaled->take_floats(c.chunk, payload);
+  if (op.scaled != nullptr && c.is_of_floats()) return op.scaled->take_floats(c.chunk, payload);
   if (op.scaled != nullptr) return op.scaled->take(c.chunk, payload);
   std::memcpy(op.output_of(c.chunk).data(), payload.data(), payload.size());
 }
@@ -185,7 +186,7 @@ void Session::hold(ChunkIndex i, Instant now) {
   if (c.only_received) ++shard.received;
   // What has no elements is never lost for good: a switch holds it until the result is there.
   const bool tells = !op.has_one_sender() && op.elements_of(c.chunk) > 0;
-  if (!c.at_host && tells) shard.fallback.note(c.sum_lost);
+  if (!c.at_host && tells) shard.host.note(c.sum_lost);
   while (shard.base != shard.next) {
     ChunkState& oldest = chunks_[index_of(c.shard, shard.base)];
     if (oldest.phase != Phase::held) break;

@@ -1,15 +1,34 @@
-// Floats as fixed point, and the second attempt of a chunk whose sum overflowed (rule 12).
+// Floats as fixed point, the second attempt of a chunk whose sum overflowed (rule 12), and doing
+// without the first one.
 #include "worker/block_scaled.h"
 #include "worker/session.h"
 
 namespace tributary::worker {
 
-// Floats as fixed point, in the first attempt; as they are in the second.
+// Whether a chunk is sent as floats at once. All ranks must say the same, or they would disagree
+// about what they sum. So only results count that all of them hold before they send this chunk,
+// whatever order they came in: those of a window before and earlier (rule 2). `before`: the last
+// one of these.
+void Session::choose_encoding(ShardWindow& shard, const ChunkState& before, ChunkState& fresh) {
+  if (before.fixed_exponent && before.fixed_exponent == shard.fixed_exponent)
+    shard.floats.note(before.attempt != 0);
+  const BlockScaled* const scaled = fresh.op->scaled;
+  if (scaled == nullptr || !scaled->chosen()) return;
+  if (const std::int16_t exponent = scaled->exponent(fresh.chunk);
+      shard.fixed_exponent != exponent) {
+    shard.fixed_exponent = exponent;
+    shard.floats = {};
+  }
+  fresh.as_floats = shard.floats.covers(fresh.seq);
+  if (!fresh.as_floats) fresh.fixed_exponent = shard.fixed_exponent;
+}
+
+// Floats as fixed point, or as they are.
 std::span<const std::byte> Session::scale(const ChunkState& c, wire::Header& h) {
   BlockScaled& scaled = *c.op->scaled;
   h.attempt = c.attempt;
-  if (c.attempt != 0) {
-    h.flags |= wire::kFlagFloatRetry | wire::kFlagAtPs;
+  if (c.attempt != 0) h.flags |= wire::kFlagFloatRetry | wire::kFlagAtPs;
+  if (c.is_of_floats()) {
     h.dtype = wire::DType::float32;
     return scaled.floats(c.chunk);
   }

@@ -80,6 +80,7 @@ void Session::send_new(Instant now, SendBatch& batch) {
     fresh.shard = s;
     fresh.only_received = !shard.op->contributes(shard.chunk);
     fresh.only_sent_here = shard.op->has_one_sender() && !fresh.only_received;
+    choose_encoding(shard, chunks_[i], fresh);
     chunks_[i] = fresh;
     ++shard.next;
     shard.advance(s, start_.shards);
@@ -121,7 +122,7 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   wire::Header h = header(wire::PacketType::contribution);
   h.flags = (c.chunk + 1 == op.chunks ? wire::kFlagLast : 0u) | (c.resend ? wire::kFlagResend : 0u);
   if (!op.has_one_sender()) {
-    if (!c.sent) c.at_host = options_.at_host || shards_[c.shard].fallback.asks(c.seq);
+    if (!c.sent) c.at_host = options_.at_host || c.as_floats || shards_[c.shard].host.covers(c.seq);
     if (c.at_host) h.flags |= wire::kFlagAtPs;
     if (excluded_.covers(op.id)) h.flags |= wire::kFlagBypass | wire::kFlagExcluded;
   }
@@ -144,6 +145,7 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   if (!c.counted) {
     counters_.contributions.add();
     counters_.contribution_bytes.add(payload.size());
+    if (c.as_floats) counters_.float_retries.add();
   }
   c.sent = c.counted = true;
   track(i);

@@ -123,7 +123,7 @@ typedef struct tributary_stats {
   uint64_t unknown_replies;
   uint64_t drops;
   uint64_t smoothed_rtt_ns;
-  uint64_t float_retries;    /* chunks whose fixed-point sum overflowed, and was made of floats */
+  uint64_t float_retries;    /* chunks summed as floats because fixed-point sums overflow */
   uint64_t degraded_results; /* chunks whose result lacks ranks */
 } tributary_stats;
 

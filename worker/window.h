@@ -21,7 +21,7 @@
 #include "core/seq.h"
 #include "core/time.h"
 #include "core/wire/attempt.h"
-#include "worker/host_fallback.h"
+#include "worker/fallback.h"
 #include "worker/op.h"
 
 namespace tributary::worker {
@@ -47,7 +47,10 @@ struct ChunkState {
   std::uint8_t shard = 0;
   std::uint8_t backoff = 0;  // the timer it is in is doubled this many times
   std::uint8_t pendings = 0;
-  std::uint8_t attempt = 0;     // 1: sent as floating point (rule 12)
+  std::uint8_t attempt = 0;  // 1: its fixed-point sum overflowed, and was made again of floats
+  bool as_floats = false;    // sent so at once, as others overflowed (rule 12)
+  // Sent first as fixed point under this exponent, of the caller's choice.
+  std::optional<std::int16_t> fixed_exponent;
   bool sent = false;            // at least once
   bool counted = false;         // as a contribution
   bool resend = false;          // the switch may have seen it: flag what is sent
@@ -56,6 +59,8 @@ struct ChunkState {
   bool at_host = false;         // asks for the completion host
   bool sum_lost = false;        // a sum with this rank's data inside was lost, says a switch
   bool ambiguous = false;       // probed or resent: no round-trip sample (Karn's rule)
+
+  [[nodiscard]] bool is_of_floats() const { return as_floats || attempt != 0; }
 };
 
 // FIFO of chunks, linked through ChunkState::next and previous.
@@ -91,7 +96,9 @@ struct ShardWindow {
   // A result came before this rank had asked for it; seqs before this one may be there already.
   std::optional<std::uint32_t> missed_before;
   Instant last_activity;
-  HostFallback fallback;
+  Fallback host;    // from sums that are lost, to the completion host
+  Fallback floats;  // from fixed-point sums that overflow under fixed_exponent, to floats
+  std::optional<std::int16_t> fixed_exponent;
 
   ChunkList flight;     // waiting, in the order of ChunkState::news
   Instant quiet_since;  // no result since then, or nothing was in flight before

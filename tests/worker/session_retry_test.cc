@@ -1,7 +1,10 @@
 // The second attempt of a chunk, as floating point (rule 12, O10).
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 #include "tests/worker/session_fixture.h"
 #include "worker/block_scaled.h"
@@ -17,6 +20,10 @@ class SessionRetry : public SessionTest {
  protected:
   void begin(std::vector<float> numbers, std::int16_t exponent = 0) {
     start(start_info());
+    call(std::move(numbers), exponent);
+  }
+  void call(std::vector<float> numbers, std::optional<std::int16_t> exponent = 0) {
+    op = {};
     values = std::move(numbers);
     scaled.emplace(values, 3, 4, exponent);
     op.count = values.size();
@@ -34,6 +41,37 @@ class SessionRetry : public SessionTest {
     wire::Header h = result_of(contribution);
     h.flags |= wire::kFlagVerified | wire::kFlagFloatRetry;
     receive(h, nullptr, std::as_bytes(std::span(sum)));
+  }
+  // Runs the op to its end; which chunks, counted from the first, were sent as floats at once.
+  // `backwards`: of what was sent together the results come the other way round.
+  std::vector<std::uint32_t> sent_as_floats(const std::function<bool(std::uint32_t)>& overflows,
+                                            bool backwards = false) {
+    std::vector<std::uint32_t> found;
+    for (auto sent = drain(); !sent.empty(); sent = drain()) {
+      if (backwards) std::reverse(sent.begin(), sent.end());
+      for (const Sent& s : sent) {
+        const bool fixed = s.header.encoding == wire::Encoding::block_scaled;
+        if (fixed && overflows(s.header.chunk)) {
+          receive(ask(s));
+          continue;
+        }
+        receive(result_of(s), nullptr, s.payload);
+        if (fixed || s.header.attempt != 0) continue;
+        found.push_back(s.header.chunk);
+        EXPECT_EQ(s.header.flags & ~wire::kFlagLast, wire::kFlagAtPs) << s.header.chunk;
+        EXPECT_EQ(s.header.dtype, wire::DType::float32);
+        EXPECT_EQ(s.header.scale_exponent, 0);
+      }
+    }
+    EXPECT_EQ(session->take_finished(), &op);
+    EXPECT_FALSE(op.failure);
+    std::ranges::sort(found);
+    return found;
+  }
+  static std::vector<std::uint32_t> range(std::uint32_t first, std::uint32_t end) {
+    std::vector<std::uint32_t> all(end - first);
+    std::iota(all.begin(), all.end(), first);
+    return all;
   }
   static std::vector<float> floats_of(const Sent& s) {
     std::vector<float> v(s.payload.size() / 4);
@@ -153,6 +191,64 @@ TEST_F(SessionRetry, O10_ValuesOutOfRangeAreMarked) {
   EXPECT_EQ(sent[0].header.flags & wire::kFlagOverflow, 0u);
   EXPECT_EQ(sent[1].header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
   EXPECT_EQ(sent[2].header.flags & wire::kFlagOverflow, wire::kFlagOverflow);
+}
+
+class SessionFloats : public SessionRetry {
+ protected:
+  static constexpr std::uint32_t kWindow = 16;
+  static constexpr std::uint32_t kChunks = 200;
+  // The first chunk that may know of a row's end: all ranks hold its result.
+  static constexpr std::uint32_t kFirst = Fallback::kInARow - 1 + kWindow;
+
+  // Chunk `sample` is one.
+  void begin_long(std::uint32_t sample, std::optional<std::int16_t> exponent = 0) {
+    start(start_info(kWindow), Fallback::kSampleEvery - sample);
+    call(std::vector<float>(std::size_t{4} * kChunks, 1.5F), exponent);
+  }
+  static bool always(std::uint32_t) { return true; }
+};
+
+TEST_F(SessionFloats, O10_ARowOfOverflowsMakesARankSendFloatsAtOnce) {
+  begin_long(100);
+  auto expected = range(kFirst, kChunks);
+  std::erase(expected, 100);
+  EXPECT_EQ(sent_as_floats(always), expected);
+  EXPECT_THAT(values, ::testing::Each(1.5F)) << "of floats all of them";
+  EXPECT_EQ(session->counters().float_retries.get(), kChunks);
+  EXPECT_EQ(session->counters().contributions.get(), kChunks);
+}
+
+TEST_F(SessionFloats, O10_ASumThatFitsEndsTheRow) {
+  begin_long(1);
+  EXPECT_THAT(sent_as_floats([](std::uint32_t chunk) { return chunk != 30; }),
+              ::testing::ElementsAreArray(range(kFirst + 31, kChunks)));
+  call(std::vector<float>(std::size_t{4} * kChunks, 1.5F));
+  EXPECT_EQ(sent_as_floats(always).size(), kChunks) << "the next op goes on with it";
+}
+
+TEST_F(SessionFloats, O10_ASampleThatFitsEndsSendingFloats) {
+  begin_long(100);
+  auto expected = range(kFirst, 100 + kWindow);
+  std::erase(expected, 100);
+  EXPECT_EQ(sent_as_floats([](std::uint32_t chunk) { return chunk < 100; }), expected);
+}
+
+// Ranks that differ would disagree about what they sum.
+TEST_F(SessionFloats, O10_TheOrderOfResultsDecidesNothing) {
+  const auto most = [](std::uint32_t chunk) { return chunk != 60; };
+  begin_long(100);
+  const auto forward = sent_as_floats(most);
+  create();
+  begin_long(100);
+  EXPECT_EQ(sent_as_floats(most, true), forward);
+  EXPECT_FALSE(forward.empty());
+}
+
+TEST_F(SessionFloats, O10_AnotherExponentBeginsAnew) {
+  begin_long(1);
+  sent_as_floats(always);
+  call(std::vector<float>(std::size_t{4} * kChunks, 1.5F), -1);
+  EXPECT_THAT(sent_as_floats(always), ::testing::ElementsAreArray(range(kFirst, kChunks)));
 }
 
 }  // namespace

@@ -76,8 +76,8 @@ class LostSums : public SessionTest {
 
 // O2: where all sums are lost between switches, a rank asks for the host, but for samples.
 TEST_F(LostSums, O2_LostSumsMakeARankAskForTheCompletionHost) {
-  constexpr std::uint32_t kRow = HostFallback::kInARow;
-  constexpr std::uint32_t kFirst = HostFallback::kSampleEvery - kRow;
+  constexpr std::uint32_t kRow = Fallback::kInARow;
+  constexpr std::uint32_t kFirst = Fallback::kSampleEvery - kRow;
   start(start_info(kRow), kFirst);
   submit(4 * 4 * kRow);
   auto sent = drain();
@@ -99,7 +99,7 @@ TEST_F(LostSums, O2_LostSumsMakeARankAskForTheCompletionHost) {
 
 // A chunk without elements, as a barrier's, is not lost with its sum, and does not break the row.
 TEST_F(LostSums, O2_WhatHasNoElementsSaysNothingOfSums) {
-  constexpr std::uint32_t kRow = HostFallback::kInARow;
+  constexpr std::uint32_t kRow = Fallback::kInARow;
   start(start_info(kRow));
   for (int half = 0; half < 2; ++half) {
     submit(4 * kRow / 2);
@@ -116,7 +116,7 @@ TEST_F(LostSums, O2_WhatHasNoElementsSaysNothingOfSums) {
 
 // An own packet that is lost says nothing of sums.
 TEST_F(LostSums, LostContributionsDoNot) {
-  constexpr std::uint32_t kRow = HostFallback::kInARow;
+  constexpr std::uint32_t kRow = Fallback::kInARow;
   start(start_info(kRow));
   submit(4 * 2 * kRow);
   for (const Sent& s : drain()) {
@@ -130,7 +130,7 @@ TEST_F(LostSums, LostContributionsDoNot) {
 
 // A sum that arrives ends the row.
 TEST_F(LostSums, O2_ASumThatArrivesSaysThatOthersMay) {
-  constexpr std::uint32_t kRow = HostFallback::kInARow;
+  constexpr std::uint32_t kRow = Fallback::kInARow;
   start(start_info(kRow));
   submit(4 * 2 * kRow);
   const auto sent = drain();

@@ -139,7 +139,7 @@ constexpr const char* kStatsDoc =
 ops: operations done. contributions, contribution_bytes: chunks sent first time, and their payload
 bytes. results, result_bytes: chunks received. duplicate_results, probes, resends, pending_replies,
 unknown_replies: loss recovery. drops: packets refused. smoothed_rtt_ns: chunk round-trip time.
-float_retries: chunks whose fixed-point sum overflowed and was made of floats. degraded_results:
+float_retries: chunks summed as floats because fixed-point sums overflow. degraded_results:
 chunks whose result lacks ranks.)";
 
 constexpr const char* kCloseDoc =
