@@ -139,6 +139,7 @@ struct Scenario {
   HostileScenario hostile;
   Duration heal_at = Duration::seconds(2);  // the network is perfect from then on
   Duration limit = Duration::seconds(120);  // of virtual time: by then all must have ended
+  std::uint64_t most_events = 0;  // the same, of events: some bugs fill time with them; 0: any
 };
 
 }  // namespace tributary::sim

@@ -299,6 +299,8 @@ const Fields<Scenario>& scenario_fields() {
           "hostile", [](auto& s) -> auto& { return s.hostile; }, hostile_fields(), "Ill will."),
       scalar("heal_at", &S::heal_at, time(), "The network is perfect from then on."),
       scalar("limit", &S::limit, time(), "By then all must have ended."),
+      scalar("most_events", &S::most_events, integer<std::uint64_t>(0, std::uint64_t{1} << 40),
+             "After so many all must have ended; 0: any."),
   };
   return fields;
 }

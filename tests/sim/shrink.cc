@@ -156,13 +156,15 @@ bool can_be_read_back(const Scenario& s) {
 
 }  // namespace
 
-Shrunk shrink(const Scenario& failing, std::uint32_t most_runs) {
-  Shrunk best{failing, simulate(failing).failure.value_or(""), 1};
+Shrunk shrink(const Scenario& failing, const ShrinkLimits& limits) {
+  const Outcome first = simulate(failing);
+  Shrunk best{failing, first.failure.value_or(""), 1, first.events};
+  const auto goes_on = [&] { return best.runs < limits.runs && best.events < limits.events; };
   best.scenario.name = failing.name + "-shrunk";
   for (bool smaller = true; smaller;) {
     smaller = false;
     // Each success may remove what later steps refer to, so the list is made anew.
-    for (std::size_t i = 0; best.runs < most_runs; ++i) {
+    for (std::size_t i = 0; goes_on(); ++i) {
       const auto steps = steps_for(best.scenario);
       if (i >= steps.size()) break;
       Scenario candidate = best.scenario;
@@ -170,10 +172,11 @@ Shrunk shrink(const Scenario& failing, std::uint32_t most_runs) {
       fit_workers(candidate);
       if (same(candidate, best.scenario) || !can_be_read_back(candidate)) continue;
       // Another seed may fail where this one, on other ground, does not.
-      for (std::uint64_t seed = 0; seed < 3 && best.runs < most_runs; ++seed) {
+      for (std::uint64_t seed = 0; seed < 3 && goes_on(); ++seed) {
         candidate.seed = best.scenario.seed + seed;
         ++best.runs;
         const Outcome outcome = simulate(candidate);
+        best.events += outcome.events;
         if (!outcome.failure) continue;
         best.scenario = candidate;
         best.failure = *outcome.failure;

@@ -22,7 +22,6 @@
 namespace tributary::sim {
 namespace {
 
-constexpr std::uint32_t kShrinkRuns = 600;
 constexpr std::size_t kLogLines = 60;
 
 struct Options {
@@ -76,7 +75,7 @@ void print_log(const Scenario& scenario) {
 void report_failure(const Scenario& scenario, const std::string& failure, const Options& options) {
   std::cout << "FAILED " << scenario.name << " (seed " << scenario.seed << "): " << failure << '\n';
   if (!options.shrink) return;
-  const Shrunk small = shrink(scenario, kShrinkRuns);
+  const Shrunk small = shrink(scenario);
   const std::string path = options.keep + "/sim-" + small.scenario.name + ".yaml";
   std::ofstream(path) << to_yaml(small.scenario);
   std::cout << "shrunk in " << small.runs << " runs to\n"

@@ -442,7 +442,10 @@ Outcome Simulation::run(const ProgressSink& progress) {
     settle = std::max(settle, job.lease + job.deadline + Duration::seconds(1));
   const Instant limit = Instant() + scenario_.limit;
   Instant over = Instant::max();  // everybody had ended by then
+  const std::uint64_t most = scenario_.most_events;
   while (!world_.failure() && world_.now() < limit && world_.step()) {
+    if (most != 0 && world_.events_done() > most)
+      world_.fail("no end within " + std::to_string(most) + " events");
     if (progress && world_.events_done() % kProgressEvents == 0) report_progress(progress);
     if (over == Instant::max() && checker_.all_ended())
       over = std::max(world_.now(), Instant() + scenario_.heal_at);

@@ -33,6 +33,9 @@ class Draw {
   Prng random_;
 };
 
+// Four times as many as any world of the first 14,000 seeds needs, at least.
+constexpr std::uint64_t kMostEvents = 2'000'000;
+
 // Any tree of brackets over the ranks, in any order.
 config::Bracket draw_bracketing(Draw& draw, std::uint32_t workers) {
   config::Bracket all;
@@ -352,6 +355,17 @@ void draw_notify(Draw& draw, Scenario& s) {
   if (direct) s.hostile.packets = 0;  // a stranger hears what a host says to all, and can replay it
 }
 
+// A job of which every sum overflows, for so long that ranks stop making them first.
+void make_overflow(Draw& draw, Scenario& s) {
+  JobScenario& job = s.jobs.front();
+  if (job.model || !job.sums.reductions.empty() ||
+      job.sums.arithmetic != wire::Arithmetic::saturating)
+    return;
+  job.overflow_storm = true;
+  job.ops = draw.between(12, 24);
+  job.max_elements = job.chunk_bytes / 4 * job.shards * draw.between(8, 16);
+}
+
 // What patience repairs: losses are few, and nobody is in a hurry.
 void make_gentle(Draw& draw, Scenario& s) {
   s.script.clear();
@@ -404,6 +418,8 @@ Scenario draw_scenario(std::uint64_t seed) {
   if (tree && s.changes.empty() && draw.one_in(2)) draw_host_switches(draw, s);
   draw_degraded(draw, s);
   draw_notify(draw, s);
+  if (draw.one_in(32)) make_overflow(draw, s);
+  s.most_events = kMostEvents;
   return s;
 }
 
