@@ -12,6 +12,7 @@ CHUNK_BYTES = 8192
 MTU = 9000
 SERVER = "ps1"
 STORM, ALONE, SUFFERING, HOLDER = 1, 2, 3, 9  # jobs
+LEAST_HIT = 0.95  # of its chunks, or it was no storm
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,17 @@ def order(storm, rank, address, rounds, ops, op_bytes):
         "sides": [{"job": side.job, "at_host": side.at_host, "overflows": side.overflows}
                   for side in storm.sides],
     }
+
+
+def share_hit(storm, all_stats, jobs):
+    """Of the storm's chunks those that it has hit, as the worst rank, or the root, counts them.
+
+    `all_stats`: each rank's, of that job. `jobs`: what the root shows.
+    """
+    if storm.counter:
+        return min(stats[storm.counter] / stats["contributions"] for stats in all_stats)
+    job = next(job for job in jobs if job["job"] == STORM)
+    return job["escalations"] / (job["escalations"] + job["completions"])
 
 
 def rates(reports, op_bytes):

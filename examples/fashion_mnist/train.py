@@ -53,6 +53,12 @@ def main():
         help="be late on purpose: read before each op how late, such as '200ms every 3' (default: "
         "TRIBUTARY_DELAY_FILE)",
     )
+    parser.add_argument(
+        "--scale-exponent",
+        type=int,
+        metavar="E",
+        help="sum gradients as integers, multiples of 2^E: in no order, with the same bits",
+    )
     Settings.add_arguments(parser)
     arguments = parser.parse_args()
     settings = Settings.of(arguments)
@@ -80,7 +86,10 @@ def run(arguments, settings, first):
 
         def summation(images, labels):
             delay = OpDelay(arguments.delay_file)
-            return NetworkSum(settings, images, labels, communicator, arguments.rank, delay)
+            exponent = arguments.scale_exponent
+            return NetworkSum(
+                settings, images, labels, communicator, arguments.rank, delay, exponent
+            )
 
         def at_server(_settings, model, summed, _steps):
             return OptimizerAtServer(model, summed, communicator, must_exist=not first)

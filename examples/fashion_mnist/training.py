@@ -75,18 +75,23 @@ class LocalSum:
 class NetworkSum:
     """Sums this rank's shard with the other ranks' through a communicator."""
 
-    def __init__(self, settings, images, labels, communicator, rank, delay=None):
+    def __init__(
+        self, settings, images, labels, communicator, rank, delay=None, scale_exponent=None
+    ):
         self.shards = [
             Shard(images, labels, rank, settings.workers, settings.batch, settings.seed)
         ]
         self._communicator = communicator
+        self._how = {}
+        if scale_exponent is not None:
+            self._how = {"encoding": "block-scaled", "scale_exponent": scale_exponent}
         self.delay = delay or OpDelay()
         self.seconds = 0.0
 
     def reduce(self, contributions):
         self.delay.before_op()
         started = time.monotonic()
-        self._communicator.allreduce(contributions[0], op="sum").wait()
+        self._communicator.allreduce(contributions[0], op="sum", **self._how).wait()
         self.seconds += time.monotonic() - started
         return contributions[0]
 

@@ -64,16 +64,9 @@ def test_an_op_lasts_as_long_as_its_slowest_rank():
     assert beds.rates(reports, 10**9) == {1: [pytest.approx(2 / 5), pytest.approx(2 / 4)]}
 
 
-class Bed:
-    """What the root says of its jobs."""
-
-    def show(self, _node, _what):
-        return [{"job": 9, "escalations": 0, "completions": 5},
-                {"job": beds.STORM, "escalations": 30, "completions": 10}]
-
-
 def test_what_the_storm_has_hit_is_counted_by_the_worst_rank_or_the_root():
-    share_hit = suite().share_hit
-    assert share_hit(STORMS["collision"], [], Bed()) == 0.75
-    reports = [{"stats": {"1": {"contributions": 100, "resends": n}}} for n in (100, 40)]
-    assert share_hit(STORMS["resend"], reports, Bed()) == 0.4
+    jobs = [{"job": 9, "escalations": 0, "completions": 5},
+            {"job": beds.STORM, "escalations": 30, "completions": 10}]
+    assert beds.share_hit(STORMS["collision"], [], jobs) == 0.75
+    stats = [{"contributions": 100, "resends": n} for n in (100, 40)]
+    assert beds.share_hit(STORMS["resend"], stats, jobs) == 0.4
