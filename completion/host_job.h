@@ -74,6 +74,7 @@ struct Seat {
   std::uint32_t term = 0;
   Chosen chosen = Chosen::policy;
   std::uint16_t epoch = 0;  // 0: none runs
+  bool answered = false;    // in this epoch some host has taken the seat
   Instant asked;            // when START was sent last
   Instant heard;            // of the host, about this seat; or since when it is asked
   std::optional<Instant> unserved_since;

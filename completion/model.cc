@@ -36,6 +36,7 @@ void Model::begin(std::uint64_t root, std::uint16_t epoch) {
   if (began(root, epoch)) return;
   root_ = root;
   epoch_ = epoch;
+  missed_beginning_ = false;
   // First values that only some blocks got may not meet other ones.
   const bool unfinished = without_values_ != 0;
   for (Block& block : blocks_) {
@@ -74,6 +75,7 @@ Reason Model::refuse(Reason reason) {
 }
 
 Reason Model::answer(const aggregator::ChunkDescription& chunk, std::span<std::byte> sum) {
+  if (missed_beginning_) return refuse(Reason::model_lost);
   if (chunk.collective == wire::Collective::open && chunk.target == wire::kModelStep) {
     // What comes after it: 0 is nothing yet.
     const std::uint32_t next = without_values_ == 0 ? static_cast<std::uint32_t>(step_ + 1) : 0;

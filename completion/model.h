@@ -11,7 +11,8 @@
 // Exactly once: a block takes the update of an op only in an epoch in which it was opened, once all
 // blocks have reached its step, and only of a later op than its last one. The op that it has taken
 // last is answered again with the same parameters. Anything else is refused, and its epoch ends:
-// whoever sent it takes the model to be elsewhere than it is.
+// whoever sent it takes the model to be elsewhere than it is. So is everything in an epoch that
+// another incarnation has answered in: what was opened before and after would be of two models.
 //
 // Snapshots are of whole steps: blocks are copied bit by bit, at the latest before their version is
 // written anew. Pure; one thread; counters are read by any.
@@ -48,6 +49,8 @@ class Model {
   // An epoch of the incarnation `root` of the root switch begins. What began half way is taken
   // back. Nothing happens when it has begun already.
   void begin(std::uint64_t root, std::uint16_t epoch);
+  // Its beginning was another one's to answer: nothing is answered in this epoch.
+  void miss_beginning() { missed_beginning_ = true; }
   [[nodiscard]] bool began(std::uint64_t root, std::uint16_t epoch) const {
     return root == root_ && epoch == epoch_;
   }
@@ -119,6 +122,7 @@ class Model {
 
   std::uint64_t root_ = 0;
   std::uint16_t epoch_ = 0;
+  bool missed_beginning_ = false;
   std::uint64_t step_ = 0;
   std::size_t without_values_ = 0;  // blocks
   std::size_t ahead_ = 0;           // blocks

@@ -170,6 +170,7 @@ bool RemoteHosts::hear(Outgoing& message, Instant now, Outbox& box) {
 void RemoteHosts::begin(HostJob& job, Seat& seat, std::uint16_t epoch, Instant now, Outbox& box) {
   end(job, seat, box);
   seat.epoch = epoch;
+  seat.answered = false;
   if (!alive(job.hosts[seat.host], now))
     return take_over(job, seat, job.place_of(seat.host), Chosen::gone, now, box);
   seat.state = SeatState::asking;
@@ -210,6 +211,7 @@ void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box)
   o->header = header_of(job, PacketType::start);
   if (job.retries_floats) o->header.flags |= wire::kFlagFloatRetry;
   if (job.degrades) o->header.flags |= wire::kFlagDegraded;
+  if (seat.answered) o->header.flags |= wire::kFlagResend;
   o->header.epoch = seat.epoch;
   o->header.fan_in = static_cast<std::uint16_t>(job.hosts.size() + (job.root_is_last ? 1 : 0));
   o->header.shard = seat.shard;
@@ -298,6 +300,7 @@ aggregator::Decision RemoteHosts::on_answer(HostJob& job, Seat& seat, const wire
                                             Instant now, Outbox& box) {
   Host& host = job.hosts[seat.host];
   host.heard = seat.heard = now;
+  if (packet.header.type != PacketType::nack) seat.answered = true;
   switch (packet.header.type) {
     case PacketType::ack: seat.state = SeatState::serving; return {Verdict::noted};
     case PacketType::nack:

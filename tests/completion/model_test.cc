@@ -129,6 +129,21 @@ TEST_F(ModelTest, RefusesWhatItCannotContinue) {
   EXPECT_EQ(model_->step(), 1u);
 }
 
+// What was opened before was another one's.
+TEST_F(ModelTest, AnswersNothingInAnEpochThatItHasNotBegun) {
+  open_all();
+  step_all(1, 1);
+  model_->begin(kRoot, 2);
+  model_->miss_beginning();
+  ask(Collective::open, 0, 0, 10, Reason::model_lost);
+  ask(Collective::update, 1, 0, 1, Reason::model_lost);
+  model_->begin(kRoot, 2);  // another shard's word for it
+  ask(Collective::open, 0, 0, 10, Reason::model_lost);
+  model_->begin(kRoot, 3);
+  EXPECT_EQ(next_step(), 2u);
+  ask(Collective::open, 0, 0, 10);
+}
+
 TEST_F(ModelTest, RefusesOtherArrays) {
   const auto refused = [&](Place at, std::size_t count) {
     Values v(count, 1.0f);

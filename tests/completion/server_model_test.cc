@@ -161,6 +161,46 @@ TEST_F(ServerModelTest, ARestartedServerRefusesTheUpdate) {
   EXPECT_EQ(servers_[0]->engine(0).counters(0).aborts_model.get(), 1u);
 }
 
+// Ranks would get one half of a model and one half of another.
+TEST_F(ServerModelTest, ARestartedServerDoesNotOpenTheRest) {
+  build_with_model();
+  send_all(Collective::open, 0, 0, 10);
+  settle();
+  ASSERT_EQ(results_.size(), 1u);
+  boot(0);
+  live(5);
+  told_.clear();
+  send_all(Collective::open, 1, 1, 20);
+  settle();
+  EXPECT_EQ(results_.size(), 1u);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back().type, PacketType::abort);
+  EXPECT_EQ(told_.back().reason, Reason::model_lost);
+}
+
+// Before the root has noticed: its heartbeat seats the server again, under the same term.
+TEST_F(ServerModelTest, NorBeforeItsRestartIsNoticed) {
+  build_with_model();
+  send_all(Collective::open, 0, 0, 10);
+  settle();
+  std::optional<Flying> start;
+  while (!start) {
+    tick(Duration::ms(1));
+    for (const Flying& f : wire_)
+      if (f.to == 0 && f.header.type == PacketType::start) start = f;
+    settle();
+  }
+  boot(0);
+  arrive(*start);
+  settle();
+  told_.clear();
+  send_all(Collective::open, 1, 1, 20);
+  settle();
+  EXPECT_EQ(results_.size(), 1u);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back().reason, Reason::model_lost);
+}
+
 // Another server that takes over has no such model, and may not answer with sums either.
 TEST_F(ServerModelTest, WhoHasNoModelRefusesToo) {
   build(false);
