@@ -31,6 +31,7 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
                                Outbox& out) {
   job.table.open(e, c, now);
   job.table.escalate(e);
+  job.next_op = std::max(job.next_op, c.description.op + 1);
   job.note_escalation(e, reason, now);
   announce(job, e, reason, out);
   forward(job, packet, flag_for(reason), out);

@@ -115,6 +115,14 @@ TEST_F(ExcludeTest, AnOpThatHasBegunIsLeftAsItIs) {
   EXPECT_EQ(sent_.at(0).header.type, PacketType::result);
 }
 
+// Whoever finishes it: its chunk never had a slot here.
+TEST_F(ExcludeTest, SoIsOneThatTheHostSums) {
+  build_plain();
+  contribute(0, 0, {1}, wire::kFlagAtPs);
+  EXPECT_EQ(rule(1, true, 0).refusal, Refusal::begun);
+  EXPECT_EQ(rule(1, true).op, 1u);
+}
+
 TEST_F(ExcludeTest, RefusesWhatMakesNoSense) {
   build_plain();
   EXPECT_EQ(engine_->exclude(99, 0, true, {}, *outbox_).refusal, Refusal::unknown_job);
