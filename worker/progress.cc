@@ -78,7 +78,7 @@ CommunicatorStats Progress::stats() const {
   s.unknown_replies = c.unknown_replies.get();
   s.drops = c.drops.total() + transport_->drops().total();
   s.smoothed_rtt_ns = c.smoothed_rtt_ns.get();
-  s.float_retries = c.float_retries.get();
+  s.float_retries = c.float_retries.get() + c.floats_at_once.get();
   s.degraded_results = c.degraded.get();
   return s;
 }

@@ -60,8 +60,9 @@ struct SessionCounters {
   Counter resends;
   Counter pending_replies;
   Counter unknown_replies;
-  Counter float_retries;  // chunks summed as floats because fixed-point sums overflow
-  Counter degraded;       // results that lack ranks
+  Counter float_retries;   // chunks whose fixed-point sum overflowed
+  Counter floats_at_once;  // chunks sent as floats because others did
+  Counter degraded;        // results that lack ranks
   Counter smoothed_rtt_ns;
   DropCounters drops;
 };

@@ -96,7 +96,8 @@ ChunkIndex Session::find_chunk(const wire::Header& h) {
   const bool told = h.type == wire::PacketType::unknown ||
                     (h.type == wire::PacketType::result && (h.flags & wire::kFlagDegraded) != 0);
   const bool next = told && h.attempt == wire::kFloatRetry &&
-                    (h.flags & wire::kFlagFloatRetry) != 0 && c.op->scaled != nullptr;
+                    (h.flags & wire::kFlagFloatRetry) != 0 && c.op->scaled != nullptr &&
+                    !c.as_floats;
   if (h.attempt != c.attempt && !(next && c.attempt == 0)) {
     drop(DropReason::stale_epoch);
     return kNoChunk;

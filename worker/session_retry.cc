@@ -13,7 +13,8 @@ void Session::choose_encoding(ShardWindow& shard, const ChunkState& before, Chun
   if (before.fixed_exponent && before.fixed_exponent == shard.fixed_exponent)
     shard.floats.note(before.attempt != 0);
   const BlockScaled* const scaled = fresh.op->scaled;
-  if (scaled == nullptr || !scaled->chosen()) return;
+  // Nothing overflows in what has no elements.
+  if (scaled == nullptr || !scaled->chosen() || fresh.op->elements_of(fresh.chunk) == 0) return;
   if (const std::int16_t exponent = scaled->exponent(fresh.chunk);
       shard.fixed_exponent != exponent) {
     shard.fixed_exponent = exponent;

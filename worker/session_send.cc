@@ -145,7 +145,7 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   if (!c.counted) {
     counters_.contributions.add();
     counters_.contribution_bytes.add(payload.size());
-    if (c.as_floats) counters_.float_retries.add();
+    if (c.as_floats) counters_.floats_at_once.add();
   }
   c.sent = c.counted = true;
   track(i);

@@ -63,6 +63,7 @@ class Checker : public Observer {
                     const worker::Failure& f) override;
   void on_session_failed(WorkerNode& node, const worker::Failure& f) override;
   void on_worker_drop(DropReason reason, std::uint64_t count) override;
+  void on_floats_at_once(std::uint64_t count) override { reach_.floats_at_once += count; }
   void on_contribution(WorkerNode& node, const FrameRef& frame) override;
   // ServerObserver
   void on_server_crash(ServerNode& node) override;

@@ -61,6 +61,7 @@ void visit(const Reach& r, Visitor visitor) {
     visitor("op " + std::string(wire::name_of(static_cast<wire::ReduceOp>(o))), r.reduce_ops[o],
             nullptr);
   visitor("overflow reported", r.overflows, nullptr);
+  visitor("floats sent at once", r.floats_at_once, nullptr);
   for (std::size_t k = 0; k < kKnobCount; ++k) visitor(kKnobNames[k], r.knobs[k], nullptr);
   for (std::size_t k = 0; k < kKnobCount; ++k)
     visitor("in trees: " + std::string(kKnobNames[k]), r.tree_knobs[k], nullptr);
@@ -145,6 +146,7 @@ void Reach::add(const Reach& other) {
   for (std::size_t t = 0; t < dtypes.size(); ++t) dtypes[t] += other.dtypes[t];
   for (std::size_t o = 0; o < reduce_ops.size(); ++o) reduce_ops[o] += other.reduce_ops[o];
   overflows += other.overflows;
+  floats_at_once += other.floats_at_once;
   for (std::size_t k = 0; k < kKnobCount; ++k) {
     knobs[k] += other.knobs[k];
     tree_knobs[k] += other.tree_knobs[k];

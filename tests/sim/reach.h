@@ -138,6 +138,7 @@ struct Reach {
   std::array<std::uint64_t, wire::kDTypeMax + 1> dtypes{};
   std::array<std::uint64_t, wire::kReduceOpMax + 1> reduce_ops{};
   std::uint64_t overflows = 0;                            // ops that failed as they had to
+  std::uint64_t floats_at_once = 0;                       // chunks, as the ranks count
   std::array<std::uint64_t, kKnobCount> knobs{};          // ops done on a rank of a job with it
   std::array<std::uint64_t, kKnobCount> tree_knobs{};     // of those, in a tree of switches
   std::array<std::uint64_t, kEngineEventCount> engine{};  // as the switch counts

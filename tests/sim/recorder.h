@@ -51,6 +51,7 @@ class Recorder : public Observer {
   void on_worker_drop(DropReason reason, std::uint64_t count) override {
     next_.on_worker_drop(reason, count);
   }
+  void on_floats_at_once(std::uint64_t count) override { next_.on_floats_at_once(count); }
   void on_contribution(WorkerNode& node, const FrameRef& frame) override {
     next_.on_contribution(node, frame);
   }

@@ -318,12 +318,18 @@ void draw_host_switches(Draw& draw, Scenario& s) {
 }
 
 // Where nothing is lost any more once the network has healed, chunks that miss a slot may have
-// little time, so that some are late at the completion engine.
+// little time, so that some are late at the completion engine. But where a server has memory for
+// one chunk only, each waits for the one before, and a job that ends with its first late one would
+// do so for ever.
 void make_hasty(Draw& draw, Scenario& s) {
   if (s.links.bits_per_second != 0) return;
   for (JobScenario& job : s.jobs)
-    if (job.sums.slots == config::SlotMode::dynamic && !draw.one_in(4))
-      job.deadline = std::min(job.deadline, draw.between(Duration::ms(60), Duration::ms(90)));
+    if (job.sums.slots == config::SlotMode::dynamic && !draw.one_in(4)) {
+      const Duration hasty = draw.between(Duration::ms(60), Duration::ms(90));
+      const bool in_turn = s.servers.tight && job.servers > 0;
+      if (!in_turn || job.sums.on_deadline != config::OnDeadline::abort)
+        job.deadline = std::min(job.deadline, hasty);
+    }
 }
 
 // Jobs that may do without the late, who are few where there is time, and many where there is not.
@@ -358,7 +364,7 @@ void draw_notify(Draw& draw, Scenario& s) {
 // A job of which every sum overflows, for so long that ranks stop making them first.
 void make_overflow(Draw& draw, Scenario& s) {
   JobScenario& job = s.jobs.front();
-  if (job.model || !job.sums.reductions.empty() ||
+  if (job.model || job.workers == 1 || !job.sums.reductions.empty() ||
       job.sums.arithmetic != wire::Arithmetic::saturating)
     return;
   job.overflow_storm = true;

@@ -107,7 +107,7 @@ void WorkerNode::advance(Instant now) {
     close_failed(now);
     again = again || session_->state() != before;
     if (session_->state() != worker::SessionState::left) continue;
-    count_drops();
+    count_events();
     session_.reset();
     open_.clear();
     if (completed_) {
@@ -121,12 +121,13 @@ void WorkerNode::advance(Instant now) {
   }
 }
 
-void WorkerNode::count_drops() {
+void WorkerNode::count_events() {
   for (std::size_t i = 0; i < kDropReasonCount; ++i) {
     const auto reason = static_cast<DropReason>(i);
     if (const auto n = session_->counters().drops.get(reason); n != 0)
       observer_.on_worker_drop(reason, n);
   }
+  observer_.on_floats_at_once(session_->counters().floats_at_once.get());
 }
 
 void WorkerNode::collect(Instant now) {

@@ -33,6 +33,8 @@ class WorkerObserver {
                             const worker::Failure& failure) = 0;
   virtual void on_session_failed(WorkerNode& node, const worker::Failure& failure) = 0;
   virtual void on_worker_drop(DropReason reason, std::uint64_t count) = 0;
+  // Chunks that a session has sent as floats at once (rule 12).
+  virtual void on_floats_at_once(std::uint64_t count) = 0;
   // A contribution leaves; the observer may send a broken copy behind it.
   virtual void on_contribution(WorkerNode& node, const FrameRef& frame) = 0;
 };
@@ -109,7 +111,7 @@ class WorkerNode : public Node {
   static OpPlan another_op(const OpPlan& plan);
   void fill_op(OpenOp& open) const;
   void close_failed(Instant now);
-  void count_drops();
+  void count_events();
   bool pump(Instant now);
   void receive(const FrameRef& frame, Instant now);
   [[nodiscard]] bool for_me(const wire::EthernetView& ethernet, const wire::Udp4View& udp) const;

@@ -214,7 +214,8 @@ TEST_F(SessionFloats, O10_ARowOfOverflowsMakesARankSendFloatsAtOnce) {
   std::erase(expected, 100);
   EXPECT_EQ(sent_as_floats(always), expected);
   EXPECT_THAT(values, ::testing::Each(1.5F)) << "of floats all of them";
-  EXPECT_EQ(session->counters().float_retries.get(), kChunks);
+  EXPECT_EQ(session->counters().floats_at_once.get(), expected.size());
+  EXPECT_EQ(session->counters().float_retries.get(), kChunks - expected.size());
   EXPECT_EQ(session->counters().contributions.get(), kChunks);
 }
 
@@ -242,6 +243,31 @@ TEST_F(SessionFloats, O10_TheOrderOfResultsDecidesNothing) {
   begin_long(100);
   EXPECT_EQ(sent_as_floats(most, true), forward);
   EXPECT_FALSE(forward.empty());
+}
+
+// An op without elements has nothing that could overflow, and proves nothing.
+TEST_F(SessionFloats, O10_WhatHasNoElementsSaysNothingOfOverflows) {
+  begin_long(1);
+  sent_as_floats(always);
+  call({});
+  for (const Sent& s : drain()) receive(result_of(s), nullptr, s.payload);
+  ASSERT_EQ(session->take_finished(), &op);
+  call(std::vector<float>(std::size_t{4} * kChunks, 1.5F));
+  EXPECT_EQ(sent_as_floats(always).size(), kChunks);
+}
+
+// There is no further attempt.
+TEST_F(SessionFloats, O10_FloatsAreNotAskedForAgain) {
+  begin_long(1);
+  sent_as_floats(always);
+  call({1, 2, 3, 4});
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  ASSERT_EQ(sent[0].header.encoding, wire::Encoding::plain);
+  const auto before = session->counters().drops.get(DropReason::stale_epoch);
+  receive(ask(sent[0]));
+  EXPECT_THAT(drain(), IsEmpty());
+  EXPECT_EQ(session->counters().drops.get(DropReason::stale_epoch), before + 1);
 }
 
 TEST_F(SessionFloats, O10_AnotherExponentBeginsAnew) {
