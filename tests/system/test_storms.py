@@ -5,12 +5,12 @@ The storms are those of the benchmark (bench/storm_beds.py); their jobs sum in a
 
 import dataclasses
 import json
-import os
 import sys
 
 import pytest
 from testbed.fabric import Impairment
 from testbed.tree import PYTHON, TOP
+from testbed.tree_bed import TreeBed
 
 sys.path.insert(0, str(TOP / "bench"))
 
@@ -29,7 +29,7 @@ DECLARED = (("order", "reproducible"), ("bracketing", [[0, 1], [2, 3]]))
 HOLD = """
 import signal, sys, numpy, tributary
 rank, address, count = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-with tributary.init(job=%d, rank=rank, size=2, address=address) as communicator:
+with tributary.init(job=%d, rank=rank, size=2, address=address, op_timeout=3600.0) as communicator:
     if rank == 0:
         op = communicator.allreduce(numpy.zeros(count, numpy.float32), op="sum")
     signal.pause()
@@ -39,14 +39,23 @@ with tributary.init(job=%d, rank=rank, size=2, address=address) as communicator:
 class Training:
     """Four ranks that train in a storm; what they report."""
 
-    def __init__(self, make_tree, loop, directory, storm):
+    def __init__(self, loop, directory, storm):
         storm = dataclasses.replace(storm, sides=storm.sides[:1], job=(*storm.job, *DECLARED))
         file = directory / "storm.yaml"
         file.write_text(json.dumps(storm_beds.topology(storm)))
         impairment = Impairment(storm.losses, only=storm.lossy) if storm.losses else None
-        bed = make_tree(file, impairment=impairment, job_options={"arithmetic": "saturating"})
-        if storm.holder:
-            self._hold(loop, bed)
+        with TreeBed(loop, file, impairment=impairment) as bed:
+            if storm.holder:
+                self._hold(loop, bed)
+            reports = self._train(bed, storm)
+            jobs = bed.show("root", "jobs")
+        assert all(report["steps"] == STEPS for report in reports)
+        self.models = {report["sha256"] for report in reports}
+        self.accuracy = reports[0]["accuracy"]
+        self.hit = storm_beds.share_hit(storm, [report["stats"] for report in reports], jobs)
+
+    @staticmethod
+    def _train(bed, storm):
         ranks = []
         for rank in range(storm_beds.WORKERS):
             worker = storm_beds.worker(rank)
@@ -56,15 +65,9 @@ class Training:
             if storm.sides[0].overflows:
                 command += ["--scale-exponent", OVERFLOWS]
             ranks.append(bed.start(f"rank{rank}", command, worker))
-        reports = []
         for process in ranks:
             process.check_exit(LIMIT_S)
-            reports.append(json.loads(process.text().splitlines()[-1]))
-        assert all(report["steps"] == STEPS for report in reports)
-        self.models = {report["sha256"] for report in reports}
-        self.accuracy = reports[0]["accuracy"]
-        stats = [report["stats"] for report in reports]
-        self.hit = storm_beds.share_hit(storm, stats, bed.show("root", "jobs"))
+        return [json.loads(process.text().splitlines()[-1]) for process in ranks]
 
     @staticmethod
     def _hold(loop, bed):
@@ -87,10 +90,10 @@ def calm():
 
 
 @pytest.mark.parametrize("storm", STORMS.values(), ids=STORMS)
-def test_t4_o4_a_storm_changes_no_bit_of_a_training(make_tree, loop, tmp_path, calm, storm):
+def test_t4_o4_a_storm_changes_no_bit_of_a_training(loop, tmp_path, calm, storm):
     if not calm:
-        calm.append(Training(make_tree, loop, tmp_path, CALM))
-    training = Training(make_tree, loop, tmp_path, storm)
+        calm.append(Training(loop, tmp_path, CALM))
+    training = Training(loop, tmp_path, storm)
     assert calm[0].hit == 0 and training.hit >= storm_beds.LEAST_HIT
     assert training.accuracy > 0.5
     assert len(training.models) == 1, "all ranks have the same"
