@@ -53,7 +53,24 @@ void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
 void ChunkTable::complete(Tombstone& e) {
   leave_open(e, ChunkState::complete);
   ++retained_;
+  raise_low();
+}
+
+void ChunkTable::raise_low() {
   while (at(low_).state == ChunkState::complete && at(low_).seq == low_) ++low_;
+  // Children may hold what comes by another way than this switch.
+  if (at_floor_ == 0 && present_ != 0) raise_floor();
+}
+
+bool ChunkTable::skip_unseen() {
+  const std::uint32_t before = low_;
+  while (present_ != 0 && at_floor_ == 0 && floor_ == low_ && released_ == low_ &&
+         state_of(low_) == ChunkState::unseen) {
+    ++released_;
+    ++low_;
+    raise_low();
+  }
+  return low_ != before;
 }
 
 ChunkState ChunkTable::state_of(std::uint32_t seq) const {

@@ -69,6 +69,9 @@ class ChunkTable {
   // The next result that every present child holds, released by this call; nullptr: no further.
   Tombstone* pop_acknowledged();
   [[nodiscard]] bool has_acknowledged() const { return released_ != floor_; }
+  // The lowest chunks that are not complete, if nothing was seen of them and every present child
+  // holds their results, are over. False: there is none. Only when pop_acknowledged() has none.
+  bool skip_unseen();
 
   // Where a seq is remembered, if it is.
   [[nodiscard]] const Tombstone& entry_for(std::uint32_t seq) const {
@@ -123,6 +126,7 @@ class ChunkTable {
     held_[child] = seq;
     if (was_at_floor && --at_floor_ == 0) raise_floor();
   }
+  void raise_low();
   void raise_floor();
 
   std::span<Tombstone> entries_;

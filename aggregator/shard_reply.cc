@@ -52,11 +52,12 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   // Where one rank passes its data on, the others only wait for it.
   const bool only_waits = is_passed_on(h.collective) && h.covered == 0;
   job.counters.probes.add();
-  if (place == ChunkTable::Place::beyond_window && e != nullptr && !only_waits) {
+  if (place == ChunkTable::Place::beyond_window && !only_waits &&
+      (e != nullptr || may_be_ahead(job, h.seq))) {
     // Whoever has sent this chunk holds what is in its way, though its data may have been lost.
     job.table.note_sent(h.child, h.seq);
     release_acknowledged(job);
-    place = job.table.find(h.seq, e);
+    place = catch_up(job, h.seq, e);
   }
   const bool seen = place == ChunkTable::Place::seen;
   if (place == ChunkTable::Place::stale || (seen && e->state == ChunkState::released))

@@ -107,6 +107,41 @@ TEST_F(ChunkTableTest, ForgottenChildHoldsNothingBack) {
   EXPECT_EQ(table_.retained(), 0u);
 }
 
+// T17: results may reach children by another way, of chunks that are never seen here.
+TEST_F(ChunkTableTest, WhatNobodyHasSeenAndAllHoldIsOver) {
+  for (std::uint32_t child = 0; child < kWorkers; ++child) add(child, 1, 1);
+  EXPECT_FALSE(table_.skip_unseen()) << "nobody is known to hold chunk 0";
+  EXPECT_EQ(add(0, 4, 1), Add::beyond_window);
+  table_.note_sent(0, 4);
+  table_.note_sent(1, 4);
+  release();
+  EXPECT_FALSE(table_.skip_unseen()) << "child 2 may want it";
+  table_.note_sent(2, 4);
+  release();
+  EXPECT_TRUE(table_.skip_unseen());
+  EXPECT_EQ(table_.low(), 2u) << "chunk 1 is complete";
+  EXPECT_EQ(add(0, 4, 1), Add::opened);
+  EXPECT_EQ(add(0, 0, 1), Add::stale);
+  // The window goes on as ever.
+  for (std::uint32_t seq = 2; seq < 20; ++seq)
+    for (std::uint32_t child = 0; child < kWorkers; ++child)
+      if (seq != 4 || child != 0) add(child, seq, 1);
+  EXPECT_EQ(table_.low(), 20u);
+  EXPECT_LE(table_.retained(), 2 * kWindow);
+}
+
+TEST_F(ChunkTableTest, WhatIsSeenIsNotSkipped) {
+  add(0, 0, 1);
+  for (std::uint16_t child = 0; child < kWorkers; ++child) table_.note_sent(child, 4);
+  release();
+  EXPECT_FALSE(table_.skip_unseen());
+  add(1, 0, 1);
+  add(2, 0, 1);
+  release();
+  EXPECT_EQ(table_.low(), 1u);
+  EXPECT_EQ(table_.retained(), 0u) << "all hold it already";
+}
+
 TEST_F(ChunkTableTest, DeadlineRunsFromTheFirstContribution) {
   add(0, 1, 1);
   now_ = now_ + Duration::ms(5);
