@@ -64,6 +64,8 @@ class ChunkTable {
   bool acknowledge(std::uint16_t child, std::uint32_t seq);
   // `child` sends `seq`, so it holds all results ≤ seq − W.
   void note_sent(std::uint16_t child, std::uint32_t seq) { raise_held(child, seq - window_ + 1); }
+  // `child` says that it holds all before `seq`, though not all of that is complete here.
+  void note_held(std::uint16_t child, std::uint32_t seq) { raise_held(child, seq); }
   // `child` needs no result any more.
   void forget_child(std::uint16_t child);
   // The next result that every present child holds, released by this call; nullptr: no further.

@@ -168,10 +168,11 @@ class Shard {
 
   // shard_data.cc
   ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, Tombstone*& e);
-  // In windows. Nobody gets further without a packet that is noticed.
-  static constexpr std::int64_t kMostAhead = 16;
+  // In windows. While a switch acknowledges nothing from L on, the root takes nothing from L + 2W
+  // on; and rule 2 is one window.
+  static constexpr std::int64_t kMostAhead = 3;
   static bool may_be_ahead(const ShardJob& job, std::uint32_t seq);
-  ChunkTable::Place catch_up(ShardJob& job, std::uint32_t seq, Tombstone*& e);
+  void catch_up(ShardJob& job);
   static DropReason check_data(const ShardJob& job, const Contribution& c, bool is_sum,
                                const Kernels*& kernels);
   Decision on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,

@@ -90,7 +90,9 @@ ChunkTable::Place Shard::locate(ShardJob& job, std::uint16_t child, std::uint32_
   if (place == beyond_window && e == nullptr && !may_be_ahead(job, seq)) return place;
   job.table.note_sent(child, seq);
   release_acknowledged(job);
-  return place == beyond_window ? catch_up(job, seq, e) : place;
+  if (place != beyond_window) return place;
+  catch_up(job);
+  return job.table.find(seq, e);
 }
 
 // Where hosts notify ranks themselves (T9), those may have got further than this switch knows of.
@@ -101,9 +103,8 @@ bool Shard::may_be_ahead(const ShardJob& job, std::uint32_t seq) {
 
 // A chunk may be over that nothing was heard of here: an engine next door to a switch below has
 // taken its sum (T17).
-ChunkTable::Place Shard::catch_up(ShardJob& job, std::uint32_t seq, Tombstone*& e) {
-  if (job.table.skip_unseen()) release_acknowledged(job);
-  return job.table.find(seq, e);
+void Shard::catch_up(ShardJob& job) {
+  while (job.table.skip_unseen()) release_acknowledged(job);
 }
 
 Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from,

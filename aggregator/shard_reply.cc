@@ -1,5 +1,6 @@
 // Probes, acknowledgements and results (rules 4 and 6, C4).
 #include "aggregator/shard.h"
+#include "core/seq.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -52,13 +53,9 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   // Where one rank passes its data on, the others only wait for it.
   const bool only_waits = is_passed_on(h.collective) && h.covered == 0;
   job.counters.probes.add();
-  if (place == ChunkTable::Place::beyond_window && !only_waits &&
-      (e != nullptr || may_be_ahead(job, h.seq))) {
-    // Whoever has sent this chunk holds what is in its way, though its data may have been lost.
-    job.table.note_sent(h.child, h.seq);
-    release_acknowledged(job);
-    place = catch_up(job, h.seq, e);
-  }
+  // Whoever has sent this chunk holds what is in its way, though its data may have been lost.
+  if (place == ChunkTable::Place::beyond_window && !only_waits)
+    place = locate(job, h.child, h.seq, e);
   const bool seen = place == ChunkTable::Place::seen;
   if (place == ChunkTable::Place::stale || (seen && e->state == ChunkState::released))
     return answer_from_cache(job, packet, from, out);
@@ -138,8 +135,12 @@ Decision Shard::answer_from_cache(ShardJob& job, const wire::Packet& packet, con
 
 Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  if (!job.table.acknowledge(h.child, h.seq)) return recall(job, h, now, out);
+  const bool ahead = !job.table.acknowledge(h.child, h.seq);
+  if (ahead && !may_be_ahead(job, h.seq)) return recall(job, h, now, out);
+  if (ahead) job.table.note_held(h.child, h.seq);
   release_acknowledged(job);
+  if (ahead) catch_up(job);
+  if (seq_before(job.table.low(), h.seq)) return recall(job, h, now, out);
   if (job.config.parent) acknowledge_up(job, out);
   return {Verdict::noted};
 }

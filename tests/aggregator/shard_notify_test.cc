@@ -110,6 +110,20 @@ TEST_F(NotifiedRootTest, T9_WhereTheRootNotifiesNobodyIsAhead) {
   EXPECT_TRUE(sent_.empty());
 }
 
+// T17: what an engine below has taken and answered by itself, this switch may never see.
+TEST_F(EngineTest, T9_AcknowledgementsOfAllPassOverWhatWasNeverSeen) {
+  config::JobConfig job = test_job(3);
+  job.notify = wire::Notify::direct;
+  build(test_switch({job}));
+  join_all();
+  EXPECT_EQ(acknowledge(1, 1).reason, DropReason::beyond_window);
+  EXPECT_EQ(acknowledge(2, 1).reason, DropReason::beyond_window);
+  EXPECT_EQ(acknowledge(0, 100).reason, DropReason::beyond_window) << "nobody gets that far";
+  EXPECT_EQ(probe(1, 4).reason, DropReason::beyond_window) << "child 0 may want chunk 0";
+  EXPECT_EQ(acknowledge(0, 1).verdict, Verdict::noted);
+  EXPECT_EQ(contribute(1, 4, {1}).verdict, Verdict::opened);
+}
+
 // What it holds needs nothing more of it; what it has not finished does.
 TEST_F(NotifiedRootTest, T9_LeavingEndsNoOpThatTheRankHolds) {
   contribute(0, 1, {1});
