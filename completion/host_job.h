@@ -88,6 +88,11 @@ struct HostJob {
   bool degrades = false;        // results may lack ranks (rule 21)
   std::vector<Host> hosts;
   std::vector<Seat> seats;  // by shard
+  // In this epoch, for any shard.
+  [[nodiscard]] bool answered(std::uint16_t epoch) const {
+    return std::ranges::any_of(seats,
+                               [epoch](const Seat& s) { return s.epoch == epoch && s.answered; });
+  }
   HostCounters counters;
 
   // Whom the job would rather have (T11); whoever falls silent is followed by the next in the

@@ -211,7 +211,7 @@ void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box)
   o->header = header_of(job, PacketType::start);
   if (job.retries_floats) o->header.flags |= wire::kFlagFloatRetry;
   if (job.degrades) o->header.flags |= wire::kFlagDegraded;
-  if (seat.answered) o->header.flags |= wire::kFlagResend;
+  if (job.answered(seat.epoch)) o->header.flags |= wire::kFlagResend;
   o->header.epoch = seat.epoch;
   o->header.fan_in = static_cast<std::uint16_t>(job.hosts.size() + (job.root_is_last ? 1 : 0));
   o->header.shard = seat.shard;

@@ -139,14 +139,14 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
     counters_.stale_terms.add();
     return DropReason::stale_term;
   }
+  Model* const model = models_[seat.place].get();
+  const bool began = model != nullptr && model->began(*nonce, h.epoch);
   if (!begin_model_epoch(seat, *nonce, h.epoch)) {
     counters_.stale_terms.add();
     return DropReason::stale_term;
   }
   // Somebody else has answered in this epoch, from a model that nobody has any more.
-  const bool was_here = same_root && h.epoch == seat.epoch;
-  Model* const model = models_[seat.place].get();
-  if (model != nullptr && (h.flags & wire::kFlagResend) != 0 && !was_here) model->miss_beginning();
+  if (model != nullptr && (h.flags & wire::kFlagResend) != 0 && !began) model->miss_beginning();
   end(seat);
   seat.epoch = h.epoch;
   seat.term = info->host_term;

@@ -197,6 +197,32 @@ TEST_F(RemoteHostsTest, ARestartIsNoticed) {
   EXPECT_EQ(results_.size(), 1u);
 }
 
+// T21: a model is of all shards.
+TEST_F(RemoteHostsTest, AStartSaysThatAnotherShardWasAnswered) {
+  build(false, 2);
+  live(1);
+  join();
+  // The second shard's START is lost.
+  const auto of_second = [](const Flying& f) {
+    return f.to != kToRoot && f.header.type == PacketType::start && f.header.shard == 1;
+  };
+  for (const Flying& f : wire_)
+    if (of_second(f)) {
+      EXPECT_EQ(f.header.flags & wire::kFlagResend, 0u);
+    }
+  ASSERT_EQ(std::erase_if(wire_, of_second), 1u);
+  settle();
+  std::optional<Flying> again;
+  for (int i = 0; i < 20 && !again; ++i) {
+    tick(Duration::ms(1));
+    for (const Flying& f : wire_)
+      if (of_second(f)) again = f;
+    settle();
+  }
+  ASSERT_TRUE(again);
+  EXPECT_NE(again->header.flags & wire::kFlagResend, 0u);
+}
+
 TEST_F(RemoteHostsTest, AServerThatLeavesIsFollowedAtOnce) {
   begin();
   servers_[0]->shut_down(*server_box_);

@@ -69,6 +69,12 @@ class ServerModelTest : public RemoteFixture {
     return v;
   }
   [[nodiscard]] const Model& model() { return *servers_[0]->model(0); }
+  // The epoch has ended, and says why.
+  void expect_lost() const {
+    ASSERT_FALSE(told_.empty());
+    EXPECT_EQ(told_.back().type, PacketType::abort);
+    EXPECT_EQ(told_.back().reason, Reason::model_lost);
+  }
   void ask_again(std::uint32_t op) {
     for (std::uint32_t r = 0; r < kWorkers; ++r) probe(r, op);
   }
@@ -154,9 +160,7 @@ TEST_F(ServerModelTest, ARestartedServerRefusesTheUpdate) {
   send_all(Collective::update, 2, 0, 1);
   settle();
   EXPECT_EQ(results_.size(), 2u);
-  ASSERT_FALSE(told_.empty());
-  EXPECT_EQ(told_.back().type, PacketType::abort);
-  EXPECT_EQ(told_.back().reason, Reason::model_lost);
+  expect_lost();
   EXPECT_EQ(model().counters().refused.get(), 1u);
   EXPECT_EQ(servers_[0]->engine(0).counters(0).aborts_model.get(), 1u);
 }
@@ -173,9 +177,7 @@ TEST_F(ServerModelTest, ARestartedServerDoesNotOpenTheRest) {
   send_all(Collective::open, 1, 1, 20);
   settle();
   EXPECT_EQ(results_.size(), 1u);
-  ASSERT_FALSE(told_.empty());
-  EXPECT_EQ(told_.back().type, PacketType::abort);
-  EXPECT_EQ(told_.back().reason, Reason::model_lost);
+  expect_lost();
 }
 
 // Before the root has noticed: its heartbeat seats the server again, under the same term.
@@ -197,8 +199,7 @@ TEST_F(ServerModelTest, NorBeforeItsRestartIsNoticed) {
   send_all(Collective::open, 1, 1, 20);
   settle();
   EXPECT_EQ(results_.size(), 1u);
-  ASSERT_FALSE(told_.empty());
-  EXPECT_EQ(told_.back().reason, Reason::model_lost);
+  expect_lost();
 }
 
 // Another server that takes over has no such model, and may not answer with sums either.
@@ -211,9 +212,7 @@ TEST_F(ServerModelTest, WhoHasNoModelRefusesToo) {
   send_all(Collective::open, 0, 0, 10);
   settle();
   EXPECT_TRUE(results_.empty());
-  ASSERT_FALSE(told_.empty());
-  EXPECT_EQ(told_.back().type, PacketType::abort);
-  EXPECT_EQ(told_.back().reason, Reason::model_lost);
+  expect_lost();
 }
 
 // The server's own file does not say whom the root's names: with others beside it the model would
