@@ -125,6 +125,11 @@ def order(storm, rank, address, rounds, ops, op_bytes):
     }
 
 
+def slots_held(slots):
+    """Of those that a switch shows, the holder's."""
+    return sum(slot["job"] == HOLDER for slot in slots)
+
+
 def share_hit(storm, all_stats, jobs):
     """Of the storm's chunks those that it has hit, as the worst rank, or the root, counts them.
 

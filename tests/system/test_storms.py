@@ -21,7 +21,7 @@ STORMS = {storm.name: storm for storm in storm_beds.storms()}
 CALM = dataclasses.replace(STORMS["resend"], name="calm", losses=(), lossy=frozenset(), counter="")
 TRAIN = TOP / "examples/fashion_mnist/train.py"
 STEPS = 40
-# No gradient fits: each is below this times 2^31 only if it is 0.
+# 31 bits of multiples of 2^-200: no gradient fits but 0.
 OVERFLOWS = -200
 DECLARED = (("order", "reproducible"), ("bracketing", [[0, 1], [2, 3]]))
 
@@ -77,10 +77,10 @@ class Training:
             command = [PYTHON, "-c", HOLD, rank, bed.address(worker), count]
             bed.start(f"holder{rank}", command, worker)
 
-        def held():
-            return sum(slot["job"] == storm_beds.HOLDER for slot in bed.show("root", "slots"))
+        def full():
+            return storm_beds.slots_held(bed.show("root", "slots")) == storm_beds.WINDOW
 
-        loop.wait(lambda: held() == storm_beds.WINDOW, LIMIT_S, "every slot is held")
+        loop.wait(full, LIMIT_S, "every slot is held")
 
 
 @pytest.fixture(scope="module")
