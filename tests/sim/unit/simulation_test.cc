@@ -284,7 +284,7 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0xc85839eb9811a14a}, Known{42, 0xe2507b9de7d56234},
+  for (const Known& known : {Known{1, 0xc426d6f04cd7c2b9}, Known{42, 0xe2507b9de7d56234},
                              Known{1234, 0x6f93e535c28be50c}, Known{10, 0xf9935e5b53bbc132}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
