@@ -120,6 +120,8 @@ Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenar
     if (job.sums.slots == config::SlotMode::dynamic) ++dynamic_jobs_;
   }
   punctual_ = is_punctual(scenario);
+  moves_switches_ = std::any_of(scenario.changes.begin(), scenario.changes.end(),
+                                [](const TreeChange& c) { return c.moved_switch.has_value(); });
   if (!benign(scenario)) settled_at_ = Instant() + scenario.heal_at + longest + kAftermath;
 }
 
@@ -245,6 +247,9 @@ void Checker::on_refused(SwitchNode& node, const FrameRef& frame, DropReason rea
   if (reason == DropReason::unhandled && is_answer(frame)) return;
   // It may have no more shards, and so listen to no more ports, than its present jobs need.
   if (reason == DropReason::unhandled && !scenario_.changes.empty()) return;
+  // A switch that moves takes along what it has just received, floods it in its new place, and it
+  // comes back to who sent it.
+  if (reason == DropReason::bad_source_mac && moves_switches_) return;
   violation(node.name() + " refused an intact frame (" + drop_label(reason) +
             "): " + describe_frame(frame.bytes()));
 }

@@ -186,6 +186,7 @@ class Checker : public Observer {
   std::optional<Slots> slots_before_;
   std::uint32_t dynamic_jobs_ = 0;
   bool punctual_ = false;  // what is sent arrives, and soon
+  bool moves_switches_ = false;
   bool every_turn_ = true;
   Instant next_full_check_;
   std::size_t first_not_ended_ = 0;  // among all ranks; none starts again after its end

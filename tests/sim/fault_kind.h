@@ -20,6 +20,7 @@ namespace tributary::sim {
   X(switch_crash, "switch-crash") \
   X(tree_change, "tree-change")   \
   X(worker_move, "worker-move")   \
+  X(switch_move, "switch-move")   \
   X(worker_pause, "worker-pause") \
   X(switch_pause, "switch-pause") \
   X(server_crash, "server-crash") \

@@ -52,12 +52,13 @@ std::vector<std::uint32_t> Link::flips(std::size_t bytes, std::uint32_t most) {
 }
 
 bool Link::cut_off(Instant now) const {
-  return std::any_of(cuts_.begin(), cuts_.end(),
-                     [now](const Cut& c) { return c.begin <= now && now < c.end; });
+  return !plugged_in_ || std::any_of(cuts_.begin(), cuts_.end(),
+                                     [now](const Cut& c) { return c.begin <= now && now < c.end; });
 }
 bool Link::down(Instant now) const {
-  return std::any_of(cuts_.begin(), cuts_.end(),
-                     [now](const Cut& c) { return !c.silently && c.begin <= now && now < c.end; });
+  return !plugged_in_ || std::any_of(cuts_.begin(), cuts_.end(), [now](const Cut& c) {
+    return !c.silently && c.begin <= now && now < c.end;
+  });
 }
 
 }  // namespace tributary::sim

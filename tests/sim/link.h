@@ -56,6 +56,9 @@ class Link {
   // The cable is cut from `begin` to `end`. Silently: neither side notices. Otherwise both see
   // the link go down, and send nothing.
   void cut(Instant begin, Instant end, bool silently) { cuts_.push_back({begin, end, silently}); }
+  // For good, until it is plugged in again; both sides see that, too.
+  void plug(bool in) { plugged_in_ = in; }
+  [[nodiscard]] bool plugged_in() const { return plugged_in_; }
   [[nodiscard]] bool down(Instant now) const;
 
  private:
@@ -75,6 +78,7 @@ class Link {
   Instant busy_until_;
   Instant last_arrival_;
   std::vector<Cut> cuts_;
+  bool plugged_in_ = true;
 };
 
 }  // namespace tributary::sim

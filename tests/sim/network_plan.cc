@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "config/topology.h"
@@ -151,31 +152,64 @@ void add_jobs(const Scenario& s, config::Topology& topology) {
   }
 }
 
-// A worker that moves has a cable to every switch where it ever is, so that all ports are there
-// from the begin. `versions`: the tree at the begin; appends it as it is after each change.
-void plug_in_moves(const Scenario& s, NetworkPlan& plan, std::vector<config::Topology>& versions) {
-  std::map<std::pair<std::size_t, std::size_t>, std::string> ports;  // of worker and switch
-  plan.versions.emplace_back();
-  for (std::size_t w = 0; w < plan.workers.size(); ++w) {
-    ports[{w, plan.workers[w].serving}] = versions.front().workers[w].port;
-    plan.versions.back().homes.push_back(plan.workers[w].serving);
-  }
-  for (const TreeChange& change : s.changes) {
-    const std::size_t w = change.worker % plan.workers.size();
-    const std::size_t to = change.to % plan.aggregators;
-    config::Topology next = versions.back();
-    auto [port, is_new] = ports.try_emplace({w, to});
-    if (is_new) {
-      port->second = add_port(next.switches[to].config, s);
-      plan.cables.push_back({w, to});
+// Who moves has a cable to every switch where it ever is, so that all ports are there from the
+// begin.
+class Moves {
+ public:
+  // `first`: the tree at the begin.
+  Moves(const Scenario& s, NetworkPlan& plan, const config::Topology& first) : s_(s), plan_(plan) {
+    NetworkPlan::Version& version = plan_.versions.emplace_back();
+    for (std::size_t w = 0; w < plan_.workers.size(); ++w) {
+      ends_[{false, w, plan_.workers[w].serving}] = {first.workers[w].port, {}};
+      version.homes.push_back(plan_.workers[w].serving);
     }
-    next.workers[w].attached_to = next.switches[to].config.name;
-    next.workers[w].port = port->second;
-    versions.push_back(std::move(next));
-    plan.versions.push_back({{}, plan.versions.back().homes});
-    plan.versions.back().homes[w] = to;
+    for (std::size_t i = 0; i < plan_.aggregators; ++i) {
+      version.above.push_back(plan_.switches[i].above);
+      if (const auto above = version.above.back())
+        ends_[{true, i, *above}] = {first.switches[i].parent_port, first.switches[i].uplink};
+    }
   }
-}
+
+  // The tree after one change more.
+  config::Topology after(const TreeChange& change, config::Topology tree) {
+    NetworkPlan::Version version = plan_.versions.back();
+    const config::SwitchConfig& to = tree.switches[change.to].config;
+    if (change.moved_switch) {
+      const std::size_t i = *change.moved_switch;
+      const Ends& ends = cable({true, i, change.to}, tree);
+      tree.switches[i].parent = to.name;
+      tree.switches[i].parent_port = ends.above;
+      tree.switches[i].uplink = ends.below;
+      version.above[i] = change.to;
+    } else {
+      config::TopologyWorker& worker = tree.workers[change.worker];
+      worker.attached_to = to.name;
+      worker.port = cable({false, change.worker, change.to}, tree).above;
+      version.homes[change.worker] = change.to;
+    }
+    plan_.versions.push_back(std::move(version));
+    return tree;
+  }
+
+ private:
+  struct Ends {
+    std::string above, below;  // ports; a worker's has no name
+  };
+
+  const Ends& cable(const NetworkPlan::Cable& c, config::Topology& tree) {
+    const auto [ends, is_new] = ends_.try_emplace({c.of_switch, c.mover, c.to});
+    if (is_new) {
+      ends->second.above = add_port(tree.switches[c.to].config, s_);
+      if (c.of_switch) ends->second.below = add_port(tree.switches[c.mover].config, s_);
+      plan_.cables.push_back(c);
+    }
+    return ends->second;
+  }
+
+  const Scenario& s_;
+  NetworkPlan& plan_;
+  std::map<std::tuple<bool, std::size_t, std::size_t>, Ends> ends_;  // by mover and switch
+};
 
 NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
   NetworkPlan plan;
@@ -209,8 +243,10 @@ NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
         {server_config(s, i), tree[at].name, add_port(topology.switches[at].config, s)});
     plan.servers.push_back({{}, at});
   }
-  std::vector<config::Topology> versions = {topology};
-  plug_in_moves(s, plan, versions);
+  Moves moves(s, plan, topology);
+  std::vector<config::Topology> versions = {std::move(topology)};
+  for (const TreeChange& change : s.changes)
+    versions.push_back(moves.after(change, versions.back()));
   for (std::size_t v = 0; v < versions.size(); ++v) {
     config::Topology& version = versions[v];
     for (std::size_t i = 0; i < tree.size(); ++i)

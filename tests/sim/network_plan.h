@@ -24,15 +24,17 @@ struct NetworkPlan {
     std::size_t cabled_to = 0;
     std::size_t serving = 0;  // which switch aggregates for the worker
   };
-  // After so many of the scenario's changes: what the switches that aggregate read, and where each
-  // worker is.
+  // After so many of the scenario's changes: what the switches that aggregate read, where each
+  // worker is, and which switch is above each of them.
   struct Version {
     std::vector<config::SwitchConfig> configs;
     std::vector<std::size_t> homes;
+    std::vector<std::optional<std::size_t>> above;
   };
-  // A worker's further cable, to a switch where it will be some time.
+  // A further cable of who moves, to a switch where it will be some time.
   struct Cable {
-    std::size_t worker = 0;
+    bool of_switch = false;  // not of a worker
+    std::size_t mover = 0;
     std::size_t to = 0;
   };
 
@@ -45,7 +47,7 @@ struct NetworkPlan {
   std::size_t aggregators = 1;
   std::vector<Place> workers;     // over all jobs
   std::vector<Version> versions;  // of a tree that changes: the first is where it begins
-  std::vector<Cable> cables;      // plugged in last
+  std::vector<Cable> cables;      // connected last, in this order
   std::vector<Server> servers;
   std::size_t attacked = 0;  // the switch on which the hostile host hangs
 };

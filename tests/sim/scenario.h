@@ -91,12 +91,13 @@ struct ScriptEntry {
   Duration length;  // crash, exclude: until it is there again; 0: never
 };
 
-// The tree becomes another one: a worker hangs on another switch from then on.
+// The tree becomes another one: a worker, or a switch, hangs on another switch from then on.
 struct TreeChange {
   Duration at;
   std::uint32_t worker = 0;  // over all jobs
-  std::uint32_t to = 0;      // which of the switches
-  Duration spread;           // each switch reads it, and the worker moves, up to so much later
+  std::uint32_t to = 0;      // which of the switches; for a switch, one that stands before it
+  Duration spread;           // each switch reads it, and what moves does, up to so much later
+  std::optional<std::uint32_t> moved_switch = {};  // instead of the worker; not the root
 };
 
 struct ServerScenario {

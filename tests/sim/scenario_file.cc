@@ -199,9 +199,12 @@ const Fields<TreeChange>& change_fields() {
       scalar("at", &C::at, time(), "When.", required),
       scalar("worker", &C::worker, integer<std::uint32_t>(0, 1'000'000),
              "Which worker moves, counted over all jobs."),
-      scalar("to", &C::to, integer<std::uint32_t>(0, 70'000), "The switch that it moves to."),
+      scalar("switch", &C::moved_switch, or_absent(integer<std::uint32_t>(1, 70'000)),
+             "Which switch moves instead, with all that hangs on it; the root is 0."),
+      scalar("to", &C::to, integer<std::uint32_t>(0, 70'000),
+             "The switch that it moves to; for a switch, one that stands before it."),
       scalar("spread", &C::spread, time(),
-             "Each switch reads the new tree, and the worker moves, up to so much later."),
+             "Each switch reads the new tree, and what moves does, up to so much later."),
   };
   return fields;
 }
@@ -400,8 +403,14 @@ void check_tree(const Scenario& s, config::ReadContext& context) {
                                          " workers");
   for (std::size_t i = 0; i < s.changes.size(); ++i) {
     const std::string path = config::item_path("changes", i);
-    if (s.changes[i].worker >= workers || s.changes[i].to >= s.switches.size())
-      context.report(path, "moves a worker, or to a switch, that does not exist");
+    const TreeChange& change = s.changes[i];
+    const std::size_t moved = change.moved_switch.value_or(0);
+    if (change.worker >= workers || std::max<std::size_t>(moved, change.to) >= s.switches.size())
+      context.report(path, "moves a worker or a switch, or to a switch, that does not exist");
+    else if (change.moved_switch && change.to >= moved)
+      context.report(path + ".to", std::to_string(change.to) + " may hang on switch " +
+                                       std::to_string(moved) +
+                                       "; allowed: switches that stand before it");
     if (i > 0 && s.changes[i].at < s.changes[i - 1].at)
       context.report(path + ".at", "is before the change in front of it");
   }

@@ -134,9 +134,11 @@ void fit_workers(Scenario& s) {
   }
   if (!s.switches.empty()) s.switches.back().workers += left;
   const std::uint32_t workers = worker_count(s);
+  const auto switches = static_cast<std::uint32_t>(s.switches.size());
   for (TreeChange& c : s.changes) {
     c.worker %= workers;
-    c.to %= static_cast<std::uint32_t>(s.switches.size());
+    if (c.moved_switch && switches > 1) c.moved_switch = 1 + (*c.moved_switch - 1) % (switches - 1);
+    c.to %= c.moved_switch ? *c.moved_switch : switches;
   }
 }
 

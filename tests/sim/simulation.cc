@@ -11,6 +11,7 @@
 #include "tests/sim/recorder.h"
 #include "tests/sim/server_node.h"
 #include "tests/sim/switch_node.h"
+#include "tests/sim/tree_changes.h"
 #include "tests/sim/worker_node.h"
 #include "tests/sim/world.h"
 
@@ -44,7 +45,8 @@ class Simulation : public WorldObserver {
       : scenario_(scenario),
         plan_(plan_network(scenario)),
         world_(*this, scenario.backlog_frames),
-        checker_(scenario) {
+        checker_(scenario),
+        changes_(scenario, plan_, world_, checker_) {
     if (log) world_.trace().listen(std::move(log));
     if (measured) recorder_.emplace(scenario, world_, checker_);
     build();
@@ -67,10 +69,6 @@ class Simulation : public WorldObserver {
   void build();
   void build_workers();
   void build_hostile();
-  void build_changes();
-  void on_tree_change(std::size_t step);
-  void read_tree(std::size_t version, std::size_t index);
-  void move_worker(std::size_t version, std::size_t number);
   [[nodiscard]] std::size_t home_of(const WorkerNode& worker) const;
   void build_servers();
   // nullptr: the job has no model.
@@ -78,7 +76,7 @@ class Simulation : public WorldObserver {
   [[nodiscard]] config::OptimizerConfig optimizer_of(const JobScenario& job) const;
   void add_switch(std::size_t index);
   [[nodiscard]] NodeClock clock(std::uint64_t index) const;
-  void cable(NodeId a, NodeId b, bool perfect);
+  std::pair<std::uint16_t, std::uint16_t> cable(NodeId a, NodeId b, bool perfect);
   [[nodiscard]] std::optional<NodeId> target_of(const ScriptEntry& entry) const;
   void exclude(const ScriptEntry& entry, bool exclude);
   [[nodiscard]] std::string report(const std::string& what) const;
@@ -87,6 +85,7 @@ class Simulation : public WorldObserver {
   const NetworkPlan plan_;
   World world_;
   Checker checker_;
+  TreeChanges changes_;
   std::optional<Recorder> recorder_;
   worker::SendBatch batch_;
   std::vector<SwitchNode*> switches_;  // those that aggregate first
@@ -94,13 +93,6 @@ class Simulation : public WorldObserver {
   std::vector<ServerNode*> servers_;
   std::uint64_t cables_ = 0;
   // To whom a packet of that type, about that chunk, was sent before.
-  // A switch reads the tree as it is after `version` changes, or a worker moves.
-  struct ChangeStep {
-    std::size_t version = 0;
-    bool worker = false;
-    std::size_t index = 0;
-  };
-  std::vector<ChangeStep> steps_;
   using Passage = std::tuple<NodeId, wire::PacketType, std::uint32_t, std::uint16_t, std::uint8_t,
                              std::uint32_t>;
   std::set<Passage> passages_;
@@ -133,10 +125,10 @@ void Simulation::add_switch(std::size_t index) {
   world_.add(std::move(node), clock(1000 + index));
 }
 
-void Simulation::cable(NodeId a, NodeId b, bool perfect) {
+std::pair<std::uint16_t, std::uint16_t> Simulation::cable(NodeId a, NodeId b, bool perfect) {
   LinkQuality quality = scenario_.links;
   const Instant heal = perfect ? Instant() : Instant() + scenario_.heal_at;
-  world_.connect(a, b, quality, heal, stream(scenario_.seed, kCable, cables_++));
+  return world_.connect(a, b, quality, heal, stream(scenario_.seed, kCable, cables_++));
 }
 
 void Simulation::build() {
@@ -149,7 +141,9 @@ void Simulation::build() {
   build_workers();
   if (scenario_.hostile.packets > 0) build_hostile();
   build_servers();
-  build_changes();
+  changes_.build(
+      switches_, workers_, [this](NodeId a, NodeId b) { return cable(a, b, false); },
+      static_cast<std::uint32_t>(2 * scenario_.script.size()), stream(scenario_.seed, kChange, 0));
   for (std::uint32_t i = 0; i < scenario_.script.size(); ++i)
     world_.schedule(Instant() + scenario_.script[i].at, Event::Kind::script, i);
   world_.schedule(Instant() + kCheckInterval, Event::Kind::check, 0);
@@ -299,78 +293,22 @@ void Simulation::exclude(const ScriptEntry& e, bool exclude) {
     return above.exclude(worker.job->id, *child, exclude, world_.local_now(above.id()));
   }
   if (e.target != ScriptTarget::aggregator) return;
-  const NetworkPlan::Switch& target = plan_.switches[e.index % plan_.aggregators];
-  if (!target.above) return;
-  SwitchNode& above = *switches_[*target.above];
+  const std::size_t target = e.index % plan_.aggregators;
+  const auto place = changes_.above(target);
+  if (!place) return;
+  SwitchNode& above = *switches_[*place];
   for (const config::JobConfig& job : above.config().jobs)
     for (std::uint32_t child = 0; child < job.children.size(); ++child)
-      if (job.children[child].is_switch && job.children[child].id == target.config.id)
+      if (job.children[child].is_switch &&
+          job.children[child].id == plan_.switches[target].config.id)
         above.exclude(job.id, child, exclude, world_.local_now(above.id()));
-}
-
-void Simulation::build_changes() {
-  if (plan_.versions.empty()) return;
-  for (const NetworkPlan::Cable& c : plan_.cables)
-    cable(switches_[c.to]->id(), workers_[c.worker]->id(), false);
-  const auto first = static_cast<std::uint32_t>(2 * scenario_.script.size());
-  Prng random(stream(scenario_.seed, kChange, 0));
-  for (std::size_t c = 0; c < scenario_.changes.size(); ++c) {
-    const TreeChange& change = scenario_.changes[c];
-    const auto schedule = [&](bool worker, std::size_t index) {
-      const auto late = random.below(static_cast<std::uint32_t>(change.spread.to_ns()) + 1);
-      world_.schedule(Instant() + change.at + Duration::ns(late), Event::Kind::script,
-                      first + static_cast<std::uint32_t>(steps_.size()));
-      steps_.push_back({c + 1, worker, index});
-    };
-    for (std::size_t i = 0; i < plan_.aggregators; ++i) schedule(false, i);
-    schedule(true, change.worker % workers_.size());
-  }
-}
-
-void Simulation::on_tree_change(std::size_t number) {
-  const ChangeStep& step = steps_[number];
-  step.worker ? move_worker(step.version, step.index) : read_tree(step.version, step.index);
-}
-
-// One that stands still reads it when it goes on.
-void Simulation::read_tree(std::size_t version, std::size_t index) {
-  SwitchNode& node = *switches_[index];
-  if (node.version() >= version) return;
-  if (world_.paused(node.id())) {
-    for (std::size_t i = 0; i < steps_.size(); ++i)
-      if (steps_[i].version == version && !steps_[i].worker && steps_[i].index == index)
-        world_.schedule(world_.now() + Duration::ms(5), Event::Kind::script,
-                        static_cast<std::uint32_t>(2 * scenario_.script.size() + i));
-    return;
-  }
-  checker_.count_node_fault(FaultKind::tree_change);
-  node.reload(plan_.versions[version].configs[index], version, world_.local_now(node.id()));
-}
-
-void Simulation::move_worker(std::size_t version, std::size_t number) {
-  WorkerNode& node = *workers_[number];
-  const std::size_t home = plan_.versions[version].homes[number];
-  std::uint16_t port = 0;  // its cables come in the order of plan_.cables, after the first one
-  if (home != plan_.workers[number].cabled_to) {
-    for (const NetworkPlan::Cable& c : plan_.cables) {
-      if (c.worker == number) ++port;
-      if (c.worker == number && c.to == home) break;
-    }
-  }
-  const bool alive = world_.alive(node.id());
-  if (alive) {
-    checker_.count_node_fault(FaultKind::worker_move);
-    world_.crash(node.id());
-  }
-  node.move(plan_.switches[home].config.ipv4, port);
-  if (alive) world_.restart(node.id());
 }
 
 // Entries beyond the script's end undo what others did: start what crashed again; beyond those, the
 // tree changes.
 void Simulation::on_script(std::uint32_t number) {
   const auto size = static_cast<std::uint32_t>(scenario_.script.size());
-  if (number >= 2 * size) return on_tree_change(number - 2 * size);
+  if (number >= 2 * size) return changes_.step(number - 2 * size);
   const ScriptEntry& e = scenario_.script[number % size];
   const auto node = target_of(e);
   if (!node) return;

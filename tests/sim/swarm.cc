@@ -11,6 +11,8 @@ namespace {
 
 // Of a chunk whose epoch ends with it: longer than anybody thinks, or waits before it asks.
 constexpr Duration kLeastDeadline = Duration::ms(200);
+// Of switches, from a root to a leaf.
+constexpr std::uint32_t kMostLevels = 4;
 
 class Draw {
  public:
@@ -237,7 +239,7 @@ void fit_to_tree(Draw& draw, const std::vector<TreeSwitch>& tree, JobScenario& j
   sums.release = draw.one_in(2) ? config::Release::returned : config::Release::sent;
 }
 
-// Some worlds have a tree of up to six switches, of up to four levels, with workers anywhere.
+// Some worlds have a tree of up to six switches, with workers anywhere.
 void draw_tree(Draw& draw, Scenario& s) {
   s.access_switches = 0;
   const std::uint32_t switches = draw.between(2, 6);
@@ -246,7 +248,7 @@ void draw_tree(Draw& draw, Scenario& s) {
     TreeSwitch sw;
     sw.name = switch_name(i);
     std::uint32_t above = i == 0 ? 0 : draw.between(0, i - 1);
-    if (i > 0 && levels[above] >= 3) above = 0;
+    if (i > 0 && levels[above] + 1 >= kMostLevels) above = 0;
     if (i > 0) sw.parent = switch_name(above);
     levels.push_back(i == 0 ? 0 : levels[above] + 1);
     s.switches.push_back(std::move(sw));
@@ -269,7 +271,34 @@ void draw_tree(Draw& draw, Scenario& s) {
       e.target = ScriptTarget::aggregator;
 }
 
-// Workers that move from switch to switch while ops run.
+// How many switches a path from the root to a leaf has at most, when each hangs on an earlier one.
+std::size_t levels_of(const std::vector<std::size_t>& above) {
+  std::vector<std::size_t> levels = {1};
+  for (std::size_t i = 1; i < above.size(); ++i) levels.push_back(levels[above[i]] + 1);
+  return *std::max_element(levels.begin(), levels.end());
+}
+
+// Some of the moves become those of switches, which may have been leaves before.
+void draw_moved_switches(Draw& draw, Scenario& s) {
+  std::vector<std::size_t> above;
+  for (const TreeSwitch& sw : s.switches) {
+    const auto named = [&](const TreeSwitch& other) { return other.name == sw.parent; };
+    const auto parent = std::find_if(s.switches.begin(), s.switches.end(), named);
+    above.push_back(static_cast<std::size_t>(parent - s.switches.begin()));
+  }
+  for (TreeChange& c : s.changes) {
+    if (draw.one_in(2)) continue;
+    const std::uint32_t moved = draw.between(1, static_cast<std::uint32_t>(s.switches.size()) - 1);
+    std::vector<std::size_t> next = above;
+    next[moved] = draw.between(0, moved - 1);
+    if (levels_of(next) > kMostLevels) continue;
+    c.moved_switch = moved;
+    c.to = static_cast<std::uint32_t>(next[moved]);
+    above = std::move(next);
+  }
+}
+
+// Workers and switches that move from switch to switch while ops run.
 void draw_changes(Draw& draw, Scenario& s) {
   std::uint32_t workers = 0;
   for (JobScenario& job : s.jobs) {
@@ -289,6 +318,7 @@ void draw_changes(Draw& draw, Scenario& s) {
                          draw.between(Duration(), Duration::ms(draw.one_in(2) ? 1 : 100))});
   std::stable_sort(s.changes.begin(), s.changes.end(),
                    [](const TreeChange& a, const TreeChange& b) { return a.at < b.at; });
+  if (switches > 2) draw_moved_switches(draw, s);
   for (const TreeChange& c : s.changes) s.heal_at = std::max(s.heal_at, c.at + c.spread);
 }
 
@@ -334,7 +364,6 @@ void make_hasty(Draw& draw, Scenario& s) {
 
 // Jobs that may do without the late, who are few where there is time, and many where there is not.
 void draw_degraded(Draw& draw, Scenario& s) {
-  constexpr std::int64_t kMostLevels = 4;
   for (JobScenario& job : s.jobs) {
     if (job.workers < 2 || job.model || job.sums.order != wire::Order::fast ||
         job.sums.on_deadline != config::OnDeadline::escalate || draw.one_in(2))

@@ -265,6 +265,13 @@ void World::cut(NodeId node, Duration length, bool silently) {
       cables_[direction].link.cut(now_, now_ + length, silently);
 }
 
+void World::plug(NodeId node, std::uint16_t port, bool in) {
+  const std::uint32_t index = states_[node].cables[port];
+  for (const std::uint32_t direction : {index, index ^ 1u}) cables_[direction].link.plug(in);
+  trace_.say(now_, nodes_[node]->name() + ": cable of port " + std::to_string(port) +
+                       (in ? " plugged in" : " pulled out"));
+}
+
 void World::schedule(Instant at, Event::Kind kind, std::uint32_t argument) {
   Event event;
   event.at = at;

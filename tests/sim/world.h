@@ -63,6 +63,11 @@ class World {
   void restart(NodeId node);
   void pause(NodeId node, Duration length);
   void cut(NodeId node, Duration length, bool silently);
+  // Puts a port's cable in, or pulls it out: both ends see that.
+  void plug(NodeId node, std::uint16_t port, bool in);
+  [[nodiscard]] bool plugged_in(NodeId node, std::uint16_t port) const {
+    return cables_[states_[node].cables[port]].link.plugged_in();
+  }
   void schedule(Instant at, Event::Kind kind, std::uint32_t argument);
 
   // Handles the next event; false when there is none.

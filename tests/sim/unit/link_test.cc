@@ -68,6 +68,16 @@ TEST(Link, CutsLastFromTheirBeginToTheirEnd) {
   EXPECT_FALSE(link.down(us(40)));
 }
 
+TEST(Link, CarriesNothingWhileItIsPulledOut) {
+  Link link({}, kNever, 1);
+  link.plug(false);
+  EXPECT_TRUE(link.down(us(1)));
+  EXPECT_EQ(link.arrive(us(1)), Fate::cut) << "what was under way is lost";
+  link.plug(true);
+  EXPECT_FALSE(link.down(us(2)));
+  EXPECT_EQ(link.arrive(us(2)), Fate::delivered);
+}
+
 TEST(Link, TheSeedDecides) {
   LinkQuality quality;
   quality.reorder_ppm = 500'000;

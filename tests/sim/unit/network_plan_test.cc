@@ -96,6 +96,31 @@ TEST(NetworkPlan, ServersOfATreeAreWhereTheRootsLookForThem) {
   EXPECT_TRUE(plan.switches[1].config.completion.hosts.empty());
 }
 
+// T1, rule 16: a switch that moves has an uplink to each place where it ever is, and one more cable
+// to a place that it comes back to is not needed.
+TEST(NetworkPlan, ASwitchThatMovesHasAnUplinkToEachPlace) {
+  Scenario s = of_five();
+  s.switches = {{"root", "", 1}, {"a", "root", 2}, {"b", "root", 2}};
+  for (const std::uint32_t to : {1u, 0u, 1u}) s.changes.push_back({Duration::ms(1), 0, to, {}, 2});
+  const NetworkPlan plan = plan_network(s);
+  ASSERT_EQ(plan.versions.size(), 4u);
+  ASSERT_EQ(plan.cables.size(), 1u);
+  EXPECT_TRUE(plan.cables[0].of_switch);
+  EXPECT_EQ(plan.cables[0].mover, 2u);
+  EXPECT_EQ(plan.cables[0].to, 1u);
+  const auto parent_of_b = [&](std::size_t version) {
+    const config::ParentConfig& parent = *plan.versions[version].configs[2].jobs[0].parent;
+    return parent.name + " by " + parent.uplink;
+  };
+  EXPECT_EQ(parent_of_b(0), "root by p0");
+  EXPECT_EQ(parent_of_b(1), "a by p3") << "after two workers' ports";
+  EXPECT_EQ(parent_of_b(2), parent_of_b(0));
+  EXPECT_EQ(parent_of_b(3), parent_of_b(1));
+  EXPECT_EQ(*plan.versions[1].above[2], 1u);
+  EXPECT_EQ(plan.versions[1].configs[0].jobs[0].children.size(), 2u) << "a rank, and a";
+  EXPECT_EQ(plan.versions[1].configs[1].jobs[0].children.size(), 3u) << "two ranks, and b";
+}
+
 // What is drawn for trees can be read from a file again, so that a failure can be repeated from it.
 TEST(NetworkPlan, DrawnTreesHaveNothingThatSwitchesRefuse) {
   std::size_t trees = 0;

@@ -79,6 +79,20 @@ TEST(ScenarioFile, TreesAreChecked) {
               HasSubstr("not possible in a generated tree"));
 }
 
+TEST(ScenarioFile, WhatMovesMustExistAndLeaveATree) {
+  const std::string tree =
+      "jobs:\n  - {id: 1, workers: 5}\nswitches:\n  - {name: root}\n"
+      "  - {name: A, parent: root, workers: 3}\n  - {name: B, parent: A, workers: 2}\nchanges:\n";
+  EXPECT_EQ(errors_of(tree + "  - {at: 1ms, switch: 2, to: 0}\n"), "accepted");
+  EXPECT_EQ(errors_of(tree + "  - {at: 1ms, worker: 4, to: 0}\n"), "accepted");
+  for (const std::string change : {"switch: 3, to: 0", "switch: 2, to: 3", "worker: 5, to: 0"})
+    EXPECT_THAT(errors_of(tree + "  - {at: 1ms, " + change + "}\n"),
+                AllOf(HasSubstr("bad.yaml:8:"), HasSubstr("does not exist")));
+  EXPECT_THAT(errors_of(tree + "  - {at: 1ms, switch: 1, to: 2}\n"),
+              AllOf(HasSubstr("bad.yaml:8:"), HasSubstr("2 may hang on switch 1")));
+  EXPECT_THAT(errors_of(tree + "  - {at: 1ms, switch: 0, to: 1}\n"), HasSubstr("allowed: 1 to"));
+}
+
 TEST(ScenarioFile, HowAJobSumsMustBePossible) {
   const auto with = [](const std::string& sums, const std::string& more = "") {
     return errors_of("jobs:\n  - {id: 1, workers: 5, window: 4, sums: {" + sums + "}}\n" + more);

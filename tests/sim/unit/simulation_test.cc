@@ -128,6 +128,21 @@ TEST(Simulation, Rule16_AChangeOfTreeConcernsItsJobsAlone) {
   }
 }
 
+// Rule 16, T1: so does a switch that moves, with all that hangs on it; of a job on that switch
+// alone it takes no epoch.
+TEST(Simulation, Rule16_ASwitchThatMovesConcernsItsJobsAlone) {
+  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
+                             "/tests/sim/scenarios/tree-switches-move.yaml");
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    s.seed = seed;
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    EXPECT_EQ(outcome.ranks_done, 10u);
+    EXPECT_GE(outcome.sessions_failed, 5u) << "seed " << seed;
+    EXPECT_GE(outcome.reach.fault_total(FaultKind::switch_move), 5u);
+  }
+}
+
 // T10, O4, rule 5: parameter servers die, stop and are cut off, one after the other and both at
 // once.
 TEST(Simulation, T10_KilledServersCostTimeOnly) {
