@@ -53,7 +53,7 @@ bool benign(const Scenario& s) {
 bool is_punctual(const Scenario& s) {
   const LinkQuality& l = s.links;
   return s.changes.empty() && s.hostile.packets == 0 && s.hostile.faulty_ppm == 0 &&
-         s.backlog_frames >= 64 && !s.lose_first_between_switches &&
+         s.backlog_frames >= 64 && !s.lose_first_between_switches && !s.lose_first_contributions &&
          !(s.servers.count > 0 && s.servers.tight) &&
          l.loss_ppm + l.corrupt_ppm + l.stray_ppm == 0 && l.bits_per_second == 0 &&
          l.reorder_delay_max <= Duration::ms(5) &&

@@ -124,6 +124,8 @@ struct Scenario {
   FatTree fat_tree;                   // the same, generated
   // Of every AGGREGATE and RESULT between two switches the first copy is lost, always.
   bool lose_first_between_switches = false;
+  // The same of every CONTRIBUTION that a worker sends.
+  bool lose_first_contributions = false;
   std::uint32_t backlog_frames = 64;
   std::uint32_t first_epoch = 1;
   std::uint32_t first_seq = 0;

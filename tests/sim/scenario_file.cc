@@ -273,6 +273,8 @@ const Fields<Scenario>& scenario_fields() {
           "Instead of switches: a tree that is generated."),
       scalar("lose_first_between_switches", &S::lose_first_between_switches, boolean(),
              "Each sum and each result between two switches has to be sent again, always."),
+      scalar("lose_first_contributions", &S::lose_first_contributions, boolean(),
+             "So has all that a worker contributes."),
       scalar("backlog_frames", &S::backlog_frames, integer<std::uint32_t>(0, 1'000'000),
              "That wait for a node which stands still."),
       scalar("first_epoch", &S::first_epoch, integer<std::uint32_t>(0, 65535), "Of the switch."),

@@ -103,6 +103,7 @@ std::vector<Step> steps_for(const Scenario& s) {
         t.changes.clear();
       },
       [](Scenario& t) { t.lose_first_between_switches = false; },
+      [](Scenario& t) { t.lose_first_contributions = false; },
       [](Scenario& t) { t.drift_ppm = 0; },
       [](Scenario& t) { t.preempt_idle = Duration(); },
       [](Scenario& t) { t.cache_megabytes = 0; },

@@ -92,9 +92,9 @@ class Simulation : public WorldObserver {
   std::vector<WorkerNode*> workers_;
   std::vector<ServerNode*> servers_;
   std::uint64_t cables_ = 0;
-  // To whom a packet of that type, about that chunk, was sent before.
-  using Passage = std::tuple<NodeId, wire::PacketType, std::uint32_t, std::uint16_t, std::uint8_t,
-                             std::uint32_t>;
+  // From whom to whom a packet of that type, about that chunk, was sent before.
+  using Passage = std::tuple<NodeId, NodeId, wire::PacketType, std::uint32_t, std::uint16_t,
+                             std::uint8_t, std::uint32_t>;
   std::set<Passage> passages_;
 };
 
@@ -265,13 +265,16 @@ std::optional<NodeId> Simulation::target_of(const ScriptEntry& e) const {
 
 bool Simulation::loses(NodeId from, NodeId to, const FrameRef& frame) {
   // The switches are the first nodes, those that aggregate before the others.
-  if (!scenario_.lose_first_between_switches || std::max(from, to) >= plan_.aggregators)
+  const bool between_switches = std::max(from, to) < plan_.aggregators;
+  if (between_switches ? !scenario_.lose_first_between_switches
+                       : !scenario_.lose_first_contributions)
     return false;
   const auto packet = view_packet(frame.bytes());
   if (!packet) return false;
   const wire::Header& h = packet->header;
-  if (h.type != wire::PacketType::aggregate && h.type != wire::PacketType::result) return false;
-  return passages_.emplace(to, h.type, h.job, h.epoch, h.shard, h.seq).second;
+  const bool sum = h.type == wire::PacketType::aggregate || h.type == wire::PacketType::result;
+  if (between_switches ? !sum : h.type != wire::PacketType::contribution) return false;
+  return passages_.emplace(from, to, h.type, h.job, h.epoch, h.shard, h.seq).second;
 }
 
 // The switch that it sends to.

@@ -20,11 +20,19 @@ std::vector<std::string> committed_scenarios() {
   return names;
 }
 
+Scenario committed(const std::string& name) {
+  return load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/" + name +
+                       ".yaml");
+}
+
+std::uint64_t times(const Outcome& outcome, EngineEvent event) {
+  return outcome.reach.engine[static_cast<std::size_t>(event)];
+}
+
 class CommittedScenario : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CommittedScenario, BreaksNoPromise) {
-  const Scenario scenario = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
-                                          "/tests/sim/scenarios/" + GetParam() + ".yaml");
+  const Scenario scenario = committed(GetParam());
   const Outcome outcome = simulate(scenario);
   EXPECT_FALSE(outcome.failure) << *outcome.failure;
   EXPECT_GT(outcome.events, 0u);
@@ -52,8 +60,7 @@ TEST(Simulation, WithoutFaultsEveryRankGetsAllItsOps) {
 
 // O12, rules 6 and 7: between levels nothing arrives at the first try, and nothing is lost for it.
 TEST(Simulation, O12_EveryFirstSumAndResultBetweenLevelsLostCostsTimeOnly) {
-  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
-                             "/tests/sim/scenarios/storm-between-levels.yaml");
+  Scenario s = committed("storm-between-levels");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -66,10 +73,55 @@ TEST(Simulation, O12_EveryFirstSumAndResultBetweenLevelsLostCostsTimeOnly) {
   }
 }
 
+// O5, rule 6: all that any rank contributes is lost once, and asked for and sent again, whether
+// losses are found by timers or in groups.
+TEST(Simulation, O5_AStormOfResendsCostsTimeOnly) {
+  Scenario s = committed("storm-of-resends");
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    s.seed = seed;
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    EXPECT_EQ(outcome.sessions_failed, 0u);
+    EXPECT_EQ(outcome.ops_done, 10u * 40u);
+    // 16 chunks an op, from each rank.
+    EXPECT_GE(outcome.reach.fault_total(FaultKind::loss), 10u * 40u * 16u) << "seed " << seed;
+  }
+}
+
+// O2, O8, rule 8: another job has every slot for as long as the run lasts.
+TEST(Simulation, O8_AStormOfCollisionsCostsTimeOnly) {
+  Scenario s = committed("storm-of-collisions");
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    s.seed = seed;
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    EXPECT_EQ(outcome.sessions_failed, 0u);
+    EXPECT_EQ(outcome.ops_done, 2u * 2000u + 4u * 40u);
+    EXPECT_EQ(times(outcome, EngineEvent::escalated_collision), 40u * 16u) << "every chunk";
+    EXPECT_EQ(times(outcome, EngineEvent::forwarded), 4u * 40u * 16u) << "from every rank";
+  }
+}
+
+// T3, T5, T6: who is late is all but one, or everybody; a job that waits has everybody's data in
+// each sum all the same, and no epoch ends.
+TEST(Simulation, T3_EverybodyLateAtOnceIsWaitedFor) {
+  Scenario s = committed("everybody-late");
+  std::uint64_t degraded = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    s.seed = seed;
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    EXPECT_EQ(outcome.sessions_failed, 0u);
+    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 8u * 400u);
+    EXPECT_GE(times(outcome, EngineEvent::escalated_deadline), 1u) << "seed " << seed;
+    degraded += times(outcome, EngineEvent::degraded);
+  }
+  EXPECT_GE(degraded, 1u) << "job 2 goes on without the late";
+}
+
 // O10, rule 12: every chunk of a run overflows, and is delivered all the same, as floating point.
 TEST(Simulation, O10_AStormOfOverflowsCostsTimeOnly) {
-  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
-                             "/tests/sim/scenarios/storm-of-overflows.yaml");
+  Scenario s = committed("storm-of-overflows");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -86,8 +138,7 @@ TEST(Simulation, O10_AStormOfOverflowsCostsTimeOnly) {
 // O10, O12, rule 12: the same below several levels of switches, with a parameter server and
 // without.
 TEST(Simulation, O10_AStormOfOverflowsInATreeCostsTimeOnly) {
-  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
-                             "/tests/sim/scenarios/tree-storm-of-overflows.yaml");
+  Scenario s = committed("tree-storm-of-overflows");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -103,8 +154,7 @@ TEST(Simulation, O10_AStormOfOverflowsInATreeCostsTimeOnly) {
 
 // Rules 1 and 18: every hundredth packet comes from a source that the switch has to refuse.
 TEST(Simulation, RefusedPacketsEndNoEpoch) {
-  const Scenario s =
-      load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/stray-packets.yaml");
+  const Scenario s = committed("stray-packets");
   const Outcome outcome = simulate(s);
   EXPECT_FALSE(outcome.failure) << *outcome.failure;
   EXPECT_EQ(outcome.sessions_failed, 0u);
@@ -116,8 +166,7 @@ TEST(Simulation, RefusedPacketsEndNoEpoch) {
 // Rule 16: a tree that changes under traffic ends epochs of the jobs that it concerns, and no
 // other: the checker knows which those are.
 TEST(Simulation, Rule16_AChangeOfTreeConcernsItsJobsAlone) {
-  Scenario s =
-      load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/tree-changes.yaml");
+  Scenario s = committed("tree-changes");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -131,8 +180,7 @@ TEST(Simulation, Rule16_AChangeOfTreeConcernsItsJobsAlone) {
 // Rule 16, T1: so does a switch that moves, with all that hangs on it; of a job on that switch
 // alone it takes no epoch.
 TEST(Simulation, Rule16_ASwitchThatMovesConcernsItsJobsAlone) {
-  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
-                             "/tests/sim/scenarios/tree-switches-move.yaml");
+  Scenario s = committed("tree-switches-move");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -146,8 +194,7 @@ TEST(Simulation, Rule16_ASwitchThatMovesConcernsItsJobsAlone) {
 // T10, O4, rule 5: parameter servers die, stop and are cut off, one after the other and both at
 // once.
 TEST(Simulation, T10_KilledServersCostTimeOnly) {
-  Scenario s =
-      load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/servers-killed.yaml");
+  Scenario s = committed("servers-killed");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -162,8 +209,7 @@ TEST(Simulation, T10_KilledServersCostTimeOnly) {
 
 // T8, T10, O4, O12: the same above a tree of switches.
 TEST(Simulation, T10_KilledServersOfATreeCostTimeOnly) {
-  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
-                             "/tests/sim/scenarios/tree-servers-killed.yaml");
+  Scenario s = committed("tree-servers-killed");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -179,8 +225,7 @@ TEST(Simulation, T10_KilledServersOfATreeCostTimeOnly) {
 // T9, T10, T11, T17, rule 5: the engine is on a switch below the root, the parent of those who are
 // late, which is late itself; hosts stand still and elections move the engine while ops run.
 TEST(Simulation, T10_HostsOnSwitchesCostTimeOnly) {
-  Scenario s =
-      load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/tree-hosted.yaml");
+  Scenario s = committed("tree-hosted");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -196,16 +241,14 @@ TEST(Simulation, T10_HostsOnSwitchesCostTimeOnly) {
 // T17, first variant: a host that is late is a straggler to its own parent, and its sum, which the
 // root gives up, comes back down to it.
 TEST(Simulation, T17_AHostThatIsLateGetsItsOwnSumBack) {
-  Scenario s =
-      load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/tree-late-host.yaml");
+  Scenario s = committed("tree-late-host");
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
     EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
     EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 5u * 60u);
-    const auto late =
-        outcome.reach.engine[static_cast<std::size_t>(EngineEvent::escalated_deadline)];
+    const auto late = times(outcome, EngineEvent::escalated_deadline);
     EXPECT_GT(late, 5u) << "seed " << seed;
     const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
     EXPECT_GT(of(LegEvent::result), 5u) << "seed " << seed << ": finished on A";
@@ -216,8 +259,7 @@ TEST(Simulation, T17_AHostThatIsLateGetsItsOwnSumBack) {
 
 // T3, T5, T6, T15, T18: whoever is late, on whatever level, holds nobody's slot and changes no bit.
 TEST(Simulation, T3_StragglersOnEveryLevelOfATreeCostTimeOnly) {
-  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) +
-                             "/tests/sim/scenarios/tree-stragglers.yaml");
+  Scenario s = committed("tree-stragglers");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -225,16 +267,14 @@ TEST(Simulation, T3_StragglersOnEveryLevelOfATreeCostTimeOnly) {
     EXPECT_EQ(outcome.ranks_done, 16u);
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 12u * 40u + 4u * 30u);
-    const auto late =
-        outcome.reach.engine[static_cast<std::size_t>(EngineEvent::escalated_deadline)];
+    const auto late = times(outcome, EngineEvent::escalated_deadline);
     EXPECT_GT(late, 10u) << "seed " << seed;
   }
 }
 
 // T1, T12, T13, rule 14: late by deadline and excluded, in turn and at once, a worker and a switch.
 TEST(Simulation, T13_ExclusionChangesNoSum) {
-  Scenario s =
-      load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/tree-excluded.yaml");
+  Scenario s = committed("tree-excluded");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     s.seed = seed;
     const Outcome outcome = simulate(s);
@@ -242,9 +282,7 @@ TEST(Simulation, T13_ExclusionChangesNoSum) {
     EXPECT_EQ(outcome.ranks_done, 8u);
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 8u * 60u);
-    const auto of = [&](EngineEvent e) {
-      return outcome.reach.engine[static_cast<std::size_t>(e)];
-    };
+    const auto of = [&](EngineEvent e) { return times(outcome, e); };
     EXPECT_GT(of(EngineEvent::escalated_excluded), 100u) << "seed " << seed;
     EXPECT_GT(of(EngineEvent::escalated_deadline), 0u) << "seed " << seed;
   }
@@ -266,8 +304,8 @@ TEST_P(DegradedScenario, T9_ResultsWithoutTheLateAreTheSameForAll) {
     EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
     EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, ops) << "seed " << seed;
-    degraded += outcome.reach.engine[static_cast<std::size_t>(EngineEvent::degraded)];
-    late += outcome.reach.engine[static_cast<std::size_t>(EngineEvent::late)];
+    degraded += times(outcome, EngineEvent::degraded);
+    late += times(outcome, EngineEvent::late);
   }
   EXPECT_GT(degraded, 20u);
   EXPECT_GT(late, 20u);
