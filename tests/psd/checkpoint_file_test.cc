@@ -58,6 +58,7 @@ TEST_F(CheckpointFileTest, TheLastTwoAreKept) {
   EXPECT_THAT(said_, HasSubstr("goes on from step 30"));
   fs::remove(last());
   EXPECT_EQ(load(), 20u);
+  EXPECT_TRUE(fs::exists(last())) << "the previous one is the last now";
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
@@ -68,9 +69,25 @@ TEST_F(CheckpointFileTest, ATruncatedOneIsRefused) {
   fs::resize_file(last(), fs::file_size(last()) - 1);
   EXPECT_EQ(load(), 10u);
   EXPECT_THAT(said_, HasSubstr("job-7.checkpoint: is truncated, bytes: 63; allowed: 64"));
+  write(20);
   fs::resize_file(last(), 1000);
   EXPECT_EQ(load(), 10u);
   EXPECT_THAT(said_, HasSubstr("is too long"));
+}
+
+// T21: the next write keeps the one that was loaded, not the bad one, so that a crash in its midst
+// loses nothing.
+TEST_F(CheckpointFileTest, ABadOneNeverTakesTheGoodOnesPlace) {
+  write(10);
+  write(20);
+  fs::resize_file(last(), 5);
+  EXPECT_EQ(load(), 10u);
+  EXPECT_THAT(said_, HasSubstr("is kept as " + last().string() + ".bad"));
+  EXPECT_EQ(fs::file_size(last().string() + ".bad"), 5u);
+  write(30);
+  EXPECT_EQ(load(), 30u);
+  fs::remove(last());
+  EXPECT_EQ(load(), 10u);
 }
 
 TEST_F(CheckpointFileTest, OnlyBadOnesAreNoSilentBeginning) {

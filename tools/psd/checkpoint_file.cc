@@ -101,6 +101,15 @@ void CheckpointFile::write(std::uint64_t step, std::span<const std::byte> values
        optimizer_.checkpoint.directory);
 }
 
+void CheckpointFile::promote_previous(const Report& report) const {
+  const std::string bad = path_ + ".bad";
+  if (::rename(path_.c_str(), bad.c_str()) == 0)
+    report(path_ + ": is kept as " + bad);
+  else if (errno != ENOENT)
+    fail(path_, "cannot be put aside");
+  rename_file(previous_, path_);
+}
+
 void CheckpointFile::load(const std::function<void(const completion::Checkpoint&)>& restore,
                           const Report& report) const {
   bool found = false;
@@ -112,6 +121,7 @@ void CheckpointFile::load(const std::function<void(const completion::Checkpoint&
     if (const auto* good = std::get_if<completion::Checkpoint>(&read)) {
       restore(*good);
       report(path + ": the model goes on from step " + std::to_string(good->step));
+      if (path == previous_) promote_previous(report);
       return;
     }
     report(path + ": " + std::get<std::string>(read));
