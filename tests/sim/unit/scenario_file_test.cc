@@ -85,9 +85,11 @@ TEST(ScenarioFile, WhatMovesMustExistAndLeaveATree) {
       "  - {name: A, parent: root, workers: 3}\n  - {name: B, parent: A, workers: 2}\nchanges:\n";
   EXPECT_EQ(errors_of(tree + "  - {at: 1ms, switch: 2, to: 0}\n"), "accepted");
   EXPECT_EQ(errors_of(tree + "  - {at: 1ms, worker: 4, to: 0}\n"), "accepted");
-  for (const std::string change : {"switch: 3, to: 0", "switch: 2, to: 3", "worker: 5, to: 0"})
-    EXPECT_THAT(errors_of(tree + "  - {at: 1ms, " + change + "}\n"),
-                AllOf(HasSubstr("bad.yaml:8:"), HasSubstr("does not exist")));
+  for (const char* change : {"switch: 3, to: 0", "switch: 2, to: 3", "worker: 5, to: 0"}) {
+    std::string text = tree;
+    text.append("  - {at: 1ms, ").append(change).append("}\n");
+    EXPECT_THAT(errors_of(text), AllOf(HasSubstr("bad.yaml:8:"), HasSubstr("does not exist")));
+  }
   EXPECT_THAT(errors_of(tree + "  - {at: 1ms, switch: 1, to: 2}\n"),
               AllOf(HasSubstr("bad.yaml:8:"), HasSubstr("2 may hang on switch 1")));
   EXPECT_THAT(errors_of(tree + "  - {at: 1ms, switch: 0, to: 1}\n"), HasSubstr("allowed: 1 to"));
