@@ -287,7 +287,7 @@ void draw_moved_switches(Draw& draw, Scenario& s) {
     above.push_back(static_cast<std::size_t>(parent - s.switches.begin()));
   }
   for (TreeChange& c : s.changes) {
-    if (draw.one_in(2)) continue;
+    if (draw.one_in(4)) continue;
     const std::uint32_t moved = draw.between(1, static_cast<std::uint32_t>(s.switches.size()) - 1);
     std::vector<std::size_t> next = above;
     next[moved] = draw.between(0, moved - 1);
