@@ -1,11 +1,14 @@
 """Any node of a tree killed at any instant (O4, O12): seeded, again and again on one bed.
 
+The default rounds kill every kind of node: leaf, intermediate switch, root, parameter server, worker.
+
 A switch or worker ends the ops that are under way, with an error that names it; a parameter server
 ends none.
 
 TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or a longer one.
 """
 
+import itertools
 import os
 import random
 import signal
@@ -25,11 +28,22 @@ OP_TIMEOUT_S = 12.0
 LIMIT_S = 50
 
 
-def choose(topology, ranks, dice):
-    """Where there are servers, one of them half of the time."""
-    if topology.servers and dice.random() < 0.5:
-        return dice.choice(list(topology.servers))
-    return dice.choice([*topology.switches, *ranks.values()])
+def kinds(topology):
+    """{kind of node: names}, of those that the tree has."""
+    parents = {switch.get("parent") for switch in topology.switches.values()}
+    found = {"worker": list(topology.ranks(1).values()), "server": list(topology.servers)}
+    for name, switch in topology.switches.items():
+        kind = "leaf" if name not in parents else "intermediate" if "parent" in switch else "root"
+        found.setdefault(kind, []).append(name)
+    return {kind: names for kind, names in found.items() if names}
+
+
+def victims(topology, dice):
+    """Without end: a node of every kind, and again; chance shuffles the kinds and takes the node."""
+    found = kinds(topology)
+    while True:
+        for kind in dice.sample(list(found), len(found)):
+            yield dice.choice(found[kind])
 
 
 def start(bed, name):
@@ -39,11 +53,9 @@ def start(bed, name):
         bed.start_server(name)
 
 
-def kill(bed, launcher, dice):
-    """Starts a job and kills a node in it; returns its name, the ranks and who is left of them."""
+def kill(bed, launcher, victim, dice):
+    """Starts a job and kills a node in it; returns the ranks that are left."""
     workers = launcher.start(STEPS, op_timeout=OP_TIMEOUT_S)
-    names = dict(sorted(bed.topology.ranks(1).items()))
-    victim = choose(bed.topology, names, dice)
     dice.choice(workers).wait_event("progress", dice.randrange(1, OPS - 20))
     instant = time.monotonic() + dice.uniform(0, 0.01)  # ops take a few milliseconds
     while (left := instant - time.monotonic()) > 0:
@@ -51,10 +63,10 @@ def kill(bed, launcher, dice):
     daemons = bed.switches | bed.servers
     if victim in daemons:
         daemons[victim].signal(signal.SIGKILL)
-        return victim, workers, workers
-    rank = {name: rank for rank, name in names.items()}[victim]
+        return workers
+    rank = {name: rank for rank, name in bed.topology.ranks(1).items()}[victim]
     workers[rank].process.signal(signal.SIGKILL)
-    return victim, workers, [worker for worker in workers if worker.rank != rank]
+    return [worker for worker in workers if worker.rank != rank]
 
 
 def names_the_dead(error, victim, topology):
@@ -105,8 +117,8 @@ def test_o12_any_node_killed_at_any_instant(make_tree, launch_tree, file):
     dice = random.Random(seed)
     bed = make_tree(file, job_options=PATIENCE)
     launcher = launch_tree(bed)
-    for number in range(rounds):
-        victim, _, left = kill(bed, launcher, dice)
+    for number, victim in enumerate(itertools.islice(victims(bed.topology, dice), rounds)):
+        left = kill(bed, launcher, victim, dice)
         at_once = dice.random() < 0.5
         print(f"seed {seed} round {number}: {victim}, back {'at once' if at_once else 'later'}")
         if at_once:
