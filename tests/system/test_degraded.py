@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import signal
 
+import pytest
 from testbed.switch import Job
 
 ALLOWED = (
@@ -11,6 +13,7 @@ ALLOWED = (
     ("stragglers", {"degraded_after": "1s"}),
 )
 LATE = 3
+LIMIT_S = 50
 
 
 @contextlib.contextmanager
@@ -55,3 +58,40 @@ def test_rule21_all_get_the_same_result_without_the_late_rank(make_bed, launch):
     host = bed.switch.show("completion")[0]
     assert host["degraded"] >= 1 and host["left_out"] >= 1, host
     assert bed.switch.show("jobs")[0]["degraded_results"] >= 1
+
+
+def check_stream(workers):
+    """What survivors have of an op, they have alike."""
+    results = {}
+    for worker in workers:
+        for op in worker.of("progress"):
+            assert op["exact"], op
+            told = (op["missing"], op["digest"])
+            assert results.setdefault(op["op"], told) == told, (worker.rank, op)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["silent", "restarted"])
+def test_rule21_a_killed_rank_is_missed_then_ends_the_epoch(make_bed, launch, back):
+    """Ops go on without a rank that was killed in them, until its lease is over or it joins anew."""
+    lease = "30s" if back else "3s"
+    bed = make_bed("veth", 4, jobs=[Job(1, 4, options=(*ALLOWED, ("lease", lease)))])
+    launcher = launch(bed)
+    op = {"do": "allreduce", "count": 1000, "dtype": "int32", "seed": 1}
+    workers = launcher.start([{**op, "repeat": 100_000}])
+    for worker in workers:
+        worker.wait_event("progress", 3)
+    workers[LATE].process.signal(signal.SIGKILL)
+    others = [worker for worker in workers if worker.rank != LATE]
+    again = []
+    if back:
+        bed.loop.wait(
+            lambda: all(LATE in worker.of("progress")[-1]["missing"] for worker in others),
+            LIMIT_S,
+            "all others have a result that lacks the killed rank",
+        )
+        again = [launcher.start_rank(LATE, 4, [op])]
+    for worker in others:
+        assert worker.fail()["missing_ranks"] == [LATE]
+    check_stream(others)
+    for worker in again + [launcher.start_rank(rank, 4, [op]) for rank in range(4 - len(again))]:
+        worker.finish()
