@@ -40,6 +40,9 @@ def test_t1_t13_first_3_is_late_by_deadline_then_1_is_excluded_by_history(make_t
         worker.finish()
     assert straggler(bed, "A", 2)["missed_deadlines"] >= 1
     assert straggler(bed, "A", 2)["excluded"] == "-"
+    for rank, port in ((0, "w1"), (2, "w3")):
+        row = straggler(bed, "A", rank)
+        assert (row["port"], row["link"]) == (port, "up"), row
     assert straggler(bed, "A", 0)["excluded"].startswith("from op "), "worker 1 was excluded"
     assert " to op " in straggler(bed, "A", 0)["excluded"], "and taken back"
     said = bed.switches["A"].describe()
