@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import yaml
 from testbed.fabric import Impairment
 from testbed.tree import TOP
 
@@ -132,6 +133,59 @@ def test_a_killed_worker_is_named_and_the_next_job_runs(make_tree, launch_tree):
     for worker in workers[:1] + workers[2:]:
         assert worker.fail()["missing_ranks"] == [1]
     exact(launcher.start(SHORT))
+
+
+def chain(names, through):
+    """A topology of switches below each other: two workers on the last one, one on each other.
+
+    `through` only forwards.
+    """
+    switches, workers = [], []
+    for number, name in enumerate(names):
+        last = number == len(names) - 1
+        hosts = [f"w{name}{index}" for index in range(2 if last else 1)]
+        ports = [*(["up"] if number else []), *([] if last else ["down"]), *hosts]
+        switch = {
+            "name": name,
+            "id": number + 1,
+            "address": f"10.77.0.{201 + number}",
+            "memory": {"megabytes": 64},
+            "ports": [{"name": port, "devargs": f"net_null{i}"} for i, port in enumerate(ports)],
+        }
+        if number:
+            switch |= {"parent": names[number - 1], "parent_port": "down", "uplink": "up"}
+        if name == through:
+            switch["aggregate"] = False
+        switches.append(switch)
+        for host in hosts:
+            address = f"10.77.1.{len(workers) + 1}"
+            workers.append({"name": host, "switch": name, "port": host, "address": address})
+    return {"switches": switches, "workers": workers, "jobs": [{"id": 1, "workers": len(workers)}]}
+
+
+def test_t1_a_switch_between_that_only_forwards(make_tree, launch_tree, tmp_path):
+    """Four levels: the lowest hangs, for the job, on the second, and so does the third one's worker."""
+    file = tmp_path / "tree.yaml"
+    file.write_text(yaml.safe_dump(chain(["A", "B", "C", "D"], through="C")))
+    bed = make_tree(file)
+    workers = launch_tree(bed).start([*SHORT, {"do": "wait_fifo", "path": held(bed)}])
+    for worker in workers:
+        worker.wait_event("step", len(SHORT))
+    children = {row["node"]: row["ranks"] for row in bed.show("B", "tree") if row["is"] != "parent"}
+    assert children == {"rank 1": "1", "rank 2": "2", "switch 4": "3-4"}
+    assert bed.show("C", "jobs") == []
+    ports = {row["port"]: row for row in bed.show("C", "ports")}
+    payload = 4 * SHORT[0]["count"] * SHORT[0]["repeat"]
+    for port in ("up", "down"):
+        assert ports[port]["rx_bytes"] >= payload and ports[port]["tx_bytes"] >= payload, ports
+    with open(bed.run / "held", "w", encoding="ascii"):
+        exact(workers)
+
+
+def held(bed):
+    """A FIFO that holds back whoever reads it until somebody has it open for writing."""
+    os.mkfifo(bed.run / "held", 0o666)
+    return str(bed.run / "held")
 
 
 @pytest.fixture
