@@ -195,9 +195,34 @@ def short_path():
         yield Path(path)
 
 
+def processes(testbed):
+    """Those that were started for a testbed, by their environment."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended
+        if f"TRIBUTARY_TESTBED={testbed}".encode() in words:
+            found.add(path.parent)
+    return found
+
+
+def machine():
+    """Named namespaces, links and shared memory of this machine, of whomever."""
+
+    def said(*command):
+        return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines())
+
+    links = {line.split(": ")[1] for line in said("ip", "-o", "link")}
+    return said("ip", "netns") | links | {str(path) for path in Path("/dev/shm").iterdir()}
+
+
 def test_testbed_command_leaves_nothing(short_path):
-    """tools/testbed up, run, down: as the documentation says, on the twelve-worker tree with servers."""
-    environment = {**os.environ, "TMPDIR": str(short_path), "TRIBUTARY_TESTBED": f"test-{os.getpid()}"}
+    """tools/testbed up, delay, run, down: as documented, on the twelve-worker tree with servers."""
+    name = f"test-{os.getpid()}"
+    environment = {**os.environ, "TMPDIR": str(short_path), "TRIBUTARY_TESTBED": name}
+    before = machine()
 
     def testbed(*arguments):
         return subprocess.run(
@@ -213,12 +238,16 @@ def test_testbed_command_leaves_nothing(short_path):
     try:
         again = testbed("up", SERVERS)
         assert again.returncode == 1 and "is up already" in again.stdout
+        late = testbed("delay", "w112", "200ms", "--every", "3")
+        assert (late.returncode, late.stdout) == (0, "w112: 200ms every 3\n"), late.stderr
+        assert testbed("status").stdout.count("200ms every 3") == 1
         run = testbed(
             "run", "--", "tributary", "allreduce", "--job", "{job}", "--size", "{size}",
             "--rank", "{rank}", "--address", "{address}", "--count", "1000", "--dtype", "int32",
         )
         assert run.returncode == 0, run.stdout + run.stderr
         assert run.stdout.count("0 of 1000 elements wrong") == 12
+        assert processes(name), "they are found by their environment"
         for node in ("S203", "ps1"):
             assert testbed("kill", node).returncode == 0
         status = testbed("status")
@@ -229,4 +258,7 @@ def test_testbed_command_leaves_nothing(short_path):
     finally:
         assert testbed("down").returncode == 0
     assert testbed("status").returncode == 1
+    # Namespaces of a testbed have no names: they end with its last process, and veths with them.
+    assert processes(name) == set()
+    assert machine() <= before
     assert list(short_path.iterdir()) == []
