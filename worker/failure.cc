@@ -190,7 +190,8 @@ Failure timed_out(const OpTimeout& t) {
   else if (!t.missing.empty())
     f.text += "waiting for " + rank_list(t.missing);
   else
-    f.text += "the switch was last heard " + seconds(*t.silent_for) + " ago and named no cause";
+    f.text += "the switch at " + t.switch_name + " was last heard " + seconds(*t.silent_for) +
+              " ago and named no cause";
   return f;
 }
 

@@ -74,8 +74,10 @@ def names_the_dead(error, victim, topology):
         return False  # another one, or the root, has to take over
     if victim in topology.switches:
         # Who hangs on it has only its silence to go by, or that it does not know them any more.
-        said = (f"switch {topology.switches[victim]['id']}", "did not answer", "was restarted")
-        return any(words in error["text"] for words in said)
+        switch = topology.switches[victim]
+        said = (f"switch {switch['id']}", "did not answer", "was restarted")
+        silent = switch["address"] in error["text"] and "was last heard" in error["text"]
+        return silent or any(words in error["text"] for words in said)
     rank = {name: rank for rank, name in topology.ranks(1).items()}[victim]
     return error["missing_ranks"] == [rank]
 

@@ -94,5 +94,17 @@ TEST(Failure, MismatchOfEqualShapesSaysWhatElseDiffers) {
       "job 0 op 0: rank 1 sent a chunk of 8 int32 ending here, rank 0 sent a chunk of 8 int32");
 }
 
+// A switch that dies just after an op began has been heard since, and is named all the same.
+TEST(Failure, AnOpWhoseSwitchFellSilentNamesTheSwitch) {
+  OpTimeout t{1, 115, 1, Duration::seconds(12), "10.77.0.250", Duration::seconds(11), {}};
+  EXPECT_EQ(timed_out(t).text,
+            "job 1 op 115 chunk 1: no result within 12 s: the switch at 10.77.0.250 was last heard "
+            "11 s ago and named no cause");
+  t.silent_for = Duration::seconds(12);
+  EXPECT_EQ(
+      timed_out(t).text,
+      "job 1 op 115 chunk 1: no result within 12 s: the switch did not answer at 10.77.0.250");
+}
+
 }  // namespace
 }  // namespace tributary::worker
