@@ -265,15 +265,15 @@ std::optional<NodeId> Simulation::target_of(const ScriptEntry& e) const {
 
 bool Simulation::loses(NodeId from, NodeId to, const FrameRef& frame) {
   // The switches are the first nodes, those that aggregate before the others.
-  const bool between_switches = std::max(from, to) < plan_.aggregators;
-  if (between_switches ? !scenario_.lose_first_between_switches
-                       : !scenario_.lose_first_contributions)
-    return false;
+  const bool between =
+      scenario_.lose_first_between_switches && std::max(from, to) < plan_.aggregators;
+  const bool outside = scenario_.lose_first_contributions && from >= switches_.size();
+  if (!between && !outside) return false;
   const auto packet = view_packet(frame.bytes());
   if (!packet) return false;
   const wire::Header& h = packet->header;
   const bool sum = h.type == wire::PacketType::aggregate || h.type == wire::PacketType::result;
-  if (between_switches ? !sum : h.type != wire::PacketType::contribution) return false;
+  if (between ? !sum : h.type != wire::PacketType::contribution) return false;
   return passages_.emplace(from, to, h.type, h.job, h.epoch, h.shard, h.seq).second;
 }
 

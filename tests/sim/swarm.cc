@@ -278,7 +278,7 @@ std::size_t levels_of(const std::vector<std::size_t>& above) {
   return *std::max_element(levels.begin(), levels.end());
 }
 
-// Some of the moves become those of switches, which may have been leaves before.
+// Most of the moves become those of switches, as far as the tree gets no deeper than others.
 void draw_moved_switches(Draw& draw, Scenario& s) {
   std::vector<std::size_t> above;
   for (const TreeSwitch& sw : s.switches) {

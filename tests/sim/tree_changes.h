@@ -61,8 +61,9 @@ class TreeChanges {
   std::span<WorkerNode* const> workers_;
   std::uint32_t first_ = 0;
   std::vector<Step> steps_;
-  std::vector<std::uint16_t> ports_;                        // of plan.cables, at who moves
-  std::map<std::pair<bool, std::size_t>, std::size_t> at_;  // what version's place it has
+  std::vector<std::uint16_t> ports_;  // of plan.cables, at who moves
+  std::map<std::pair<bool, std::size_t>, std::size_t>
+      at_;  // of who moves: the version of its place
 };
 
 }  // namespace tributary::sim

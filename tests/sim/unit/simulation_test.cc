@@ -25,6 +25,17 @@ Scenario committed(const std::string& name) {
                        ".yaml");
 }
 
+// Under each of the first seeds no promise may be broken; `check` sees what else became of it.
+template <typename Check>
+void under_seeds(Scenario s, std::uint64_t seeds, Check check) {
+  for (s.seed = 1; s.seed <= seeds; ++s.seed) {
+    SCOPED_TRACE("seed " + std::to_string(s.seed));
+    const Outcome outcome = simulate(s);
+    EXPECT_FALSE(outcome.failure) << *outcome.failure;
+    check(outcome);
+  }
+}
+
 std::uint64_t times(const Outcome& outcome, EngineEvent event) {
   return outcome.reach.engine[static_cast<std::size_t>(event)];
 }
@@ -60,96 +71,72 @@ TEST(Simulation, WithoutFaultsEveryRankGetsAllItsOps) {
 
 // O12, rules 6 and 7: between levels nothing arrives at the first try, and nothing is lost for it.
 TEST(Simulation, O12_EveryFirstSumAndResultBetweenLevelsLostCostsTimeOnly) {
-  Scenario s = committed("storm-between-levels");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("storm-between-levels"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.ranks_done, 12u);
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 12u * 30u);
     // Four cables between switches, up and down, for every op at least.
-    EXPECT_GE(outcome.reach.fault_total(FaultKind::loss), 2u * 4u * 30u) << "seed " << seed;
-  }
+    EXPECT_GE(outcome.reach.fault_total(FaultKind::loss), 2u * 4u * 30u);
+  });
 }
 
 // O5, rule 6: all that any rank contributes is lost once, and asked for and sent again, whether
 // losses are found by timers or in groups.
 TEST(Simulation, O5_AStormOfResendsCostsTimeOnly) {
-  Scenario s = committed("storm-of-resends");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("storm-of-resends"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done, 10u * 40u);
     // 16 chunks an op, from each rank.
-    EXPECT_GE(outcome.reach.fault_total(FaultKind::loss), 10u * 40u * 16u) << "seed " << seed;
-  }
+    EXPECT_GE(outcome.reach.fault_total(FaultKind::loss), 10u * 40u * 16u);
+  });
 }
 
 // O2, O8, rule 8: another job has every slot for as long as the run lasts.
 TEST(Simulation, O8_AStormOfCollisionsCostsTimeOnly) {
-  Scenario s = committed("storm-of-collisions");
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("storm-of-collisions"), 3, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done, 2u * 2000u + 4u * 40u);
     EXPECT_EQ(times(outcome, EngineEvent::escalated_collision), 40u * 16u) << "every chunk";
     EXPECT_EQ(times(outcome, EngineEvent::forwarded), 4u * 40u * 16u) << "from every rank";
-  }
+  });
 }
 
 // T3, T5, T6: who is late is all but one, or everybody; a job that waits has everybody's data in
 // each sum all the same, and no epoch ends.
 TEST(Simulation, T3_EverybodyLateAtOnceIsWaitedFor) {
-  Scenario s = committed("everybody-late");
   std::uint64_t degraded = 0;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("everybody-late"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 8u * 400u);
-    EXPECT_GE(times(outcome, EngineEvent::escalated_deadline), 1u) << "seed " << seed;
+    EXPECT_GE(times(outcome, EngineEvent::escalated_deadline), 1u);
     degraded += times(outcome, EngineEvent::degraded);
-  }
+  });
   EXPECT_GE(degraded, 1u) << "job 2 goes on without the late";
 }
 
 // O10, rule 12: every chunk of a run overflows, and is delivered all the same, as floating point.
 TEST(Simulation, O10_AStormOfOverflowsCostsTimeOnly) {
-  Scenario s = committed("storm-of-overflows");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("storm-of-overflows"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.reach.overflows, 0u) << "no op may fail of it";
     EXPECT_EQ(outcome.ops_done, (5u + 3u + 3u) * 40u);
     const auto retries = static_cast<std::size_t>(HostEvent::float_retry);
     EXPECT_GE(outcome.reach.host[retries], 3u * 30u);
-    EXPECT_GE(outcome.reach.floats_at_once, 100u) << "seed " << seed;
-  }
+    EXPECT_GE(outcome.reach.floats_at_once, 100u);
+  });
 }
 
 // O10, O12, rule 12: the same below several levels of switches, with a parameter server and
 // without.
 TEST(Simulation, O10_AStormOfOverflowsInATreeCostsTimeOnly) {
-  Scenario s = committed("tree-storm-of-overflows");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("tree-storm-of-overflows"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.reach.overflows, 0u) << "no op may fail of it";
     EXPECT_EQ(outcome.ops_done, (5u + 4u + 4u) * 40u);
     const auto retries = static_cast<std::size_t>(HostEvent::float_retry);
     EXPECT_GE(outcome.reach.host[retries], 3u * 30u);
-    EXPECT_GE(outcome.reach.floats_at_once, 100u) << "seed " << seed;
-  }
+    EXPECT_GE(outcome.reach.floats_at_once, 100u);
+  });
 }
 
 // Rules 1 and 18: every hundredth packet comes from a source that the switch has to refuse.
@@ -166,147 +153,111 @@ TEST(Simulation, RefusedPacketsEndNoEpoch) {
 // Rule 16: a tree that changes under traffic ends epochs of the jobs that it concerns, and no
 // other: the checker knows which those are.
 TEST(Simulation, Rule16_AChangeOfTreeConcernsItsJobsAlone) {
-  Scenario s = committed("tree-changes");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("tree-changes"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.ranks_done, 7u);
-    EXPECT_GE(outcome.sessions_failed, 3u) << "seed " << seed;
+    EXPECT_GE(outcome.sessions_failed, 3u);
     EXPECT_GE(outcome.reach.fault_total(FaultKind::worker_move), 1u);
-  }
+  });
 }
 
 // Rule 16, T1: so does a switch that moves, with all that hangs on it; of a job on that switch
 // alone it takes no epoch.
 TEST(Simulation, Rule16_ASwitchThatMovesConcernsItsJobsAlone) {
-  Scenario s = committed("tree-switches-move");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("tree-switches-move"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.ranks_done, 10u);
-    EXPECT_GE(outcome.sessions_failed, 5u) << "seed " << seed;
+    EXPECT_GE(outcome.sessions_failed, 5u);
     EXPECT_GE(outcome.reach.fault_total(FaultKind::switch_move), 5u);
-  }
+  });
 }
 
 // T10, O4, rule 5: parameter servers die, stop and are cut off, one after the other and both at
 // once.
 TEST(Simulation, T10_KilledServersCostTimeOnly) {
-  Scenario s = committed("servers-killed");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
-    EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
+  under_seeds(committed("servers-killed"), 5, [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 4u * 300u);
     const auto of = [&](LegEvent e) { return outcome.reach.leg[static_cast<std::size_t>(e)]; };
-    EXPECT_GE(of(LegEvent::takeover), 8u) << "seed " << seed;
-    EXPECT_GE(of(LegEvent::result), 1000u) << "seed " << seed;
-  }
+    EXPECT_GE(of(LegEvent::takeover), 8u);
+    EXPECT_GE(of(LegEvent::result), 1000u);
+  });
 }
 
 // T8, T10, O4, O12: the same above a tree of switches.
 TEST(Simulation, T10_KilledServersOfATreeCostTimeOnly) {
-  Scenario s = committed("tree-servers-killed");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
-    EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
+  under_seeds(committed("tree-servers-killed"), 5, [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 10u * 200u);
     const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
-    EXPECT_GE(of(LegEvent::takeover), 8u) << "seed " << seed;
-    EXPECT_GE(of(LegEvent::result), 300u) << "seed " << seed;
-  }
+    EXPECT_GE(of(LegEvent::takeover), 8u);
+    EXPECT_GE(of(LegEvent::result), 300u);
+  });
 }
 
 // T9, T10, T11, T17, rule 5: the engine is on a switch below the root, the parent of those who are
 // late, which is late itself; hosts stand still and elections move the engine while ops run.
 TEST(Simulation, T10_HostsOnSwitchesCostTimeOnly) {
-  Scenario s = committed("tree-hosted");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
-    EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
+  under_seeds(committed("tree-hosted"), 5, [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 5u * 150u + 5u * 120u);
     const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
-    EXPECT_GE(of(LegEvent::takeover), 8u) << "seed " << seed;
-    EXPECT_GE(of(LegEvent::result), 300u) << "seed " << seed;
-  }
+    EXPECT_GE(of(LegEvent::takeover), 8u);
+    EXPECT_GE(of(LegEvent::result), 300u);
+  });
 }
 
 // T17, first variant: a host that is late is a straggler to its own parent, and its sum, which the
 // root gives up, comes back down to it.
 TEST(Simulation, T17_AHostThatIsLateGetsItsOwnSumBack) {
-  Scenario s = committed("tree-late-host");
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
-    EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
+  under_seeds(committed("tree-late-host"), 3, [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 5u * 60u);
     const auto late = times(outcome, EngineEvent::escalated_deadline);
-    EXPECT_GT(late, 5u) << "seed " << seed;
+    EXPECT_GT(late, 5u);
     const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
-    EXPECT_GT(of(LegEvent::result), 5u) << "seed " << seed << ": finished on A";
+    EXPECT_GT(of(LegEvent::result), 5u) << "finished on A";
     // Before A's first sign of life, and with it; none for its lateness. Two shards.
-    EXPECT_LE(of(LegEvent::takeover), 2u * 2u) << "seed " << seed;
-  }
+    EXPECT_LE(of(LegEvent::takeover), 2u * 2u);
+  });
 }
 
 // T3, T5, T6, T15, T18: whoever is late, on whatever level, holds nobody's slot and changes no bit.
 TEST(Simulation, T3_StragglersOnEveryLevelOfATreeCostTimeOnly) {
-  Scenario s = committed("tree-stragglers");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("tree-stragglers"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.ranks_done, 16u);
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 12u * 40u + 4u * 30u);
     const auto late = times(outcome, EngineEvent::escalated_deadline);
-    EXPECT_GT(late, 10u) << "seed " << seed;
-  }
+    EXPECT_GT(late, 10u);
+  });
 }
 
 // T1, T12, T13, rule 14: late by deadline and excluded, in turn and at once, a worker and a switch.
 TEST(Simulation, T13_ExclusionChangesNoSum) {
-  Scenario s = committed("tree-excluded");
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+  under_seeds(committed("tree-excluded"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.ranks_done, 8u);
     EXPECT_EQ(outcome.sessions_failed, 0u);
     EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 8u * 60u);
     const auto of = [&](EngineEvent e) { return times(outcome, e); };
-    EXPECT_GT(of(EngineEvent::escalated_excluded), 100u) << "seed " << seed;
-    EXPECT_GT(of(EngineEvent::escalated_deadline), 0u) << "seed " << seed;
-  }
+    EXPECT_GT(of(EngineEvent::escalated_excluded), 100u);
+    EXPECT_GT(of(EngineEvent::escalated_deadline), 0u);
+  });
 }
 
 // Rule 21, T9, T16: who is late is left out where the job allows it, by one host's decision, on
 // whatever level it is; all ranks get the same, and nobody's epoch ends.
 class DegradedScenario : public ::testing::TestWithParam<const char*> {};
 TEST_P(DegradedScenario, T9_ResultsWithoutTheLateAreTheSameForAll) {
-  Scenario s = load_scenario(std::string(TRIBUTARY_SOURCE_DIR) + "/tests/sim/scenarios/" +
-                             GetParam() + ".yaml");
+  const Scenario s = committed(GetParam());
   std::uint64_t ops = 0;
   for (const JobScenario& job : s.jobs) ops += std::uint64_t{job.workers} * job.ops;
   std::uint64_t degraded = 0;
   std::uint64_t late = 0;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    s.seed = seed;
-    const Outcome outcome = simulate(s);
-    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
-    EXPECT_EQ(outcome.sessions_failed, 0u) << "seed " << seed;
-    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, ops) << "seed " << seed;
+  under_seeds(s, 5, [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.sessions_failed, 0u);
+    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, ops);
     degraded += times(outcome, EngineEvent::degraded);
     late += times(outcome, EngineEvent::late);
-  }
+  });
   EXPECT_GT(degraded, 20u);
   EXPECT_GT(late, 20u);
 }
