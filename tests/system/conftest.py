@@ -135,6 +135,28 @@ def loop():
         yield made
 
 
+class Gate:
+    """A FIFO that holds back every rank that is told its `step`, until open()."""
+
+    def __init__(self, path):
+        os.mkfifo(path)
+        self.step = {"do": "wait_fifo", "path": str(path)}
+        self._writer = None
+
+    def open(self):
+        self._writer = os.open(self.step["path"], os.O_RDWR)  # for reading too: it waits for nobody
+
+    def close(self):
+        if self._writer is not None:
+            os.close(self._writer)
+
+
+@pytest.fixture
+def gate(tmp_path):
+    with contextlib.closing(Gate(tmp_path / "gate")) as made:
+        yield made
+
+
 @pytest.fixture
 def make_bed(loop):
     """Bed(ports, workers, ...), by default with one job of all; torn down after the test.

@@ -1,7 +1,5 @@
 """Results that do without a late rank (rule 21, T9, T16), on a real switch."""
 
-import contextlib
-import os
 import signal
 
 import pytest
@@ -16,34 +14,19 @@ LATE = 3
 LIMIT_S = 50
 
 
-@contextlib.contextmanager
-def gate_at(path):
-    """A FIFO that holds back whoever opens it for reading until `open` is called."""
-    os.mkfifo(path, 0o666)
-    writers = []
-    try:
-        # For reading too: then it waits for nobody.
-        yield lambda: writers.append(os.open(path, os.O_RDWR))
-    finally:
-        for writer in writers:
-            os.close(writer)
-
-
-def test_rule21_all_get_the_same_result_without_the_late_rank(make_bed, launch):
+def test_rule21_all_get_the_same_result_without_the_late_rank(make_bed, launch, gate):
     """Three of four ranks end an op without the fourth, which gets their bits and list later."""
     bed = make_bed("veth", 4, jobs=[Job(1, 4, options=ALLOWED)])
     first = {"do": "allreduce", "count": 1000, "dtype": "int32", "seed": 1}  # one chunk
     last = {**first, "seed": 2}
-    with gate_at(bed.run / "gate") as open_gate:
-        hold = {"do": "wait_fifo", "path": str(bed.run / "gate")}
-        workers = launch(bed).start(
-            lambda rank: ([hold] if rank == LATE else []) + [first, {"do": "barrier"}, last]
-        )
-        in_time = [worker.wait_event("progress") for worker in workers if worker.rank != LATE]
-        assert not workers[LATE].of("progress")
-        open_gate()
-        for worker in workers:
-            worker.finish()
+    workers = launch(bed).start(
+        lambda rank: ([gate.step] if rank == LATE else []) + [first, {"do": "barrier"}, last]
+    )
+    in_time = [worker.wait_event("progress") for worker in workers if worker.rank != LATE]
+    assert not workers[LATE].of("progress")
+    gate.open()
+    for worker in workers:
+        worker.finish()
     results = [worker.of("progress")[0] for worker in workers]
     # Who else was that late on a busy machine is on the list, too.
     assert LATE in in_time[0]["missing"]

@@ -5,7 +5,6 @@ slot (O8), so the servers sum nearly everything; with verify every sum passes th
 """
 
 import json
-import os
 import signal
 
 import pytest
@@ -230,7 +229,7 @@ def test_t9_a_notifying_server_that_dies_ends_the_epoch(make_servers, launch):
         worker.finish()
 
 
-def test_rule21_a_server_decides_who_is_late(make_servers, launch):
+def test_rule21_a_server_decides_who_is_late(make_servers, launch, gate):
     """Three of four ranks end an op without the fourth, by the word of a process of its own."""
     allowed = (
         ("deadline", "1s"),
@@ -241,22 +240,16 @@ def test_rule21_a_server_decides_who_is_late(make_servers, launch):
     bed, servers = make_servers(allowed, hosts=["ps0"])
     servers[0].start()
     wait_for_hosts(bed, ["ps0"])
-    gate = bed.run / "gate"
-    os.mkfifo(gate, 0o666)
     op = {"do": "allreduce", "count": 1000, "dtype": "int32", "seed": 1}  # one chunk
-    hold = {"do": "wait_fifo", "path": str(gate)}
     workers = launch(bed).start(
-        lambda rank: ([hold] if rank == late else []) + [op, {"do": "barrier"}],
+        lambda rank: ([gate.step] if rank == late else []) + [op, {"do": "barrier"}],
         ports=list(range(WORKERS)),
     )
     first = [worker.wait_event("progress") for worker in workers if worker.rank != late]
     assert not workers[late].of("progress")
-    writer = os.open(gate, os.O_RDWR)  # for reading too: then it waits for nobody
-    try:
-        for worker in workers:
-            worker.finish()
-    finally:
-        os.close(writer)
+    gate.open()
+    for worker in workers:
+        worker.finish()
     assert late in first[0]["missing"]
     for worker in workers:
         result = worker.of("progress")[0]

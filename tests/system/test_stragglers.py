@@ -1,6 +1,5 @@
 """Stragglers on a tree of real switches: late by deadline, excluded by history, and by hand."""
 
-import os
 import subprocess
 
 from testbed.tree import TOP, binary
@@ -53,7 +52,7 @@ def test_t1_t13_first_3_is_late_by_deadline_then_1_is_excluded_by_history(make_t
     assert host["by_excluded"] >= 1
 
 
-def test_t13_excluded_by_hand(make_tree, launch_tree):
+def test_t13_excluded_by_hand(make_tree, launch_tree, gate):
     bed = make_tree(FIVE)
 
     def client(*arguments):
@@ -64,10 +63,8 @@ def test_t13_excluded_by_hand(make_tree, launch_tree):
             timeout=30,
         )
 
-    gate = bed.run / "gate"
-    os.mkfifo(gate, 0o666)
     ops = {"do": "allreduce", "count": 4000, "dtype": "int32", "repeat": 5}
-    workers = launch_tree(bed).start([ops, {"do": "wait_fifo", "path": str(gate)}, ops])
+    workers = launch_tree(bed).start([ops, gate.step, ops])
     for worker in workers:
         worker.wait_event("step")
     done = client("exclude", "1", "4")
@@ -81,7 +78,7 @@ def test_t13_excluded_by_hand(make_tree, launch_tree):
     assert elsewhere.returncode == 1 and "no child of this switch" in elsewhere.stderr
     begun = client("reinstate", "1", "4", "--from", "0")
     assert begun.returncode == 1 and "the op has begun; allowed: --from" in begun.stderr
-    with open(gate, "w", encoding="ascii"):
-        for worker in workers:
-            worker.finish()
+    gate.open()
+    for worker in workers:
+        worker.finish()
     assert bed.show("root", "completion")[0]["by_excluded"] >= 5

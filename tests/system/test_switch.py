@@ -136,12 +136,10 @@ def cpu_seconds(pid):
 
 
 @pytest.mark.parametrize("ports", ["veth", "memif"])
-def test_idle_burns_no_core(make_bed, launch, ports):
+def test_idle_burns_no_core(make_bed, launch, ports, gate):
     """A load of the machine can only lower the figure: the bound does not depend on it."""
     bed = make_bed(ports, 2, jobs=[Job(1, 2)])
-    gate = bed.run / "gate"
-    os.mkfifo(gate, 0o666)
-    workers = launch(bed).start([SMALL, {"do": "wait_fifo", "path": str(gate)}, SMALL])
+    workers = launch(bed).start([SMALL, gate.step, SMALL])
     for worker in workers:
         worker.wait_event("step")
     window_s = 3.0
@@ -150,9 +148,9 @@ def test_idle_burns_no_core(make_bed, launch, ports):
     with pytest.raises(TimeoutError):
         bed.loop.wait(lambda: False, window_s, "the window of measurement")
     used = {name: cpu_seconds(pid) - before[name] for name, pid in pids.items()}
-    with open(gate, "w", encoding="ascii"):
-        for worker in workers:
-            worker.finish()
+    gate.open()
+    for worker in workers:
+        worker.finish()
     for name, seconds in used.items():
         assert seconds < 0.5 * window_s, f"the idle {name} used {seconds / window_s:.0%} of a core"
 

@@ -163,12 +163,12 @@ def chain(names, through):
     return {"switches": switches, "workers": workers, "jobs": [{"id": 1, "workers": len(workers)}]}
 
 
-def test_t1_a_switch_between_that_only_forwards(make_tree, launch_tree, tmp_path):
+def test_t1_a_switch_between_that_only_forwards(make_tree, launch_tree, tmp_path, gate):
     """Four levels: the lowest hangs, for the job, on the second, and so does the third one's worker."""
     file = tmp_path / "tree.yaml"
     file.write_text(yaml.safe_dump(chain(["A", "B", "C", "D"], through="C")))
     bed = make_tree(file)
-    workers = launch_tree(bed).start([*SHORT, {"do": "wait_fifo", "path": held(bed)}])
+    workers = launch_tree(bed).start([*SHORT, gate.step])
     for worker in workers:
         worker.wait_event("step", len(SHORT))
     children = {row["node"]: row["ranks"] for row in bed.show("B", "tree") if row["is"] != "parent"}
@@ -178,14 +178,8 @@ def test_t1_a_switch_between_that_only_forwards(make_tree, launch_tree, tmp_path
     payload = 4 * SHORT[0]["count"] * SHORT[0]["repeat"]
     for port in ("up", "down"):
         assert ports[port]["rx_bytes"] >= payload and ports[port]["tx_bytes"] >= payload, ports
-    with open(bed.run / "held", "w", encoding="ascii"):
-        exact(workers)
-
-
-def held(bed):
-    """A FIFO that holds back whoever reads it until somebody has it open for writing."""
-    os.mkfifo(bed.run / "held", 0o666)
-    return str(bed.run / "held")
+    gate.open()
+    exact(workers)
 
 
 @pytest.fixture
