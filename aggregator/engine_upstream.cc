@@ -159,7 +159,10 @@ Decision Engine::Impl::on_parent_abort(Job& job, const wire::Packet& packet, Out
 
 Decision Engine::Impl::on_child_abort(Job& job, const wire::Packet& packet, const Peer& from,
                                       Instant now, Outbox& out) {
-  if (job.config.children.empty()) return {Verdict::dropped, DropReason::bad_type};
+  // One that goes down names no switch. Its sender is above this switch no more; the two of them
+  // would answer each other for ever.
+  if (job.config.children.empty() || packet.header.origin == 0)
+    return {Verdict::dropped, DropReason::bad_type};
   if (const Decision d = check_member(job, packet, from, now, out); d.verdict != Verdict::noted)
     return d;
   if (!job.child_map[packet.header.child].is_switch || !may_abort_for(packet.header.reason))

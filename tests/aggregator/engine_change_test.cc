@@ -243,6 +243,20 @@ TEST_F(ChangedLeafTest, Rule16_TheParentIsToldUntilItAnswers) {
   EXPECT_EQ(up()[0].header.type, PacketType::abort);
 }
 
+// Both have ended the same epoch, and each would answer the other's ABORT with its own.
+TEST_F(ChangedLeafTest, Rule16_AnAbortOfWhoIsTheParentNoMoreIsNotAnswered) {
+  run_epoch();
+  config::JobConfig job = leaf_job();
+  job.parent.reset();
+  job.children.push_back({false, 1, 0, "p2", {1}});
+  config::SwitchConfig next = test_switch({job});
+  next.id = kLeafId;
+  next.ipv4 = kLeafIpv4;
+  change(next);
+  EXPECT_EQ(abort_from_parent(Reason::configuration_changed, {}).verdict, Verdict::dropped);
+  EXPECT_THAT(sent_, IsEmpty());
+}
+
 TEST_F(ChangedLeafTest, Rule16_AnAnswerToAJoinOfTheTreeBeforeStartsNothing) {
   join_worker(0);
   join_worker(2);
