@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/prng.h"
+
 namespace tributary::aggregator {
 
 SlotPool::SlotPool(std::uint32_t slots, std::vector<std::uint32_t> quotas)
@@ -35,10 +37,11 @@ void SlotPool::share_out() {
   }
 }
 
-// Fibonacci hashing: neighbours in job number and seed land far apart.
+// Every seed is as good as a new draw. Were it a step instead, the same for every job, two jobs
+// that have collided and both change their seeds would collide again, for ever.
 std::uint32_t SlotPool::slot_of(std::uint32_t job, std::uint8_t seed, std::uint32_t seq) const {
   const std::uint64_t key = std::uint64_t{job} << 8 | seed;
-  const auto hash = static_cast<std::uint32_t>((key + 1) * 0x9E3779B97F4A7C15ULL >> 32);
+  const auto hash = static_cast<std::uint32_t>(split_mix((key + 1) * kSplitMixStep) >> 32);
   return (hash % slots() + seq % slots()) % slots();
 }
 

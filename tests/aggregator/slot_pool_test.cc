@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <set>
@@ -32,6 +33,30 @@ TEST(SlotPool, AnotherSeedIsAnotherPlace) {
   for (int seed = 0; seed < 16; ++seed)
     places.insert(pool.slot_of(7, static_cast<std::uint8_t>(seed), 0));
   EXPECT_GT(places.size(), 12u);
+}
+
+// O8: two jobs that collide may both change their seeds, and then each must get somewhere else than
+// the other: of all their seeds only as many bring them together as chance does.
+TEST(SlotPool, O8_SeedsAreNotDrawnInCircles) {
+  constexpr std::uint32_t kSlots = 4096;
+  constexpr std::uint32_t kWindow = 64;
+  constexpr std::uint32_t kJobs = 64;
+  constexpr int kSeeds = 256;
+  const SlotPool pool(kSlots, {kSlots});
+  const auto together = [&](std::uint32_t a, std::uint32_t b, int seed) {
+    const auto s = static_cast<std::uint8_t>(seed);
+    const std::uint32_t apart = (pool.slot_of(a, s, 0) - pool.slot_of(b, s, 0)) % kSlots;
+    return apart < kWindow || apart > kSlots - kWindow;
+  };
+  int most = 0;
+  for (std::uint32_t a = 0; a < kJobs; ++a) {
+    for (std::uint32_t b = a + 1; b < kJobs; ++b) {
+      int meetings = 0;
+      for (int seed = 0; seed < kSeeds; ++seed) meetings += together(a, b, seed) ? 1 : 0;
+      most = std::max(most, meetings);
+    }
+  }
+  EXPECT_LT(most, kSeeds / 8) << "chance: " << kSeeds * 2 * kWindow / kSlots << " on average";
 }
 
 TEST(SlotPool, SharesFollowWhoRuns) {
