@@ -178,6 +178,7 @@ void collect_fdb(Families& out, dataplane::Switch& sw) {
   sample(events, {{"event", "learned"}}, number(fdb.learned));
   sample(events, {{"event", "moved"}}, number(fdb.moved));
   sample(events, {{"event", "aged"}}, number(fdb.aged));
+  sample(events, {{"event", "forgotten"}}, number(fdb.forgotten));
   sample(events, {{"event", "evicted"}}, number(fdb.evicted));
   sample(events, {{"event", "limited"}}, number(fdb.limited));
   sample(events, {{"event", "flapping"}}, number(fdb.flapping));

@@ -90,6 +90,17 @@ std::size_t Fdb::expire(Instant now, std::size_t most) {
   return gone;
 }
 
+std::size_t Fdb::forget(std::uint16_t port, Instant since, std::size_t most) {
+  const PortList& list = lists_[port];
+  std::size_t gone = 0;
+  while (gone < most && list.oldest != kNone && entries_[list.oldest].seen < since) {
+    remove(list.oldest);
+    counters_.forgotten.add();
+    ++gone;
+  }
+  return gone;
+}
+
 std::vector<FdbRow> Fdb::rows(Instant now) const {
   std::vector<FdbRow> out;
   for (const auto& [mac, port] : statics_) out.push_back({mac_of_key(mac), 0, port, true, {}});

@@ -1,8 +1,8 @@
 // Forwarding database: which port leads to a MAC address, per VLAN.
 //
-//   learn ──▶ entry of its port's list, newest last ──ageing──▶ gone
-//               │ seen on another port: moves            ▲
-//               └── table full: the port with most entries loses its oldest ──┘
+//   learn ──▶ entry of its port's list, newest last ──ageing, lost link──▶ gone
+//               │ seen on another port: moves                              ▲
+//               └── table full: the port with most entries loses its oldest┘
 //
 // Bounded, all memory taken at construction. Eviction is fair: a port that invents addresses
 // pushes out its own, not those of others. Static addresses count for every VLAN, never age,
@@ -66,6 +66,8 @@ class Fdb {
   }
   // Removes at most `most` aged entries; returns how many went.
   std::size_t expire(Instant now, std::size_t most);
+  // The same of a port's entries that nobody has seen since then.
+  std::size_t forget(std::uint16_t port, Instant since, std::size_t most);
 
   [[nodiscard]] std::vector<FdbRow> rows(Instant now) const;
 
@@ -75,6 +77,7 @@ class Fdb {
     Counter learned;
     Counter moved;
     Counter aged;
+    Counter forgotten;  // the link of their port went down
     Counter evicted;
     Counter limited;        // not learned: the port had as many as it may
     Counter last_flapping;  // address and VLAN (mac_key.h) of the last of those that follow

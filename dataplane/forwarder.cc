@@ -34,7 +34,8 @@ Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lan
       acl_(config, vlans_),
       storm_(config.ports),
       fdb_(config.forwarding.fdb_entries, config.forwarding.fdb_ageing, config.ports.size(), seed),
-      egress_(vlans_, lanes, transmitter, pool, chain_ports(lanes)) {
+      egress_(vlans_, lanes, transmitter, pool, chain_ports(lanes)),
+      links_(config.ports.size()) {
   if (config.forwarding.snooping.enabled) snooping_.emplace(config, seed);
   for (std::uint16_t port = 0; port < config.ports.size(); ++port)
     fdb_.limit(port, config.ports[port].max_addresses);
@@ -103,11 +104,23 @@ bool Forwarder::announce(const Learned& address) {
 }
 
 void Forwarder::learn_from_peer(const Learned& address) {
+  if (address.at < links_[address.port].lost_at) return;
   const auto known = fdb_.seen(address.mac, address.vlan);
   if (known && !is_later(address, *known)) return;
   fdb_.learn(address.mac, address.vlan, address.port, address.at);
   for (const auto& lane : lanes_)
     if (lane->last_source == mac_key(address.mac, address.vlan)) lane->learn_again = Instant();
+}
+
+std::size_t Forwarder::forget_lost(Instant now) {
+  const std::uint16_t port = looked_at_;
+  looked_at_ = static_cast<std::uint16_t>(port + 1U == links_.size() ? 0U : port + 1U);
+  Link& link = links_[port];
+  if (const std::uint32_t losses = lanes_[port]->port->link_losses(); losses != link.losses) {
+    link = {losses, now};
+    lanes_[port]->last_source = 0;
+  }
+  return fdb_.forget(port, link.lost_at, kExpirePerTurn);
 }
 
 bool Forwarder::may_flood(std::uint16_t ingress, const wire::MacAddress& to, Instant now) {

@@ -46,7 +46,8 @@ class Forwarder {
   // What another one has learned. What is known since later stays: all end with the same.
   void learn_from_peer(const Learned& address);
   std::size_t expire(Instant now) {
-    return fdb_.expire(now, kExpirePerTurn) + (snooping_ ? snooping_->expire(now) : 0);
+    return forget_lost(now) + fdb_.expire(now, kExpirePerTurn) +
+           (snooping_ ? snooping_->expire(now) : 0);
   }
 
   [[nodiscard]] const Fdb& fdb() const { return fdb_; }
@@ -73,6 +74,8 @@ class Forwarder {
   void learn(Lane& lane, std::uint64_t key, Instant now);
   void learn_anew(Lane& lane, std::uint64_t key, Instant now);
   bool announce(const Learned& address);
+  // Whoever was behind a link that was lost may be elsewhere now. Looks at one port a call.
+  std::size_t forget_lost(Instant now);
 
   Lanes& lanes_;
   Duration refresh_;  // how often a steady source is learned again
@@ -83,6 +86,12 @@ class Forwarder {
   std::optional<Snooping> snooping_;
   Egress egress_;
   std::array<std::uint16_t, kBurst> vlan_{};  // of the frames of the burst
+  struct Link {
+    std::uint32_t losses = 0;  // that have been acted upon
+    Instant lost_at;           // what was learned before is forgotten
+  };
+  std::vector<Link> links_;  // by port
+  std::uint16_t looked_at_ = 0;
   HandoverEnd* peers_ = nullptr;
 };
 

@@ -174,7 +174,8 @@ bool Port::poll_link() {
   bool up = rte_eth_link_get_nowait(ethdev_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
   // This driver reports "up" from start to stop, and its transmit blocks on a dead interface.
   if (devargs_.driver == "net_af_packet") up = up && interface_running();
-  link_up_.store(up, std::memory_order_relaxed);
+  if (link_up_.exchange(up, std::memory_order_relaxed) && !up)
+    link_losses_.fetch_add(1, std::memory_order_relaxed);
   return up;
 }
 

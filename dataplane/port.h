@@ -38,6 +38,10 @@ class Port {
 
   // Any thread. False: frames for this port are dropped.
   [[nodiscard]] bool link_up() const { return link_up_.load(std::memory_order_relaxed); }
+  // Any thread. How often it went down.
+  [[nodiscard]] std::uint32_t link_losses() const {
+    return link_losses_.load(std::memory_order_relaxed);
+  }
   // Link monitor only: asks driver and kernel; returns the new state.
   bool poll_link();
   // A memif client's driver connects when it is started, and never again by itself. To be called
@@ -65,6 +69,7 @@ class Port {
   bool shares_memory_ = false;
   bool connecting_ = false;
   std::atomic<bool> link_up_{false};
+  std::atomic<std::uint32_t> link_losses_{0};
 };
 
 }  // namespace tributary::dataplane

@@ -68,6 +68,20 @@ TEST(Fdb, ExpireIsBounded) {
   EXPECT_EQ(fdb.expire(at(300), 16), 6u);
 }
 
+TEST(Fdb, ForgetsWhatAPortHasNotSeenSince) {
+  Fdb fdb(16, kAgeing, 2, 1);
+  for (std::uint32_t i = 0; i < 5; ++i) fdb.learn(mac(i), 0, 0, at(i));
+  fdb.learn(mac(9), 0, 1, at(0));
+  EXPECT_EQ(fdb.forget(0, at(3), 2), 2u) << "no more than that in one call";
+  EXPECT_EQ(fdb.forget(0, at(3), 2), 1u);
+  EXPECT_EQ(fdb.forget(0, at(3), 2), 0u);
+  EXPECT_FALSE(fdb.lookup(mac(2), 0, at(5)));
+  EXPECT_TRUE(fdb.lookup(mac(3), 0, at(5)));
+  EXPECT_TRUE(fdb.lookup(mac(9), 0, at(5)));
+  EXPECT_EQ(fdb.counters().entries.get(), 3u);
+  EXPECT_EQ(fdb.counters().forgotten.get(), 3u);
+}
+
 TEST(Fdb, StaticNeitherMovesNorAges) {
   Fdb fdb(16, kAgeing, 2, 1);
   fdb.add_static(mac(1), 1);

@@ -178,6 +178,26 @@ TEST_F(Switching, DownLinkDropsAtOnce) {
   EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1))), (Counts{0, 1, 1}));
 }
 
+// Who was behind it may be elsewhere, and would be cut off until the address ages or it speaks.
+TEST_F(Switching, AddressesBehindALinkThatGoesDownAreForgotten) {
+  pass(1, l2_frame(kEverybody, host(2)));
+  pass(2, l2_frame(kEverybody, host(3)));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
+  ASSERT_EQ(rte_eth_dev_set_link_down(sw.port(1).ethdev()), 0);
+  EXPECT_FALSE(sw.port(1).poll_link());
+  sw.now = sw.now + Duration::ms(1);
+  for (int port = 0; port < 3; ++port) sw.turn();
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 0, 1})) << "wherever it is now";
+  EXPECT_EQ(pass(0, l2_frame(host(3), host(1))), (Counts{0, 0, 1})) << "others are where they were";
+  EXPECT_EQ(sw.worker().fdb().counters().forgotten.get(), 1u);
+
+  ASSERT_EQ(rte_eth_dev_set_link_up(sw.port(1).ethdev()), 0);
+  EXPECT_TRUE(sw.port(1).poll_link());
+  pass(1, l2_frame(kEverybody, host(2)));  // within the learning cache's time
+  for (int port = 0; port < 3; ++port) sw.turn();
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
+}
+
 TEST_F(Switching, SlowPortHasABoundedBacklogAndCatchesUp) {
   pass(1, l2_frame(kEverybody, host(2)));
   constexpr std::size_t kRoom = RingSwitch::kRingSize - 1;

@@ -39,6 +39,10 @@ class Model {
   void expire(Instant now) {
     std::erase_if(entries_, [&](const Entry& e) { return now - e.seen >= ageing_; });
   }
+  std::size_t forget(std::uint16_t port, Instant since) {
+    return std::erase_if(entries_,
+                         [&](const Entry& e) { return e.port == port && e.seen < since; });
+  }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:
@@ -84,13 +88,18 @@ void check(Input& in) {
     const auto mac = draw_mac(in);
     const auto vlan = static_cast<std::uint16_t>(in.below(2));
     const auto port = static_cast<std::uint16_t>(in.below(kPorts));
-    switch (in.below(4)) {
+    switch (in.below(5)) {
       case 0:
       case 1:
         fdb.learn(mac, vlan, port, now);
         model.learn(mac, vlan, port, now);
         break;
       case 2: now = now + Duration::ms(in.below(60)); break;
+      case 3: {
+        const Instant since = now - std::min(Duration::ms(in.below(60)), now - Instant());
+        FUZZ_CHECK(fdb.forget(port, since, capacity) == model.forget(port, since));
+        break;
+      }
       default: {
         const std::size_t due = model.aged(now);
         FUZZ_CHECK(fdb.expire(now, capacity) == due);
