@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "dataplane/frame_pool.h"
+#include "dataplane/interrupt_thread.h"
 #include "dataplane/stale_socket.h"
 
 namespace tributary::dataplane {
@@ -142,8 +143,14 @@ Port::~Port() {
 void Port::close() {
   rte_eth_dev_info info;
   rte_device* device = rte_eth_dev_info_get(ethdev_, &info) == 0 ? info.device : nullptr;
-  rte_eth_dev_stop(ethdev_);
-  rte_eth_dev_close(ethdev_);
+  const auto end = [this] {
+    rte_eth_dev_stop(ethdev_);
+    rte_eth_dev_close(ethdev_);
+  };
+  if (devargs_.driver == "net_memif")
+    on_interrupt_thread(end);
+  else
+    end();
   if (created_ && device != nullptr) rte_dev_remove(device);
 }
 
@@ -165,7 +172,7 @@ bool Port::connects() const {
 
 bool Port::connect_again() {
   if (!connects()) return false;
-  rte_eth_dev_stop(ethdev_);
+  on_interrupt_thread([this] { rte_eth_dev_stop(ethdev_); });
   return rte_eth_dev_start(ethdev_) == 0;
 }
 

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "core/wire/arp.h"
+#include "dataplane/interrupt_thread.h"
 
 #ifdef __SANITIZE_THREAD__
 // What ThreadSanitizer cannot know: DPDK is built without it, and its interrupt thread shares
@@ -87,7 +88,7 @@ EchoSwitch::~EchoSwitch() {
 
 void EchoSwitch::restart() {
   const std::scoped_lock lock(turn_);
-  rte_eth_dev_stop(port_);
+  dataplane::on_interrupt_thread([this] { rte_eth_dev_stop(port_); });
   check(rte_eth_dev_start(port_), "start");
 }
 

@@ -41,6 +41,8 @@ class EchoSwitch {
   // Runs `leave`, which closes the client's end, and returns when the driver has seen it.
   void while_client_leaves(const std::function<void()>& leave);
 
+  [[nodiscard]] bool link_up() const;
+
   // Drops the client, as a switch that is restarted does.
   void restart();
   // Back to the settings below.
@@ -57,7 +59,6 @@ class EchoSwitch {
 
  private:
   EchoSwitch(const std::string& socket, bool abstract);
-  [[nodiscard]] bool link_up() const;
   void run();
   void send_injected();
   void answer(std::span<std::byte> frame, std::size_t& length);

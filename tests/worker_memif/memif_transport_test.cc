@@ -298,6 +298,35 @@ TEST_F(MemifTransportTest, ARestartedSwitchIsFoundAgain) {
   }
 }
 
+// The driver's own handshake runs on DPDK's interrupt thread, beside who stops the port.
+TEST(MemifConnect, ASwitchMayStopInTheMiddleOfAHandshake) {
+  const std::string path = socket_path() + "-stops";
+  EchoSwitch& server = EchoSwitch::at(path);
+  std::atomic<int> begun = 0;
+  std::atomic<bool> done = false;
+  std::thread client([&] {
+    while (!done) {
+      MemifRings rings;
+      ++begun;
+      try {
+        MemifControl control(path, 0, rings, kForever);
+        while (!done && !control.server_left()) std::this_thread::yield();
+      } catch (const MemifConnectError&) {  // what it says depends on where it was cut
+      }
+    }
+  });
+  Prng prng(kSeed);
+  for (int i = 0; i < 300; ++i) {
+    for (const int before = begun; begun == before && !server.link_up();) std::this_thread::yield();
+    for (auto turns = prng.next() % 64; turns != 0; --turns) std::this_thread::yield();
+    server.restart();
+  }
+  server.while_client_leaves([&] {
+    done = true;
+    client.join();
+  });
+}
+
 std::string failure_of(const MemifAddress& address) {
   try {
     const MemifTransport transport(address, Duration::ms(30));

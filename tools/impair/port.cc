@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "dataplane/fault_guard.h"
+#include "dataplane/interrupt_thread.h"
 
 namespace tributary::impair {
 namespace {
@@ -100,8 +101,10 @@ Port open_port(const std::string& devargs, rte_mempool* pool) {
 }
 
 void close_port(const Port& port) {
-  rte_eth_dev_stop(port.id);
-  rte_eth_dev_close(port.id);
+  dataplane::on_interrupt_thread([&port] {
+    rte_eth_dev_stop(port.id);
+    rte_eth_dev_close(port.id);
+  });
 }
 
 bool Port::link_up() const {

@@ -1,0 +1,31 @@
+// DPDK's memif driver does its handshakes on the interrupt thread of the EAL, and takes no lock
+// there: who stops a port on another thread at that moment frees what a handler still uses, and
+// the process ends. So ports are stopped where the handlers run.
+#pragma once
+
+#include <rte_alarm.h>
+
+#include <semaphore>
+
+namespace tributary::dataplane {
+
+// Does `action`, which must not throw, on the EAL's interrupt thread, between its handlers, and
+// waits for it. Any thread but that one; needs a running EAL.
+template <typename Action>
+void on_interrupt_thread(Action action) {
+  struct Call {
+    Action& action;
+    std::binary_semaphore done{0};
+  } call{action};
+  const auto run = [](void* argument) {
+    auto* const asked = static_cast<Call*>(argument);
+    asked->action();
+    asked->done.release();
+  };
+  if (rte_eal_alarm_set(1, run, &call) == 0)
+    call.done.acquire();
+  else
+    action();  // without timers: as well as it can be done
+}
+
+}  // namespace tributary::dataplane
