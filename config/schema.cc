@@ -184,6 +184,9 @@ const Fields<ForwardingConfig>& forwarding_fields() {
       mapping<ForwardingConfig, SnoopingConfig>(
           "snooping", [](auto& f) -> auto& { return f.snooping; }, snooping_fields(),
           "IGMP and MLD snooping: who asks for which multicast."),
+      mapping<ForwardingConfig, LldpConfig>(
+          "lldp", [](auto& f) -> auto& { return f.lldp; }, lldp_fields(),
+          "LLDP: which switch or host is behind which port."),
   };
   return fields;
 }

@@ -60,6 +60,21 @@ const Fields<SnoopingConfig>& snooping_fields() {
   return fields;
 }
 
+const Fields<LldpConfig>& lldp_fields() {
+  using L = LldpConfig;
+  static const Fields<L> fields = {
+      scalar("enabled", &L::enabled, boolean(),
+             "On: the switch says who it is on every port, and knows who says so there. Off: it "
+             "keeps silent; frames of this kind are dropped."),
+      scalar("interval", &L::interval,
+             duration(Duration::seconds(1), Duration::seconds(kMaxLldpIntervalSeconds)),
+             "How often it says so."),
+      scalar("hold", &L::hold, integer<std::uint32_t>(2, kMaxLldpHold),
+             "Intervals for which neighbours are to believe it."),
+  };
+  return fields;
+}
+
 std::string text_of(const PortVlan& port) {
   if (port.mode == VlanMode::transparent) return "transparent";
   if (port.mode == VlanMode::access) return "access " + std::to_string(port.id.value_or(0));

@@ -9,5 +9,6 @@ namespace tributary::config {
 const Fields<PortVlan>& port_vlan_fields();
 const Fields<PortStorm>& port_storm_fields();
 const Fields<SnoopingConfig>& snooping_fields();
+const Fields<LldpConfig>& lldp_fields();
 
 }  // namespace tributary::config

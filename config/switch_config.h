@@ -11,6 +11,7 @@
 
 #include "config/acl.h"
 #include "config/host_choice.h"
+#include "config/lldp.h"
 #include "config/port_storm.h"
 #include "config/port_vlan.h"
 #include "config/snooping.h"
@@ -202,6 +203,7 @@ struct ForwardingConfig {
   Duration fdb_ageing = Duration::seconds(300);
   std::vector<StaticMac> static_macs;
   SnoopingConfig snooping = {};
+  LldpConfig lldp = {};
 };
 
 // What one packet loop has of the memory that several share (config/lcore_plan.h).

@@ -38,11 +38,30 @@ void collect_groups(Families& out, dataplane::Switch& sw) {
   sample(events, {{"event", "refused"}}, number(groups.refused));
 }
 
+void collect_lldp(Families& out, dataplane::Switch& sw) {
+  using Counters = dataplane::Lldp::Counters;
+  const auto sum = [&](Counter Counters::*counter) {
+    std::uint64_t all = 0;
+    for (const auto& worker : sw.workers())
+      if (const auto* lldp = worker->lldp()) all += (lldp->counters().*counter).get();
+    return static_cast<double>(all);
+  };
+  sample(family(out, "tributary_lldp_neighbours", "Neighbours that LLDP tells of", true), {},
+         sum(&Counters::neighbours));
+  auto& events = family(out, "tributary_lldp_events_total", "What happened to LLDP", false);
+  sample(events, {{"event", "sent"}}, sum(&Counters::sent));
+  sample(events, {{"event", "received"}}, sum(&Counters::received));
+  sample(events, {{"event", "aged"}}, sum(&Counters::aged));
+  sample(events, {{"event", "left"}}, sum(&Counters::left));
+  sample(events, {{"event", "refused"}}, sum(&Counters::refused));
+}
+
 }  // namespace
 
 void collect_forwarding(Families& out, dataplane::Switch& sw) {
   collect_acl(out, sw);
   collect_groups(out, sw);
+  collect_lldp(out, sw);
 }
 
 }  // namespace tributary::control

@@ -1,4 +1,4 @@
-// Metrics of access control and of multicast groups.
+// Metrics of access control, of multicast groups and of LLDP.
 #pragma once
 
 #include <cstddef>

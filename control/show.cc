@@ -33,29 +33,21 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
          "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
-         "fdb [vlan=N] [port=NAME], acl, groups, config";
+         "fdb [vlan=N] [port=NAME], acl, groups, lldp, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 18> kTables = {{
-      {"ports", &Show::ports},
-      {"jobs", &Show::jobs},
-      {"members", &Show::members},
-      {"tree", &Show::tree},
-      {"slots", &Show::slots},
-      {"holds", &Show::holds},
-      {"completion", &Show::completion},
-      {"escalated", &Show::escalated},
-      {"hosts", &Show::hosts},
-      {"seats", &Show::seats},
-      {"drops", &Show::drops},
-      {"stages", &Show::stages},
-      {"lcores", &Show::lcores},
-      {"rxq", &Show::rxq},
-      {"handover", &Show::handover},
-      {"acl", &Show::acl},
-      {"groups", &Show::groups},
+  static constexpr std::array<std::pair<const char*, Member>, 19> kTables = {{
+      {"ports", &Show::ports},           {"jobs", &Show::jobs},
+      {"members", &Show::members},       {"tree", &Show::tree},
+      {"slots", &Show::slots},           {"holds", &Show::holds},
+      {"completion", &Show::completion}, {"escalated", &Show::escalated},
+      {"hosts", &Show::hosts},           {"seats", &Show::seats},
+      {"drops", &Show::drops},           {"stages", &Show::stages},
+      {"lcores", &Show::lcores},         {"rxq", &Show::rxq},
+      {"handover", &Show::handover},     {"acl", &Show::acl},
+      {"groups", &Show::groups},         {"lldp", &Show::lldp},
       {"config", &Show::config},
   }};
   const auto held = switch_.hold();

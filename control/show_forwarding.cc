@@ -1,4 +1,5 @@
-// `show fdb`, `show acl` and `show groups`: how traffic that is not aggregation is switched.
+// `show fdb`, `show acl`, `show groups` and `show lldp`: how traffic that is not aggregation is
+// switched, and between whom.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -110,6 +111,26 @@ ordered_json Show::groups() {
          {"group", wire::is_zero(entry.group) ? "routers" : config::format_mac(entry.group)},
          {"ports", port_names(switch_, entry.ports)},
          {"left_ms", milliseconds(entry.left)}});
+  return rows;
+}
+
+ordered_json Show::lldp() {
+  ordered_json rows = ordered_json::array();
+  const auto neighbours = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
+    return w.lldp() != nullptr ? w.lldp()->rows(now) : std::vector<dataplane::LldpRow>();
+  });
+  for (const auto& n : neighbours) {
+    const auto& ipv4 = n.said.management_ipv4;
+    rows.push_back({{"port", switch_.ports()[n.port]->name()},
+                    {"system", wire::lldp_text(n.said.system_name)},
+                    {"chassis", wire::lldp_chassis_text(n.said.chassis)},
+                    {"its_port", wire::lldp_port_text(n.said.port)},
+                    {"address", ipv4 ? config::format_ipv4(*ipv4) : "-"},
+                    {"mac", config::format_mac(n.mac)},
+                    {"heard_ms", milliseconds(n.age)},
+                    {"left_ms", milliseconds(n.left)},
+                    {"description", wire::lldp_text(n.said.system_description)}});
+  }
   return rows;
 }
 

@@ -62,6 +62,10 @@ namespace tributary {
   X(storm_control, "storm-control", "flooded frame beyond its port's limit")                   \
   X(acl_denied, "acl-denied", "denied by an ACL rule, or by its default")                      \
   X(group_malformed, "group-malformed", "IGMP or MLD message that is cut short or damaged")    \
+  X(lldp_malformed, "lldp-malformed", "LLDP message that is cut short or breaks its rules")    \
+  X(lldp_refused, "lldp-refused", "LLDP from more neighbours, or more often, than is taken")   \
+  X(bridge_reserved, "bridge-reserved",                                                        \
+    "to a group address that no bridge forwards (01:80:c2:00:00:0x)")                          \
   X(no_member, "no-member", "multicast that nobody behind another port has asked for")         \
   X(unhandled, "unhandled", "addressed to the switch itself, which has no use for it")
 

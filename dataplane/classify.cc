@@ -1,5 +1,7 @@
 #include "dataplane/classify.h"
 
+#include "core/wire/lldp.h"
+
 namespace tributary::dataplane {
 namespace {
 
@@ -62,9 +64,17 @@ void classify_group(const Identity& identity, Classified& c) {
       c.action = Action::aggregate;
 }
 
+// Of neighbours to each other: ends here, whoever it is for.
+void classify_reserved(bool linear, Classified& c) {
+  drop(c, DropReason::bridge_reserved);
+  if (linear && c.ethernet.ether_type == wire::kEtherTypeLldp && !c.ethernet.vlan_tci)
+    c.action = Action::lldp;
+}
+
 }  // namespace
 
 void classify_destination(const Identity& identity, bool linear, bool ours, Classified& c) {
+  if (wire::is_bridge_reserved(c.ethernet.destination)) return classify_reserved(linear, c);
   if (ours && !linear) return drop(c, DropReason::frame_multi_segment);
   if (ours || (linear && c.ethernet.destination == kBroadcast))
     return classify_local(identity, c, ours);

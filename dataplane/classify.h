@@ -4,6 +4,7 @@
 //                                       hosting port     → host, where engines are hosted
 //                                       ARP, ICMP echo   → answer
 //   to the switch's MAC, anything else: drop, never flooded
+//   to a bridge's own group:            LLDP → lldp; drop, never forwarded
 //   to a job's group, from the switch above: aggregate; the children get it from here
 //   otherwise:                          forward
 #pragma once
@@ -18,11 +19,11 @@
 
 namespace tributary::dataplane {
 
-enum class Action : std::uint8_t { aggregate, host, forward, answer_arp, answer_echo, drop };
+enum class Action : std::uint8_t { aggregate, host, forward, lldp, answer_arp, answer_echo, drop };
 
 struct Classified {
   Action action = Action::drop;
-  DropReason reason = DropReason::count_;  // of drop
+  DropReason reason = DropReason::count_;  // of drop, and of lldp where nobody listens
   wire::EthernetView ethernet;             // of all but a truncated frame
   wire::Udp4View udp;                      // of aggregate and host
 };

@@ -19,6 +19,11 @@ bool exceeds_mtu(const Lane& lane, const rte_mbuf* frame, const wire::EthernetVi
   return frame->pkt_len > lane.most_bytes + (view.vlan_tci ? wire::kVlanBytes : 0);
 }
 
+void deny(Classified& c, DropReason reason) {
+  c.action = Action::drop;
+  c.reason = reason;
+}
+
 // At the same time, the higher port.
 bool is_later(const Learned& address, const Fdb::Seen& known) {
   return address.at > known.at || (address.at == known.at && address.port > known.port);
@@ -50,12 +55,16 @@ void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
   for (std::size_t i = 0; i < burst.size(); ++i) {
     Classified& c = what[i];
     if (c.reason == DropReason::bad_source_mac || c.reason == DropReason::frame_truncated) continue;
+    // Neighbours' own business is in no VLAN, and says nothing of where addresses are.
+    if (c.reason == DropReason::bridge_reserved) {
+      if (!acl_.idle() && acl_.verdict(i) != DropReason::count_) deny(c, acl_.verdict(i));
+      continue;
+    }
     const DropReason refused = refusal(lane, burst[i], c.ethernet, i);
     if (refused == DropReason::count_) {
       learn(lane, mac_key(c.ethernet.source, vlan_[i]), now);
     } else {
-      c.action = Action::drop;
-      c.reason = refused;
+      deny(c, refused);
     }
   }
 }

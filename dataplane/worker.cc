@@ -33,6 +33,14 @@ Lanes make_lanes(const config::SwitchConfig& config, std::span<Port* const> port
   return lanes;
 }
 
+// Ports on which this lcore speaks for the switch.
+std::vector<std::uint16_t> first_queues(std::span<const Worker::Queue> queues) {
+  std::vector<std::uint16_t> ports;
+  for (const Worker::Queue& queue : queues)
+    if (queue.queue == 0) ports.push_back(queue.port);
+  return ports;
+}
+
 HandoverEnd* open(std::optional<HandoverEnd>& peers, const LoopPlace& place) {
   if (place.handover == nullptr) return nullptr;
   return &peers.emplace(*place.handover, place.lcore);
@@ -77,6 +85,8 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
   for (const config::QueuePlace& queue : config::queue_places(config))
     if (queue.lcore == lcore_) queues_.push_back({queue.port, queue.queue, {}, {}});
   if (peers_) forwarder_.tell(&*peers_);
+  if (config.forwarding.lldp.enabled)
+    lldp_.emplace(config, identity_, lanes_, transmitter_, pool, first_queues(queues_));
 }
 
 Worker::~Worker() {
@@ -110,7 +120,8 @@ std::size_t Worker::turn(Instant now) {
     mark(Stage::answer, answer(port));
   }
 
-  mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now));
+  mark(Stage::expire,
+       aggregation_.expire(now) + forwarder_.expire(now) + (lldp_ ? lldp_->expire(now) : 0));
   mark(Stage::transmit, transmitter_.flush());
   counters_.turns.add();
   if (total == 0) counters_.idle_turns.add();
@@ -169,6 +180,7 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
       case Action::aggregate: to_aggregate_.add(i); break;
       case Action::host: to_host_.add(i); break;
       case Action::forward: to_forward_.add(i); break;
+      case Action::lldp: hear(port, frame, what, now); break;
       case Action::answer_arp:
       case Action::answer_echo: to_answer_.add(i); break;
       case Action::drop: drop(*lanes_[port], frame, what.reason); break;
@@ -211,6 +223,12 @@ std::size_t Worker::answer(std::uint16_t port) {
   return to_answer_.count;
 }
 
+void Worker::hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now) {
+  const DropReason useless = lldp_ ? lldp_->receive(port, what.ethernet, now) : what.reason;
+  if (useless != DropReason::count_) return drop(*lanes_[port], frame, useless);
+  rte_pktmbuf_free(frame);
+}
+
 std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next) {
   return std::make_shared<Change>(
       Change{aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
@@ -231,6 +249,7 @@ void Worker::capture(CaptureTap* tap) {
 
 void Worker::shut_down(Instant now) {
   aggregation_.shut_down(now);
+  if (lldp_) lldp_->say_goodbye();
   transmitter_.flush();
 }
 

@@ -25,6 +25,7 @@
 #include "dataplane/handover.h"
 #include "dataplane/job_owners.h"
 #include "dataplane/lane.h"
+#include "dataplane/lldp.h"
 #include "dataplane/mailbox.h"
 #include "dataplane/stage.h"
 #include "dataplane/transmitter.h"
@@ -86,6 +87,8 @@ class Worker {
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
   [[nodiscard]] const Acl& acl() const { return forwarder_.acl(); }
   [[nodiscard]] const Snooping* snooping() const { return forwarder_.snooping(); }
+  // nullptr: it is off.
+  [[nodiscard]] const Lldp* lldp() const { return lldp_ ? &*lldp_ : nullptr; }
 
   // One control thread at a time:
   [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next);
@@ -124,6 +127,8 @@ class Worker {
   std::size_t host(std::uint16_t port, Instant now);
   std::size_t forward(std::uint16_t port, Instant now);
   std::size_t answer(std::uint16_t port);
+  // What a neighbour says of itself.
+  void hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
   // Of a packet for a job: to the lcore that owns it. False: that is this one.
   bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what);
   // What others have handed over; returns how much it was.
@@ -152,6 +157,7 @@ class Worker {
   Transmitter transmitter_;
   Forwarder forwarder_;
   Aggregation aggregation_;
+  std::optional<Lldp> lldp_;
   // The current burst, and what is known of each frame.
   std::array<rte_mbuf*, kBurst> burst_{};
   std::array<Classified, kBurst> what_;

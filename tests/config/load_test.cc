@@ -205,6 +205,7 @@ TEST(Load, SwitchingKeysReadBackToTheSame) {
       "forwarding:\n"
       "  snooping: {enabled: true, groups: 64, membership: 10s, router_ports: [b],\n"
       "             flood_unknown: false}\n"
+      "  lldp: {enabled: true, interval: 1900ms, hold: 2}\n"
       "acl:\n"
       "  default: deny\n"
       "  rules:\n"
@@ -227,6 +228,8 @@ TEST(Load, SwitchingKeysReadBackToTheSame) {
   EXPECT_EQ(c.acl.rules[1].action, AclAction::deny);
   EXPECT_EQ(c.acl.rules[2].ether_type, 0x88B5);
   EXPECT_EQ(c.forwarding.snooping.router_ports, std::vector<std::string>{"b"});
+  EXPECT_TRUE(c.forwarding.lldp.enabled);
+  EXPECT_EQ(lldp_ttl_seconds(c.forwarding.lldp), 4) << "what 3.8 s need";
   const std::string once = dump(c);
   EXPECT_EQ(dump(parse_switch_config(once, "dump")), once);
 }

@@ -32,9 +32,9 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what :
-       {"ports", "jobs", "members", "tree", "slots", "holds", "stragglers", "completion",
-        "escalated", "drops", "stages", "lcores", "rxq", "handover", "fdb", "acl", "groups"}) {
+  for (const char* what : {"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
+                           "completion", "escalated", "drops", "stages", "lcores", "rxq",
+                           "handover", "fdb", "acl", "groups", "lldp"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -177,6 +177,10 @@ TEST_F(ShowTest, AclHasARowForItsDefault) {
 
 TEST_F(ShowTest, NoGroupsWithoutSnooping) {
   EXPECT_TRUE(show.table("groups").empty());
+}
+
+TEST_F(ShowTest, NoNeighboursWithoutLldp) {
+  EXPECT_TRUE(show.table("lldp").empty());
 }
 
 TEST_F(ShowTest, ConfigReadsBackAsTheSameConfiguration) {

@@ -108,7 +108,7 @@ TEST_F(Snoop, GroupsOfTheLinkAndOfJobsGoEverywhere) {
     EXPECT_EQ(to(wire::multicast_mac(group)), (Ports{0, 1, 2})) << group;
   }
   EXPECT_EQ(to({0x33, 0x33, 0, 0, 0, 1}), (Ports{0, 1, 2}));
-  EXPECT_EQ(to({0x01, 0x80, 0xC2, 0, 0, 0x0E}), (Ports{0, 1, 2}));  // no IP group
+  EXPECT_EQ(to({0x01, 0x00, 0x0C, 0xCC, 0xCC, 0xCD}), (Ports{0, 1, 2}));  // no IP group
   EXPECT_EQ(to(kEverybody), (Ports{0, 1, 2}));
   EXPECT_EQ(sw.worker().snooping()->groups().counters().groups.get(), 0u);
 }

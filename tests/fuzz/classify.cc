@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/wire/arp.h"
+#include "core/wire/lldp.h"
 #include "dataplane/acl_key.h"
 #include "dataplane/classify.h"
 #include "tests/fuzz/repair.h"
@@ -47,12 +48,14 @@ void check_echo_answer(std::vector<std::byte> frame, const Classified& c) {
 
 void check(const std::vector<std::byte>& frame, bool linear) {
   const Classified c = dataplane::classify(kIdentity, frame, linear);
-  FUZZ_CHECK((c.action == Action::drop) == (c.reason != DropReason::count_));
+  FUZZ_CHECK((c.action == Action::drop || c.action == Action::lldp) ==
+             (c.reason != DropReason::count_));
   if (c.action == Action::drop) return;
   const auto& eth = c.ethernet;
   FUZZ_CHECK(!wire::is_multicast(eth.source) && !wire::is_zero(eth.source));
   FUZZ_CHECK(eth.source != kIdentity.mac);
   FUZZ_CHECK(c.action != Action::forward || eth.destination != kIdentity.mac);
+  FUZZ_CHECK(c.action != Action::forward || !wire::is_bridge_reserved(eth.destination));
   FUZZ_CHECK(linear || c.action == Action::forward);
   if (c.action == Action::answer_arp) check_arp_answer(frame, c);
   if (c.action == Action::answer_echo) check_echo_answer(frame, c);

@@ -99,6 +99,30 @@ def group_frames():
         write("classify", name, frame)
 
 
+def lldp_messages():
+    """What switches and hosts say of themselves (IEEE 802.1AB), and what they may not say."""
+
+    def tlv(kind, value):
+        return struct.pack(">H", kind << 9 | len(value)) + value
+
+    head = tlv(1, bytes.fromhex("04020000000001")) + tlv(2, b"\x05eth0") + tlv(3, b"\x00\x78")
+    more = tlv(4, b"uplink") + tlv(5, b"leaf1") + tlv(6, b"Linux\n6.1") + tlv(7, bytes(4))
+    addresses = tlv(8, bytes([5, 1, 10, 0, 0, 1, 2, 0, 0, 0, 1, 0]))
+    addresses += tlv(8, bytes([17, 2]) + bytes(16) + bytes([2, 0, 0, 0, 1, 0]))
+    messages = {
+        "least": head + tlv(0, b""),
+        "goodbye": head[:-1] + b"\x00" + tlv(0, b""),
+        "all": head + more + addresses + tlv(127, b"\x00\x12\x0f\x01") + tlv(0, b""),
+        "addresses": tlv(1, bytes([5, 1, 10, 0, 0, 1])) + tlv(2, bytes([4, 1, 10, 0, 0, 2])) + head[-4:],
+        "twice": head + tlv(5, b"a") + tlv(5, b"b") + tlv(0, b""),
+        "cut": head + struct.pack(">H", 5 << 9 | 200) + b"short",
+    }
+    for name, body in messages.items():
+        write("lldp", name, body)
+    frame = bytes.fromhex("0180c200000e 020000000001 88cc".replace(" ", "")) + messages["all"]
+    write("classify", "lldp", frame)
+
+
 def yaml_files():
     for path in sorted((TOP / "examples").glob("*.yaml")):
         write("config", path.stem, path.read_bytes())
@@ -123,7 +147,7 @@ control_socket: /run/c.sock
 ports:
   - {name: a, devargs: net_null0, vlan: {mode: access, id: 10}, storm: {broadcast: 5}, max_addresses: 9}
   - {name: b, devargs: net_null1, vlan: {mode: trunk, allowed: [10, 100-199], native: 7}}
-forwarding: {snooping: {enabled: true, groups: 64, membership: 9s, router_ports: [b], flood_unknown: false}}
+forwarding: {snooping: {enabled: true, groups: 64, membership: 9s, router_ports: [b], flood_unknown: false}, lldp: {enabled: true, interval: 5s, hold: 2}}
 acl:
   default: deny
   rules:
@@ -208,6 +232,7 @@ if __name__ == "__main__":
     packets()
     host_frames()
     group_frames()
+    lldp_messages()
     yaml_files()
     texts()
     npy()

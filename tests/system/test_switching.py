@@ -1,8 +1,13 @@
-"""Traffic between kernel hosts: VLANs, jumbo frames, a job across VLANs, access control."""
+"""Traffic between kernel hosts: VLANs, jumbo frames, a job across VLANs, access control, neighbours."""
+
+import json
+import signal
 
 import pytest
+import yaml
 from testbed.fabric import worker_address
 from testbed.switch import Job
+from testbed.tree import PYTHON, TOP
 
 SMALL = {"do": "allreduce", "count": 50_000, "dtype": "int32", "repeat": 3}
 FIRST, OTHER, SECOND = range(3)
@@ -53,3 +58,55 @@ def test_acl_denies_and_counts(make_bed):
     assert hits["no-echo"] == 6 and hits["web"] == 0 and hits["default"] > 0
     reasons = {(row["port"], row["reason"]): row["packets"] for row in bed.switch.show("drops")}
     assert reasons["w0", "acl-denied"] == 6
+
+
+LLDP = {"lldp": {"enabled": True, "interval": "1s", "hold": 2}}
+# A host that says who it is, and prints what it hears, as another implementation reads it.
+HOST = """
+import json
+from scapy.all import Ether, sendp, sniff
+from scapy.contrib.lldp import *
+
+heard = sniff(iface="eth0", lfilter=lambda p: LLDPDU in p, count=1, timeout=60)[0]
+sendp(Ether(dst="01:80:c2:00:00:0e", src="02:09:08:07:06:05", type=0x88CC)
+      / LLDPDUChassisID(subtype=4, id="02:09:08:07:06:05") / LLDPDUPortID(subtype=5, id="eth0")
+      / LLDPDUTimeToLive(ttl=60) / LLDPDUSystemName(system_name="a\\nhost")
+      / LLDPDUEndOfLLDPDU(), iface="eth0", verbose=False)
+print(json.dumps({"chassis": heard[LLDPDUChassisID].id, "port": heard[LLDPDUPortID].id.decode(),
+                  "ttl": heard[LLDPDUTimeToLive].ttl, "to": heard.dst,
+                  "name": heard[LLDPDUSystemName].system_name.decode(),
+                  "bridge": heard[LLDPDUSystemCapabilities].mac_bridge_enabled,
+                  "address": list(heard[LLDPDUManagementAddress].management_address)}))
+"""
+
+
+def test_a_host_and_the_switch_know_each_other(make_bed, loop):
+    """scapy's LLDP at the other end of the cable."""
+    bed = make_bed("veth", 2, sections={"forwarding": LLDP})
+    host = bed.start("host", [PYTHON, "-c", HOST], rank=1)
+    heard = json.loads(host.check_exit(90).text().splitlines()[-1])
+    assert heard == {"chassis": "02:74:0a:4d:00:fe", "port": "w1", "ttl": 3, "to": "01:80:c2:00:00:0e",
+                     "name": "testbed", "bridge": 1, "address": [10, 77, 0, 254]}
+    loop.wait(lambda: bed.switch.show("lldp"), 10, "the switch has heard of the host")
+    (row,) = bed.switch.show("lldp")
+    assert (row["port"], row["chassis"], row["its_port"]) == ("w1", "02:09:08:07:06:05", "eth0")
+    assert row["system"] == "a\\x0ahost"
+
+
+def test_switches_know_which_ports_are_connected(make_tree, loop, tmp_path):
+    topology = yaml.safe_load((TOP / "examples/two-level-5.yaml").read_text())
+    for switch in topology["switches"]:
+        switch["forwarding"] = LLDP
+    file = tmp_path / "lldp.yaml"
+    file.write_text(json.dumps(topology))
+    bed = make_tree(file)
+
+    def cables(switch):
+        return {(row["port"], row["system"], row["its_port"]) for row in bed.show(switch, "lldp")}
+
+    loop.wait(lambda: cables("root") == {("a", "A", "up"), ("b", "B", "up")}, 30, "the root knows both")
+    loop.wait(lambda: cables("A") == {("up", "root", "a")}, 30, "A knows the root")
+    # One says that it goes, the other cannot.
+    bed.switches["B"].signal(signal.SIGTERM)
+    bed.switches["A"].signal(signal.SIGKILL)
+    loop.wait(lambda: not cables("root"), 30, "both are forgotten")

@@ -155,12 +155,13 @@ void add_show(CLI::App& app) {
           "fdb        addresses that the switch knows, and their ports; of vlan=N, of port=NAME\n"
           "acl        rules of access control, and how many frames each decided on\n"
           "groups     multicast groups that somebody wants, and behind which ports\n"
+          "lldp       who says that it is behind which port\n"
           "config     the configuration in force, defaults included")
       ->required()
       ->check(CLI::IsMember({"ports",      "jobs",       "members",   "tree",   "slots", "holds",
                              "stragglers", "completion", "escalated", "hosts",  "seats", "models",
                              "op",         "drops",      "stages",    "lcores", "rxq",   "handover",
-                             "fdb",        "acl",        "groups",    "config"}))
+                             "fdb",        "acl",        "groups",    "lldp",   "config"}))
       ->type_name("WHAT");
   command
       ->add_option(
