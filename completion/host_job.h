@@ -66,6 +66,11 @@ struct Host {
   Instant passed_over_until;  // it says hello, but does not do its work
 };
 
+// Which incarnation of a host a START is for: the low half of the nonce that it said hello with.
+constexpr std::uint32_t incarnation_of(std::uint64_t nonce) {
+  return static_cast<std::uint32_t>(nonce);
+}
+
 // Of one shard: who finishes its chunks.
 struct Seat {
   std::uint8_t shard = 0;

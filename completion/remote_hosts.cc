@@ -213,6 +213,7 @@ void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box)
   if (job.degrades) o->header.flags |= wire::kFlagDegraded;
   if (job.answered(seat.epoch)) o->header.flags |= wire::kFlagResend;
   o->header.epoch = seat.epoch;
+  o->header.origin = incarnation_of(host.nonce);
   o->header.fan_in = static_cast<std::uint16_t>(job.hosts.size() + (job.root_is_last ? 1 : 0));
   o->header.shard = seat.shard;
   o->header.seq = engine_.accepted_before(job.id, seat.shard);

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "completion/host_job.h"
 #include "config/switch_config.h"
 
 namespace tributary::completion {
@@ -119,6 +120,11 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!info || !nonce || h.epoch == 0 || info->host_term == 0) return DropReason::bad_extension;
   if (info->completion_host != identity_.ipv4) return DropReason::bad_target;
+  // It was on its way to one that has answered, perhaps, and ended: that one's terms are not ours.
+  if (h.origin != incarnation_of(identity_.nonce)) {
+    counters_.stale_terms.add();
+    return DropReason::stale_term;
+  }
   const bool same_root = *nonce == seat.root_nonce;
   if (same_root && info->host_term == seat.term && h.epoch == seat.epoch && seat.serving) {
     seat.heard = now;

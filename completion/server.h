@@ -55,7 +55,7 @@ struct ServerCounters {
   Counter ended;          // seats that their root ended
   Counter lapsed;         // seats whose root fell silent
   Counter refused;        // STARTs that the server has an objection to
-  Counter stale_terms;    // STARTs of a term that is over
+  Counter stale_terms;    // STARTs of a term that is over, or for an earlier incarnation
   Counter own_sums;       // of the switch itself, taken without the way to the root and back
   Counter wrong_senders;  // from elsewhere than the job's root
 };

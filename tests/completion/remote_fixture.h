@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,6 +85,7 @@ class RemoteFixture : public ::testing::Test {
     servers_.at(place) = std::make_unique<Server>(
         jobs, ServerIdentity{kServerIpv4 + static_cast<std::uint32_t>(place), ++nonces_,
                              Duration::ms(100)});
+    incarnations_[place] = incarnation_of(nonces_);
     server_box_ = std::make_unique<aggregator::Outbox>(servers_[place]->outbox_capacity());
   }
 
@@ -276,6 +278,7 @@ class RemoteFixture : public ::testing::Test {
   std::array<std::unique_ptr<Server>, 2> servers_;
   std::unique_ptr<aggregator::Outbox> server_box_;
   std::uint64_t nonces_ = 100;
+  std::map<std::size_t, std::uint32_t> incarnations_;  // of servers
   Instant now_ = Instant::from_ns(1'000'000'000);
   std::uint16_t epoch_ = 0;
   std::deque<Flying> wire_;

@@ -13,6 +13,11 @@ class ServerModelTest : public RemoteFixture {
  protected:
   // Two arrays of a chunk each; with two shards, array 1's chunk is chunk 0 of its op, too.
   void build_with_model(std::uint8_t shards = 1) {
+    join_with_model(shards);
+    live(1);
+  }
+  // START is on its way.
+  void join_with_model(std::uint8_t shards = 1) {
     optimizer_.kind = config::OptimizerKind::sgd;
     optimizer_.parameters = {2, 2};
     optimizer_.rate = 1;
@@ -22,7 +27,6 @@ class ServerModelTest : public RemoteFixture {
     servers_[1].reset();
     live(1);
     join();
-    live(1);
   }
   // With a root that names these hosts.
   void build_among(const std::vector<std::string>& hosts, bool root_too) {
@@ -180,7 +184,7 @@ TEST_F(ServerModelTest, ARestartedServerDoesNotOpenTheRest) {
   expect_lost();
 }
 
-// Before the root has noticed: its heartbeat seats the server again, under the same term.
+// Before the root has noticed: its heartbeat does not seat the server again under the same term.
 TEST_F(ServerModelTest, NorBeforeItsRestartIsNoticed) {
   build_with_model();
   send_all(Collective::open, 0, 0, 10);
@@ -194,7 +198,33 @@ TEST_F(ServerModelTest, NorBeforeItsRestartIsNoticed) {
   }
   boot(0);
   arrive(*start);
+  EXPECT_EQ(servers_[0]->counters().stale_terms.get(), 1u);
+  EXPECT_EQ(servers_[0]->counters().starts.get(), 0u);
+  live(5);
+  told_.clear();
+  send_all(Collective::open, 1, 1, 20);
   settle();
+  EXPECT_EQ(results_.size(), 1u);
+  expect_lost();
+}
+
+// The first START of the epoch says that nobody has answered yet; a copy that comes late must not
+// tell that to who was started since.
+TEST_F(ServerModelTest, AFirstStartThatComesLateIsNotForTheNextIncarnation) {
+  join_with_model();
+  std::optional<Flying> first;
+  for (const Flying& f : wire_)
+    if (f.to == 0 && f.header.type == PacketType::start) first = f;
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->header.flags & wire::kFlagResend, 0u);
+  settle();
+  send_all(Collective::open, 0, 0, 10);
+  settle();
+  ASSERT_EQ(results_.size(), 1u);
+  boot(0);
+  arrive(*first);
+  EXPECT_EQ(servers_[0]->counters().starts.get(), 0u);
+  live(5);
   told_.clear();
   send_all(Collective::open, 1, 1, 20);
   settle();

@@ -19,6 +19,7 @@ class ServerTest : public RemoteFixture {
     std::uint32_t host = kServerIpv4;
     std::uint32_t lease_ms = 1000;
     std::uint32_t window = kWindow;
+    std::optional<std::uint32_t> incarnation = {};  // default: it is for this one
   };
   DropReason start(const Start& s, std::uint8_t shard = 0) {
     wire_.clear();
@@ -27,6 +28,7 @@ class ServerTest : public RemoteFixture {
     h.flags = wire::kFlagAtPs;
     h.job = kJob;
     h.epoch = s.epoch;
+    h.origin = s.incarnation.value_or(incarnations_.at(0));
     h.shard = shard;
     wire::StartInfo info = engine_->start_info(kJob);
     info.completion_host = s.host;
@@ -104,6 +106,13 @@ TEST_F(ServerTest, ANewTermBeginsWithNothing) {
   EXPECT_EQ(counters().stale_terms.get(), 3u);
   // Another incarnation of the root counts anew.
   EXPECT_EQ(start({.epoch = 3, .term = 1, .nonce = 78}), DropReason::count_);
+}
+
+TEST_F(ServerTest, AStartForAnotherIncarnationIsDropped) {
+  EXPECT_EQ(start({.incarnation = incarnations_.at(0) - 1}), DropReason::stale_term);
+  EXPECT_TRUE(wire_.empty());
+  EXPECT_EQ(counters().stale_terms.get(), 1u);
+  EXPECT_EQ(start({}), DropReason::count_);
 }
 
 TEST_F(ServerTest, ATermThatHasEndedDoesNotBeginAgain) {

@@ -19,6 +19,7 @@ using wire::PacketType;
 
 constexpr std::uint32_t kOwnIpv4 = 0x0A000002;
 constexpr std::uint32_t kRootIpv4 = 0x0A000001;
+constexpr std::uint32_t kNonce = 42;
 
 config::SwitchConfig switch_config() {
   config::SwitchConfig c;
@@ -58,6 +59,7 @@ class SwitchHostTest : public ::testing::Test {
     h.flags = wire::kFlagAtPs;
     h.job = job;
     h.epoch = 5;
+    h.origin = kNonce;
     wire::StartInfo info;
     info.window = 4;
     info.chunk_bytes = 64;
@@ -94,7 +96,7 @@ class SwitchHostTest : public ::testing::Test {
   }
 
   config::SwitchConfig config_ = switch_config();
-  std::optional<SwitchHost> host_{std::in_place, config_, 42};
+  std::optional<SwitchHost> host_{std::in_place, config_, kNonce};
   Instant now_ = Instant::from_ns(1'000'000'000);
 };
 
@@ -147,7 +149,7 @@ TEST_F(SwitchHostTest, T9_OffersResultsToItsOwnSwitchWhereTheJobSaysSo) {
   tell();
   EXPECT_TRUE(told.empty()) << "by the root alone";
   config_.jobs[0].notify = wire::Notify::host_switch;
-  host_.emplace(config_, 43);
+  host_.emplace(config_, kNonce);
   ASSERT_EQ(start(root()), DropReason::count_);
   for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
   tell();

@@ -91,7 +91,11 @@ const char* unreachable(DropReason reason) {
     case DropReason::storm_control:
     case DropReason::acl_denied:
     case DropReason::group_malformed:
-    case DropReason::no_member: return "the simulated switch forwards without VLANs and rules";
+    case DropReason::lldp_malformed:
+    case DropReason::lldp_refused:
+    case DropReason::bridge_reserved:
+    case DropReason::no_member:
+      return "the simulated switch forwards without VLANs, rules and neighbours";
     case DropReason::overlap: return "the completion engine counts it by job, below";
     default: return nullptr;
   }

@@ -288,7 +288,7 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0x99afd3f4a042582}, Known{42, 0xe2507b9de7d56234},
+  for (const Known& known : {Known{1, 0xb05919c1221bfa4}, Known{42, 0xe2507b9de7d56234},
                              Known{1234, 0x6f93e535c28be50c}, Known{10, 0x9245f143d31d9c6b}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
