@@ -65,6 +65,9 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
       PortMetric{"tributary_port_peer_faults_total",
                  "Times a peer's shared memory vanished during a burst",
                  &dataplane::PortCounters::peer_faults},
+      PortMetric{"tributary_port_ecn_marked_total",
+                 "Frames that were told of the queue which they joined",
+                 &dataplane::PortCounters::ecn_marked},
   };
   const auto& ports = sw.ports();
   std::vector<dataplane::PortCounters> counters;

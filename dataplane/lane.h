@@ -32,13 +32,14 @@ struct PortCounters {
   Counter tx_packets;
   Counter tx_bytes;
   Counter peer_faults;  // shared memory vanished during a burst
+  Counter ecn_marked;   // frames that were told of the queue which they joined
   DropCounters drops;
 
   // Adds another lcore's figures to these.
   void include(const PortCounters& other) {
     for (Counter PortCounters::*counter :
          {&PortCounters::rx_packets, &PortCounters::rx_bytes, &PortCounters::tx_packets,
-          &PortCounters::tx_bytes, &PortCounters::peer_faults})
+          &PortCounters::tx_bytes, &PortCounters::peer_faults, &PortCounters::ecn_marked})
       (this->*counter).add((other.*counter).get());
     drops.include(other.drops);
   }
@@ -56,6 +57,7 @@ struct Lane {
   std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one
   std::array<rte_mbuf*, kTransmitBacklog> waiting;
   std::size_t waiting_count = 0;
+  std::size_t backlog = 0;  // of these, what the driver has refused
 
   // Last source address learned here; spares the FDB most of the work.
   std::uint64_t last_source = 0;  // with its VLAN, as in mac_key.h

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/wire/ecn.h"
 #include "dataplane/capture.h"
 #include "dataplane/port_burst.h"
 
@@ -22,6 +23,14 @@ DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
   return DropReason::count_;
 }
 
+// RFC 3168, section 5: a sender that listens slows down before frames are lost. What others may
+// hold, too, stays as it is (protocol rule 19).
+void tell_of_queue(Lane& lane, rte_mbuf* frame) {
+  if (rte_mbuf_refcnt_read(frame) != 1 || !RTE_MBUF_DIRECT(frame)) return;
+  if (wire::mark_congestion({rte_pktmbuf_mtod(frame, std::byte*), frame->data_len}))
+    lane.counters.ecn_marked.add();
+}
+
 }  // namespace
 
 void drop(Lane& lane, rte_mbuf* frame, DropReason reason) {
@@ -37,6 +46,7 @@ void Transmitter::send(std::uint16_t port, rte_mbuf* frame) {
     return drop(lane, frame, reason);
   if (lane.waiting_count == lane.waiting.size()) flush_lane(lane);
   if (lane.waiting_count == lane.waiting.size()) return drop(lane, frame, DropReason::tx_full);
+  if (lane.backlog >= kMarkBacklog) tell_of_queue(lane, frame);
   if (lane.tap != nullptr) lane.tap->offer(CapturePoint::tx, port, frame);
   lane.waiting[lane.waiting_count++] = frame;
 }
@@ -88,6 +98,7 @@ std::size_t Transmitter::flush_lane(Lane& lane) {
       drop(lane, lane.waiting[i], DropReason::tx_link_down);
     lane.waiting_count = 0;
   }
+  lane.backlog = lane.waiting_count;
   return sent;
 }
 
@@ -95,7 +106,7 @@ void Transmitter::discard(std::uint16_t port) {
   Lane& lane = *lanes_[port];
   for (std::size_t i = 0; i < lane.waiting_count; ++i)
     drop(lane, lane.waiting[i], DropReason::tx_link_down);
-  lane.waiting_count = 0;
+  lane.waiting_count = lane.backlog = 0;
 }
 
 }  // namespace tributary::dataplane

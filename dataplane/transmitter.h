@@ -2,7 +2,8 @@
 // transmit queues belong to other lcores are reached through these.
 //
 // Takes ownership of every frame given to it: sent, or dropped and counted under the egress
-// port. A frame that a slow port does not take waits in a bounded backlog.
+// port. A frame that a slow port does not take waits in a bounded backlog; one that joins a long
+// backlog is marked (ECN), where its sender listens.
 #pragma once
 
 #include <cstdint>

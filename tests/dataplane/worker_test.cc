@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/wire/arp.h"
-#include "tests/dataplane/l2_frame.h"
+#include "tests/dataplane/ip_frame.h"
 #include "tests/dataplane/test_worker.h"
 
 namespace tributary::dataplane {
@@ -213,6 +213,56 @@ TEST_F(Switching, SlowPortHasABoundedBacklogAndCatchesUp) {
   sw.turn();
   EXPECT_EQ(sw.sent(1).size(), kTransmitBacklog);
   EXPECT_EQ(sw.worker().port_counters(1).tx_packets.get(), kRoom + kTransmitBacklog);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+// Rule 15: who listens hears of the queue before its frames are lost.
+TEST_F(Switching, FramesThatJoinALongQueueAreMarked) {
+  pass(1, l2_frame(kEverybody, host(2)));
+  Bytes listens = ipv4_frame({}, host(2), host(1));
+  ASSERT_EQ(listens[15], std::byte{0});
+  listens[15] = std::byte{2};  // ECT(0), and the checksum is wrong: not the switch's to judge
+  const auto fill = [&](std::size_t frames) {
+    for (std::size_t i = 0; i < frames; ++i) {
+      sw.inject(0, l2_frame(host(2), host(1)));
+      if (i % kBurst == kBurst - 1) sw.turn();
+    }
+    sw.turn();
+  };
+  const auto offer = [&] {
+    sw.inject(0, listens);
+    sw.inject(0, l2_frame(host(2), host(1)));
+    sw.inject(0, ipv4_frame({}, host(2), host(1)));  // does not listen
+    sw.turn();
+    return sw.worker().port_counters(1).ecn_marked.get();
+  };
+  EXPECT_EQ(offer(), 0u) << "nothing waits";
+  fill(RingSwitch::kRingSize - 1 - 3 + kMarkBacklog - 3);
+  EXPECT_EQ(offer(), 0u) << "one is missing";
+  EXPECT_EQ(offer(), 1u);
+  (void)sw.sent(1);
+  sw.turn();
+  const auto waited = sw.sent(1);
+  ASSERT_EQ(waited.size(), kMarkBacklog + 3);
+  EXPECT_EQ(waited[waited.size() - 3][15], std::byte{3});
+  EXPECT_EQ(waited[waited.size() - 1], ipv4_frame({}, host(2), host(1)));
+  EXPECT_EQ(offer(), 1u) << "and no more once the queue is gone";
+  (void)sw.sent(1);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(Switching, FramesOfSeveralPortsAreNotMarked) {
+  Bytes listens = ipv4_frame({}, kEverybody, host(1));
+  listens[15] = std::byte{2};
+  for (std::size_t i = 0; i < RingSwitch::kRingSize + kMarkBacklog + 10; ++i) {
+    sw.inject(0, listens);
+    if (i % kBurst == kBurst - 1) sw.turn();
+  }
+  sw.turn();
+  EXPECT_EQ(sw.worker().port_counters(1).ecn_marked.get(), 0u);
+  for (const std::size_t port : {1u, 2u}) (void)sw.sent(port);
+  sw.turn();
+  for (const std::size_t port : {1u, 2u}) (void)sw.sent(port);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 

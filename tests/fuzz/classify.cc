@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/wire/arp.h"
+#include "core/wire/ecn.h"
 #include "core/wire/lldp.h"
 #include "dataplane/acl_key.h"
 #include "dataplane/classify.h"
@@ -66,6 +67,23 @@ void check(const std::vector<std::byte>& frame, bool linear) {
   FUZZ_CHECK(c.udp.payload.data() + c.udp.payload.size() <= frame.data() + frame.size());
 }
 
+// A mark is the only thing that changes: what was valid stays so, and what was not.
+void check_mark(const std::vector<std::byte>& frame) {
+  std::vector<std::byte> marked = frame;
+  const bool done = wire::mark_congestion(marked);
+  FUZZ_CHECK(done || marked == frame);
+  wire::EthernetView before;
+  wire::EthernetView after;
+  const DropReason bad = wire::parse_ethernet(frame, before);
+  FUZZ_CHECK(wire::parse_ethernet(marked, after) == bad);
+  if (bad != DropReason::count_ || before.ether_type != wire::kEtherTypeIpv4) return;
+  wire::Udp4View udp;
+  bool is_udp = false;
+  const DropReason reason = wire::parse_udp4(before.payload, udp, is_udp);
+  FUZZ_CHECK(wire::parse_udp4(after.payload, udp, is_udp) == reason);
+  FUZZ_CHECK(!done || reason != DropReason::count_ || !is_udp || udp.congestion_experienced);
+}
+
 // What access control reads: whatever it takes for whole is, and says so of all of its pieces.
 void check_acl(const std::vector<std::byte>& frame) {
   const auto parsed = wire::parse_ethernet(frame);
@@ -101,7 +119,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(frame, true);
   check(frame, false);
   check_acl(frame);
+  check_mark(frame);
   repair_frame(frame);
   check(frame, true);
+  check_mark(frame);
   return 0;
 }
