@@ -114,6 +114,7 @@ TEST_F(CompletionHostTest, T10_FinishesChunksAndGoesWithItsOwner) {
   h.flags = wire::kFlagAtPs;
   h.job = kJob;
   h.epoch = 3;
+  h.origin = static_cast<std::uint32_t>(wire::find_nonce(hello.extensions).value());
   say(h, ext.bytes());
   EXPECT_EQ(hear(PacketType::ack).header.epoch, 3);
   for (std::int32_t rank = 0; rank < 2; ++rank) {
