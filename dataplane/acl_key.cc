@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "core/wire/read.h"
+
 namespace tributary::dataplane {
 namespace {
 
@@ -33,12 +35,8 @@ struct Packet {
   std::span<const std::byte> here;
   std::size_t bytes = 0;  // all of it
 
-  [[nodiscard]] std::uint8_t u8(std::size_t at) const {
-    return std::to_integer<std::uint8_t>(here[at]);
-  }
-  [[nodiscard]] std::uint16_t u16(std::size_t at) const {
-    return static_cast<std::uint16_t>(u8(at) << 8 | u8(at + 1));
-  }
+  [[nodiscard]] std::uint8_t u8(std::size_t at) const { return wire::u8(here, at); }
+  [[nodiscard]] std::uint16_t u16(std::size_t at) const { return wire::u16(here, at); }
   // Why so many bytes at `at` cannot be read; count_ when they can.
   [[nodiscard]] DropReason lack(std::size_t at, std::size_t wanted) const {
     if (at + wanted > bytes) return DropReason::frame_truncated;

@@ -5,9 +5,13 @@
 
 #include "core/wire/byte_order.h"
 #include "core/wire/checksum.h"
+#include "core/wire/read.h"
 
 namespace tributary::dataplane {
 namespace {
+
+using wire::u16;
+using wire::u8;
 
 constexpr std::uint8_t kProtocolIgmp = 2;
 constexpr std::uint8_t kHopByHop = 0;
@@ -30,12 +34,6 @@ enum : std::uint8_t {
 // Of a record: what its sender wants of the sources that it lists.
 enum : std::uint8_t { kIsInclude = 1, kToInclude = 3, kBlock = 6 };
 
-std::uint8_t u8(std::span<const std::byte> bytes, std::size_t at) {
-  return std::to_integer<std::uint8_t>(bytes[at]);
-}
-std::uint16_t u16(std::span<const std::byte> bytes, std::size_t at) {
-  return static_cast<std::uint16_t>(u8(bytes, at) << 8 | u8(bytes, at + 1));
-}
 bool any_set(std::span<const std::byte> bytes) {
   for (const std::byte byte : bytes)
     if (byte != std::byte{0}) return true;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/wire/read.h"
+
 namespace tributary::wire {
 namespace {
 
@@ -26,12 +28,6 @@ constexpr std::uint8_t kFamilyIpv4 = 1;  // IANA address family numbers
 constexpr std::uint16_t kBridge = 1 << 2;
 constexpr std::size_t kLeastFrameBytes = 60;
 
-std::uint8_t u8(std::span<const std::byte> bytes, std::size_t at) {
-  return std::to_integer<std::uint8_t>(bytes[at]);
-}
-std::uint16_t u16(std::span<const std::byte> bytes, std::size_t at) {
-  return static_cast<std::uint16_t>(u8(bytes, at) << 8 | u8(bytes, at + 1));
-}
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
