@@ -33,12 +33,12 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
          "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
-         "fdb [vlan=N] [port=NAME], acl, groups, lldp, config";
+         "fdb [vlan=N] [port=NAME], acl, groups, lldp, buffers, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 19> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 20> kTables = {{
       {"ports", &Show::ports},           {"jobs", &Show::jobs},
       {"members", &Show::members},       {"tree", &Show::tree},
       {"slots", &Show::slots},           {"holds", &Show::holds},
@@ -48,7 +48,7 @@ ordered_json Show::table(const std::string& what) {
       {"lcores", &Show::lcores},         {"rxq", &Show::rxq},
       {"handover", &Show::handover},     {"acl", &Show::acl},
       {"groups", &Show::groups},         {"lldp", &Show::lldp},
-      {"config", &Show::config},
+      {"buffers", &Show::buffers},       {"config", &Show::config},
   }};
   const auto held = switch_.hold();
   for (const auto& [name, member] : kTables)
@@ -80,6 +80,13 @@ ordered_json Show::ports() {
                     {"device", ports[i]->config().devargs}});
   }
   return rows;
+}
+
+ordered_json Show::buffers() {
+  const dataplane::FramePool& pool = switch_.pool();
+  const std::uint32_t free = std::min(pool.free_buffers(), pool.buffers());
+  return ordered_json::array(
+      {{{"buffers", pool.buffers()}, {"in_use", pool.buffers() - free}, {"free", free}}});
 }
 
 ordered_json Show::jobs() {

@@ -24,6 +24,7 @@ class Show {
 
  private:
   nlohmann::ordered_json ports();
+  nlohmann::ordered_json buffers();
   nlohmann::ordered_json jobs();
   nlohmann::ordered_json members();
   nlohmann::ordered_json tree();

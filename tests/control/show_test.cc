@@ -34,7 +34,7 @@ TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
   for (const char* what : {"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
                            "completion", "escalated", "drops", "stages", "lcores", "rxq",
-                           "handover", "fdb", "acl", "groups", "lldp"}) {
+                           "handover", "fdb", "acl", "groups", "lldp", "buffers"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -55,6 +55,14 @@ TEST_F(ShowTest, Ports) {
   EXPECT_EQ(table[1]["mtu"], 9000);
   EXPECT_EQ(table[0]["vlan"], "transparent");
   EXPECT_EQ(table[1]["device"], "net_null1,no-rx=1");
+}
+
+TEST_F(ShowTest, BuffersThatAreFreeAndThoseInUse) {
+  const auto table = show.table("buffers");
+  ASSERT_EQ(table.size(), 1u);
+  const auto& row = table[0];
+  EXPECT_EQ(row["buffers"], sw.get().pool().buffers());
+  EXPECT_EQ(row["in_use"].get<std::uint32_t>() + row["free"].get<std::uint32_t>(), row["buffers"]);
 }
 
 TEST_F(ShowTest, OneLcoreHasEverythingAndHandsNothingOver) {

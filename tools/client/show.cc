@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -107,6 +108,67 @@ void add_watch_options(CLI::App& command, const std::shared_ptr<ShowOptions>& op
       ->type_name("N");
 }
 
+struct ShowTable {
+  const char* name;
+  const char* text;  // for --help; lines end with \n
+};
+constexpr std::array kTables = {
+    ShowTable{"ports", "link, packets, bytes, drops of each port"},
+    ShowTable{"jobs", "state, epoch, counters of each job"},
+    ShowTable{"members", "the ranks of each job: where they are, what they hold"},
+    ShowTable{"tree", "the switch above, and the children, of each job"},
+    ShowTable{"slots", "chunks being summed now, and whose data is missing"},
+    ShowTable{"holds", "for how long slots were held; of one JOB, or of \"all\", the histogram"},
+    ShowTable{"stragglers",
+              "how late each child was in the latest ops, latest first; of one JOB,\nor of all"},
+    ShowTable{"completion", "what the completion engine of each job holds and has finished"},
+    ShowTable{"escalated", "chunks that wait there, and whose data is missing"},
+    ShowTable{"op",
+              "what became of one op, JOB/OP: who came when, who missed the deadline\nby how much, "
+              "what was escalated, where its results were made"},
+    ShowTable{
+        "hosts",
+        "who finishes chunks of which shard, who chose it and why, where jobs\nname completion "
+        "hosts"},
+    ShowTable{"seats",
+              "of a completion host, a parameter server or a switch: which shards it\nserves, for "
+              "which term"},
+    ShowTable{"models", "of a parameter server: steps done, and the last checkpoint"},
+    ShowTable{"drops", "packets that did not go on, by reason"},
+    ShowTable{"stages",
+              "calls, packets and cycles of each stage of the packet loops; of\none LCORE, "
+              "or of all"},
+    ShowTable{"lcores", "each packet loop: busy, idle and asleep, its queues and jobs"},
+    ShowTable{"rxq", "which lcore polls which receive queue"},
+    ShowTable{"handover", "what went from one lcore to another, and what found the ring full"},
+    ShowTable{"fdb", "addresses that the switch knows, and their ports; of vlan=N, of port=NAME"},
+    ShowTable{"acl", "rules of access control, and how many frames each decided on"},
+    ShowTable{"groups", "multicast groups that somebody wants, and behind which ports"},
+    ShowTable{"lldp", "who says that it is behind which port"},
+    ShowTable{"buffers", "packet buffers in use, and free"},
+    ShowTable{"config", "the configuration in force, defaults included"},
+};
+
+std::string help_of_tables() {
+  constexpr std::size_t kColumn = 11;
+  std::string help;
+  for (const ShowTable& table : kTables) {
+    if (!help.empty()) help += '\n';
+    const std::string_view name = table.name;
+    help.append(name).append(kColumn - name.size(), ' ');
+    for (const char c : std::string_view(table.text)) {
+      help += c;
+      if (c == '\n') help.append(kColumn, ' ');
+    }
+  }
+  return help;
+}
+std::vector<std::string> names_of_tables() {
+  std::vector<std::string> names;
+  for (const ShowTable& table : kTables) names.emplace_back(table.name);
+  return names;
+}
+
 // Throws CLI::ValidationError.
 void check_words(const ShowOptions& options) {
   if (options.times != 0 && options.every == Duration())
@@ -126,42 +188,9 @@ void check_words(const ShowOptions& options) {
 void add_show(CLI::App& app) {
   auto options = std::make_shared<ShowOptions>();
   CLI::App* command = app.add_subcommand("show", "Show the state of a running switch");
-  command
-      ->add_option(
-          "WHAT", options->what,
-          "ports      link, packets, bytes, drops of each port\n"
-          "jobs       state, epoch, counters of each job\n"
-          "members    the ranks of each job: where they are, what they hold\n"
-          "tree       the switch above, and the children, of each job\n"
-          "slots      chunks being summed now, and whose data is missing\n"
-          "holds      for how long slots were held; of one JOB, or of \"all\", the histogram\n"
-          "stragglers how late each child was in the latest ops, latest first; of one JOB,\n"
-          "           or of all\n"
-          "completion what the completion engine of each job holds and has finished\n"
-          "escalated  chunks that wait there, and whose data is missing\n"
-          "op         what became of one op, JOB/OP: who came when, who missed the deadline\n"
-          "           by how much, what was escalated, where its results were made\n"
-          "hosts      who finishes chunks of which shard, who chose it and why, where jobs\n"
-          "           name completion hosts\n"
-          "seats      of a completion host, a parameter server or a switch: which shards it\n"
-          "           serves, for which term\n"
-          "models     of a parameter server: steps done, and the last checkpoint\n"
-          "drops      packets that did not go on, by reason\n"
-          "stages     calls, packets and cycles of each stage of the packet loops; of one\n"
-          "           LCORE, or of all\n"
-          "lcores     each packet loop: busy, idle and asleep, its queues and jobs\n"
-          "rxq        which lcore polls which receive queue\n"
-          "handover   what went from one lcore to another, and what found the ring full\n"
-          "fdb        addresses that the switch knows, and their ports; of vlan=N, of port=NAME\n"
-          "acl        rules of access control, and how many frames each decided on\n"
-          "groups     multicast groups that somebody wants, and behind which ports\n"
-          "lldp       who says that it is behind which port\n"
-          "config     the configuration in force, defaults included")
+  command->add_option("WHAT", options->what, help_of_tables())
       ->required()
-      ->check(CLI::IsMember({"ports",      "jobs",       "members",   "tree",   "slots", "holds",
-                             "stragglers", "completion", "escalated", "hosts",  "seats", "models",
-                             "op",         "drops",      "stages",    "lcores", "rxq",   "handover",
-                             "fdb",        "acl",        "groups",    "lldp",   "config"}))
+      ->check(CLI::IsMember(names_of_tables()))
       ->type_name("WHAT");
   command
       ->add_option(

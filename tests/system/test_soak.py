@@ -1,0 +1,72 @@
+"""tools/soak, in short: each kind of load twice on a real switch; and that it can fail."""
+
+import dataclasses
+import json
+import sys
+
+import pytest
+from testbed import soak
+from testbed.process import Process
+from testbed.tree import PYTHON, TOP
+
+
+def test_two_passes_and_nothing_grows(loop, tmp_path):
+    report = tmp_path / "soak.json"
+    command = [PYTHON, "-B", TOP / "tools/soak", "--passes", "2", "--round", "1", "--json", report]
+    with Process(loop, "soak", command, tmp_path / "soak.log") as process:
+        process.check_exit(200)
+    rounds = json.loads(report.read_text())
+    assert [r["load"] for r in rounds] == list(soak.LOADS) * 2
+    assert all(r["verified"] > 0 for r in rounds if r["load"] != "killed")
+    assert all(r["slots"] == 0 and r["open_files"] > 0 and r["memory_mib"] > 0 for r in rounds)
+
+
+def test_what_grows_is_named():
+    first = soak.Sample(memory_mib=80.0, open_files=16, threads=6, buffers=40, slots=0)
+    later = dataclasses.replace(first, buffers=50)
+    assert soak.grown([first, later], first) == []
+    assert soak.grown([first, later], later) == []
+    more = dataclasses.replace(later, open_files=17, memory_mib=95.5, slots=1)
+    assert soak.grown([first, later], more) == [
+        "95.5 MiB of memory; in the first pass 80 at most",
+        "17 open files; in the first pass 16 at most",
+        "1 slots in use; in the first pass 0 at most",
+    ]
+
+
+def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys):
+    """The rounds are not real here: what is asked is how the command ends."""
+
+    class Leaky:
+        def __init__(self, *_):
+            self._rounds = 0
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def round(self, _load):
+            self._rounds += 1
+            return 1
+
+        def rest(self):
+            return soak.Sample(80.0, 16 + self._rounds // 8, 6, 40, 0)
+
+    monkeypatch.setattr(soak, "Soak", Leaky)
+    assert soak.main(["--passes", "3"]) == 1
+    assert "after round 8 (faults): 17 open files; in the first pass 16" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", ["--passes 0", "--minutes -1", "--round 0"])
+def test_wrong_calls(wrong, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        soak.main(wrong.split())
+    assert "positive numbers" in capsys.readouterr().err
+
+
+def test_a_switch_that_dies_is_noticed(monkeypatch, capsys):
+    monkeypatch.setattr(soak, "binary", lambda _build, _name: sys.executable)
+    assert soak.main(["--passes", "1"]) == 1
+    assert "soak: " in capsys.readouterr().err

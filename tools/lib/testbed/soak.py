@@ -1,0 +1,263 @@
+"""Loads a switch for hours, and watches that nothing grows that should not.
+
+  tools/soak                     two hours
+  tools/soak --minutes 600       a night
+  tools/soak --passes 2          each kind of load twice
+
+A pass is a round of each kind of load: plain, with losses, duplicates and garbage, with a late rank,
+beside other traffic, while the configuration changes, and with a generator that is killed. Every sum
+is verified. After each round, when the workers are gone, memory, open files, threads, packet buffers
+and slots in use must be what they were in the first pass. Needs no privilege.
+
+Exit status: 0 all was well, 1 a result was wrong, something grew or did not work, 2 a wrong call.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import asdict, dataclass
+
+import yaml
+
+from .loop import Interrupted, Loop
+from .process import Process, ProcessFailed
+from .run_directory import RunDirectory, sweep
+from .tree import binary, build_directory
+
+_LIMIT_S = 60
+_PORTS = 4
+_MEMORY_MIB = 8  # allocators give back when they like
+
+# What the workers of a round do, and what happens in the middle of it.
+LOADS = {
+    "plain": ((), None),
+    "faults": (("--lose", "1%", "--duplicate", "2%", "--garbage", "5%"), None),
+    "late": (("--late", "1:2ms"), None),
+    "traffic": (("--l2", "20k", "--l2-macs", "256"), None),
+    "reload": ((), "reload"),
+    "killed": ((), "kill"),
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A switch at rest: nobody is connected."""
+
+    memory_mib: float  # resident
+    open_files: int
+    threads: int
+    buffers: int  # packet buffers in use
+    slots: int  # in use
+
+
+_WORDS = {
+    "memory_mib": "MiB of memory",
+    "open_files": "open files",
+    "threads": "threads",
+    "buffers": "packet buffers in use",
+    "slots": "slots in use",
+}
+
+
+def grown(first_pass, now):
+    """What of a sample is more than in any of the first pass, in words."""
+    found = []
+    for name, words in _WORDS.items():
+        most = max(getattr(sample, name) for sample in first_pass)
+        allowed = most + (_MEMORY_MIB if name == "memory_mib" else 0)
+        if getattr(now, name) > allowed:
+            found.append(f"{getattr(now, name):g} {words}; in the first pass {most:g} at most")
+    return found
+
+
+def configuration(run, late_job):
+    """Two jobs that load is put on, one static and one whose chunks collide; and one that comes and goes."""
+    jobs = [
+        {"id": 1, "workers": _PORTS, "window": 64},
+        {"id": 2, "workers": _PORTS, "window": 32, "slots": "dynamic", "lease": "2s"},
+        {"id": 3, "workers": _PORTS, "window": 32, "slots": "dynamic", "lease": "2s"},
+    ]
+    if late_job:
+        jobs.append({"id": 9, "workers": 2, "window": 16})
+    return {
+        "switch": {
+            "address": "10.77.0.254",
+            "slots": 112,
+            "memory": {"hugepages": False, "megabytes": 256, "reserve_megabytes": 16},
+        },
+        "ports": [
+            {
+                "name": f"p{i}",
+                "devargs": f"net_memif{i},id={i},socket={run.path}/memif.sock,"
+                "socket-abstract=no,rsize=10,role=server",
+            }
+            for i in range(_PORTS)
+        ],
+        "jobs": [{"lease": "2s", **job} for job in jobs],
+        "control": {"socket": str(run / "control.sock")},
+    }
+
+
+class Soak:
+    """One switch, and rounds of load on it. A context manager."""
+
+    def __init__(self, loop, round_s):
+        self._loop = loop
+        self._round_s = round_s
+        self._run = RunDirectory()
+        self._config = self._run / "switch.yaml"
+        self._late_job = False
+        self._write()
+        argv = [self._program("tributary-switchd"), "--config", self._config]
+        environment = {"RUNTIME_DIRECTORY": str(self._run.path)}
+        self._switch = Process(loop, "switch", argv, self._run / "switch.log", env=environment)
+
+    def __enter__(self):
+        try:
+            self._switch.wait_line("^ready", _LIMIT_S)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exception):
+        self._switch.stop()
+        self._run.__exit__(*exception)
+
+    @property
+    def pid(self):
+        return self._switch.pid
+
+    def round(self, load):
+        """Returns how many results were verified; ProcessFailed when one was wrong, or nobody answers."""
+        options, event = LOADS[load]
+        report = self._run / "report.json"
+        report.unlink(missing_ok=True)
+        argv = [self._program("tributary-loadgen"), "--config", self._config, "--quiet",
+                "--job", "1", "--job", "2", "--job", "3",
+                "--duration", f"{self._round_s:g}s", "--json", report, *options]
+        before = self._contributions()
+        with Process(self._loop, "loadgen", argv, self._run / "loadgen.log",
+                     env={"RUNTIME_DIRECTORY": str(self._run.path)}) as process:
+            if event is not None:
+                self._loop.wait(lambda: not process.running or self._contributions() > before,
+                                _LIMIT_S, "the generator sends")
+            if event == "reload":
+                self._late_job = not self._late_job
+                self._write()
+                self._client("reload")
+            if event == "kill":
+                process.signal(signal.SIGKILL)
+                process.wait_exit(_LIMIT_S)
+                return 0
+            process.wait_exit(self._round_s + _LIMIT_S)
+            if process.returncode != 0:
+                raise ProcessFailed(process.describe())
+        return json.loads(report.read_text())["total"]["results_verified"]
+
+    def rest(self):
+        """A sample, when the last peer and the last worker are gone."""
+
+        def idle():
+            return all(port["link"] == "down" for port in self._show("ports")) and \
+                all(job["present"] == 0 and job["slots_open"] == 0 for job in self._show("jobs"))
+
+        self._loop.wait(idle, _LIMIT_S, "the switch is at rest")
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
+            status = dict(line.split(":", 1) for line in file)
+        return Sample(
+            memory_mib=int(status["VmRSS"].split()[0]) / 1024,
+            open_files=self._open_files(),
+            threads=int(status["Threads"]),
+            buffers=self._show("buffers")[0]["in_use"],
+            slots=sum(job["slots_open"] for job in self._show("jobs")),
+        )
+
+    def _open_files(self):
+        """The least of a few looks: a client of ours that is gone is there for a moment longer."""
+        least = None
+        for _ in range(10):
+            files = len(os.listdir(f"/proc/{self.pid}/fd"))
+            least = files if least is None else min(least, files)
+            self._loop.turn(0.02)
+        return least
+
+    def _program(self, name):
+        return binary(build_directory(), name)
+
+    def _write(self):
+        self._config.write_text(yaml.safe_dump(configuration(self._run, self._late_job)))
+
+    def _client(self, *words):
+        argv = [self._program("tributary"), *words, "--socket", self._run / "control.sock"]
+        with Process(self._loop, f"tributary {words[0]}", argv, self._run / "client.log") as process:
+            return process.check_exit(_LIMIT_S).text()
+
+    def _show(self, what):
+        return json.loads(self._client("show", what, "--json"))
+
+    def _contributions(self):
+        return sum(job["contributions"] for job in self._show("jobs"))
+
+
+_HEADINGS = ("round", "load", "verified", "memory_mib", "open_files", "threads", "buffers", "slots")
+
+
+def soak(options):
+    """The rounds, as they went; ProcessFailed when something grew."""
+    rounds = []
+    end = time.monotonic() + options.minutes * 60
+    with Loop() as loop, Soak(loop, options.round) as bed:
+        print("  ".join(f"{name:>10}" for name in _HEADINGS), flush=True)
+        while True:
+            if options.passes is None and time.monotonic() >= end:
+                return rounds
+            if options.passes is not None and len(rounds) == options.passes * len(LOADS):
+                return rounds
+            load = list(LOADS)[len(rounds) % len(LOADS)]
+            verified = bed.round(load)
+            sample = bed.rest()
+            rounds.append({"load": load, "verified": verified, **asdict(sample)})
+            row = (len(rounds), load, verified, f"{sample.memory_mib:.1f}", sample.open_files,
+                   sample.threads, sample.buffers, sample.slots)
+            print("  ".join(f"{value:>10}" for value in row), flush=True)
+            first_pass = [Sample(**{name: r[name] for name in _WORDS}) for r in rounds[:len(LOADS)]]
+            if len(rounds) > len(LOADS) and (more := grown(first_pass, sample)):
+                raise ProcessFailed(f"after round {len(rounds)} ({load}): " + "; ".join(more))
+
+
+def _parse(arguments):
+    parser = argparse.ArgumentParser(prog="tools/soak", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=120, help="how long (default: 120)")
+    parser.add_argument("--passes", type=int, help="so many rounds of each kind, instead")
+    parser.add_argument("--round", type=float, default=20, help="seconds of load in a round "
+                        "(default: 20)")
+    parser.add_argument("--json", help="write what was seen after each round to this file")
+    options = parser.parse_args(arguments)
+    numbers = (options.minutes, options.round, 1 if options.passes is None else options.passes)
+    if min(numbers) <= 0:
+        parser.error("--minutes, --passes and --round need positive numbers")
+    return options
+
+
+def main(arguments):
+    options = _parse(arguments)
+    sweep()
+    try:
+        rounds = soak(options)
+    except Interrupted as interrupt:
+        print(f"soak: {interrupt}", file=sys.stderr)
+        return 128 + interrupt.number
+    except (ProcessFailed, TimeoutError, OSError) as error:
+        print(f"soak: {error}", file=sys.stderr)
+        return 1
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rounds, file, indent=1)
+    print(f"soak: {len(rounds)} rounds, {sum(r['verified'] for r in rounds):,} results verified, "
+          "nothing grew")
+    return 0
