@@ -1,5 +1,6 @@
 #include "control/show.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>

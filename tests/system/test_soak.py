@@ -34,7 +34,7 @@ def test_what_grows_is_named():
     ]
 
 
-def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys):
+def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys, tmp_path):
     """The rounds are not real here: what is asked is how the command ends."""
 
     class Leaky:
@@ -55,8 +55,10 @@ def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys):
             return soak.Sample(80.0, 16 + self._rounds // 8, 6, 40, 0)
 
     monkeypatch.setattr(soak, "Soak", Leaky)
-    assert soak.main(["--passes", "3"]) == 1
+    report = tmp_path / "soak.json"
+    assert soak.main(["--passes", "3", "--json", str(report)]) == 1
     assert "after round 8 (faults): 17 open files; in the first pass 16" in capsys.readouterr().err
+    assert [r["open_files"] for r in json.loads(report.read_text())] == [16] * 7 + [17]
 
 
 @pytest.mark.parametrize("wrong", ["--passes 0", "--minutes -1", "--round 0"])

@@ -6,8 +6,9 @@
 
 A pass is a round of each kind of load: plain, with losses, duplicates and garbage, with a late rank,
 beside other traffic, while the configuration changes, and with a generator that is killed. Every sum
-is verified. After each round, when the workers are gone, memory, open files, threads, packet buffers
-and slots in use must be what they were in the first pass. Needs no privilege.
+that arrives is verified, but for those of the generator that is killed. After each round, when the
+workers are gone, memory, open files, threads, packet buffers and slots in use must be what they were in
+the first pass. Needs no privilege.
 
 Exit status: 0 all was well, 1 a result was wrong, something grew or did not work, 2 a wrong call.
 """
@@ -132,7 +133,7 @@ class Soak:
         return self._switch.pid
 
     def round(self, load):
-        """Returns how many results were verified; ProcessFailed when one was wrong, or nobody answers."""
+        """Returns how many results were verified (killed: none); ProcessFailed when one was wrong."""
         options, event = LOADS[load]
         report = self._run / "report.json"
         report.unlink(missing_ok=True)
@@ -163,8 +164,9 @@ class Soak:
 
         def idle():
             return all(port["link"] == "down" for port in self._show("ports")) and \
-                all(job["present"] == 0 and job["slots_open"] == 0 for job in self._show("jobs"))
+                all(job["present"] == 0 for job in self._show("jobs"))
 
+        # An epoch that ends gives its slots back: there is nothing more to wait for.
         self._loop.wait(idle, _LIMIT_S, "the switch is at rest")
         with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
             status = dict(line.split(":", 1) for line in file)
@@ -206,17 +208,14 @@ class Soak:
 _HEADINGS = ("round", "load", "verified", "memory_mib", "open_files", "threads", "buffers", "slots")
 
 
-def soak(options):
-    """The rounds, as they went; ProcessFailed when something grew."""
-    rounds = []
+def soak(options, rounds):
+    """Adds to `rounds` as they go; ProcessFailed when something grew."""
     end = time.monotonic() + options.minutes * 60
     with Loop() as loop, Soak(loop, options.round) as bed:
         print("  ".join(f"{name:>10}" for name in _HEADINGS), flush=True)
-        while True:
+        while len(rounds) < (options.passes or sys.maxsize) * len(LOADS):
             if options.passes is None and time.monotonic() >= end:
-                return rounds
-            if options.passes is not None and len(rounds) == options.passes * len(LOADS):
-                return rounds
+                return
             load = list(LOADS)[len(rounds) % len(LOADS)]
             verified = bed.round(load)
             sample = bed.rest()
@@ -247,17 +246,19 @@ def _parse(arguments):
 def main(arguments):
     options = _parse(arguments)
     sweep()
+    rounds = []
     try:
-        rounds = soak(options)
+        soak(options, rounds)
     except Interrupted as interrupt:
         print(f"soak: {interrupt}", file=sys.stderr)
         return 128 + interrupt.number
     except (ProcessFailed, TimeoutError, OSError) as error:
         print(f"soak: {error}", file=sys.stderr)
         return 1
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rounds, file, indent=1)
+    finally:
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump(rounds, file, indent=1)
     print(f"soak: {len(rounds)} rounds, {sum(r['verified'] for r in rounds):,} results verified, "
           "nothing grew")
     return 0
