@@ -2,6 +2,7 @@
 // device under test that returns each through another port.
 //
 //   forward_load --port DEVARGS --port DEVARGS ... [--bytes N,N...] [--seconds S] [--rate R]
+//                [--queues N]
 //
 // 1,024 stations with random addresses are shared out over the ports; port i sends to those of its
 // neighbour (0 and 1, 2 and 3, ...), where testpmd returns a frame, too. All are announced first,
@@ -41,7 +42,8 @@ struct Options {
   std::vector<std::string> ports;
   std::vector<std::size_t> bytes = {64, 256, 1024, 1500};
   double seconds = 1;
-  double rate = 0;  // frames a second of all ports; 0: as many as possible
+  double rate = 0;           // frames a second of all ports; 0: as many as possible
+  std::uint16_t queues = 1;  // of each port, on which frames may come back
 };
 
 // Behind the addresses and the type.
@@ -78,7 +80,7 @@ class Load {
       macs_.push_back(mac);
     }
     for (const std::string& devargs : options.ports)
-      ports_.push_back(impair::open_port(devargs, pool_));
+      ports_.push_back(impair::open_port(devargs, pool_, options.queues));
   }
 
   void run() {
@@ -207,8 +209,12 @@ class Load {
     return sent;
   }
   void receive(std::size_t port, std::size_t bytes, Tally& tally) {
+    for (std::uint16_t queue = 0; queue < options_.queues; ++queue)
+      receive(port, queue, bytes, tally);
+  }
+  void receive(std::size_t port, std::uint16_t queue, std::size_t bytes, Tally& tally) {
     rte_mbuf* got[kBurst];
-    const std::uint16_t count = ports_[port].receive(got, kBurst);
+    const std::uint16_t count = ports_[port].receive(got, kBurst, queue);
     if (count == 0) return;
     const Instant now = clock_.now();
     for (std::uint16_t i = 0; i < count; ++i) {
@@ -245,6 +251,8 @@ int main(int argc, char** argv) {
   app.add_option("--bytes", options.bytes, "sizes of frames")->delimiter(',');
   app.add_option("--seconds", options.seconds, "for each size");
   app.add_option("--rate", options.rate, "frames a second of all ports (default: no limit)");
+  app.add_option("--queues", options.queues, "receive queues of each port (default: 1)")
+      ->check(CLI::Range(1, 16));
   CLI11_PARSE(app, argc, argv);
   if (options.ports.size() % 2 != 0) {
     std::fprintf(stderr, "forward_load: an even number of ports, please\n");

@@ -31,6 +31,10 @@ class Device(unittest.TestCase):
     def test_a_round_without_traffic_has_no_ratio(self):
         self.assertEqual(dut.row("switch", "c", "m", [0.0], "Mpps", "t", [1.0])["ratio"], 0)
 
+    def test_time_beyond_another_side_is_of_each_round_and_never_negative(self):
+        self.assertEqual(dut.beyond([5.0, 10.0], [10.0, 10.0]), [100.0, 0.1])
+        self.assertEqual(dut.beyond([11.0], [10.0]), [0.1])
+
     def test_both_ends_of_a_memif_name_the_same_interface(self):
         ends = [dut.memif("/run", 3, role, 2048) for role in ("server", "client")]
         self.assertEqual(ends[0].replace("server", "client"), ends[1])

@@ -77,21 +77,22 @@ rte_mempool* create_pool(std::uint32_t mbufs) {
   return pool;
 }
 
-Port open_port(const std::string& devargs, rte_mempool* pool) {
+Port open_port(const std::string& devargs, rte_mempool* pool, std::uint16_t rx_queues) {
   const auto check = [&devargs](const char* step, int result) {
     if (result < 0) fail("port '" + devargs + "': cannot " + step, result);
   };
   check("create it", rte_dev_probe(devargs.c_str()));
-  Port port{.pool = pool};
+  Port port{.pool = pool, .rx_queues = rx_queues};
   const std::string name = devargs.substr(0, devargs.find(','));
   check("find it", rte_eth_dev_get_port_by_name(name.c_str(), &port.id));
   const rte_eth_conf conf{};
-  check("configure it", rte_eth_dev_configure(port.id, 1, 1, &conf));
+  check("configure it", rte_eth_dev_configure(port.id, rx_queues, 1, &conf));
   std::uint16_t rx = kDescriptors;
   std::uint16_t tx = kDescriptors;
   check("size its queues", rte_eth_dev_adjust_nb_rx_tx_desc(port.id, &rx, &tx));
-  check("set up its receive queue",
-        rte_eth_rx_queue_setup(port.id, 0, rx, SOCKET_ID_ANY, nullptr, pool));
+  for (std::uint16_t queue = 0; queue < rx_queues; ++queue)
+    check("set up its receive queue",
+          rte_eth_rx_queue_setup(port.id, queue, rx, SOCKET_ID_ANY, nullptr, pool));
   check("set up its transmit queue",
         rte_eth_tx_queue_setup(port.id, 0, tx, SOCKET_ID_ANY, nullptr));
   check("start it", rte_eth_dev_start(port.id));
@@ -112,9 +113,9 @@ bool Port::link_up() const {
   return rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-std::uint16_t Port::receive(rte_mbuf** frames, std::uint16_t capacity) const {
+std::uint16_t Port::receive(rte_mbuf** frames, std::uint16_t capacity, std::uint16_t queue) const {
   std::uint16_t received = 0;
-  const auto burst = [&] { received = rte_eth_rx_burst(id, 0, frames, capacity); };
+  const auto burst = [&] { received = rte_eth_rx_burst(id, queue, frames, capacity); };
   return dataplane::guarded(burst) ? received : std::uint16_t{0};
 }
 

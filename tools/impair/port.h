@@ -18,18 +18,19 @@ void stop_eal();
 struct Port {
   std::uint16_t id = 0;
   rte_mempool* pool = nullptr;
+  std::uint16_t rx_queues = 1;
 
   [[nodiscard]] bool link_up() const;
 
   // Both return how many frames they moved. What transmit() does not take stays the caller's.
-  std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) const;
+  std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity, std::uint16_t queue = 0) const;
   std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count) const;
 };
 
 rte_mempool* create_pool(std::uint32_t mbufs);
 // Plugs the device, configures and starts it in promiscuous mode. Throws std::runtime_error with
 // the devargs and DPDK's reason.
-Port open_port(const std::string& devargs, rte_mempool* pool);
+Port open_port(const std::string& devargs, rte_mempool* pool, std::uint16_t rx_queues = 1);
 void close_port(const Port& port);
 
 }  // namespace tributary::impair
