@@ -27,8 +27,17 @@ Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Peer& 
     return {Verdict::dropped, bad};
   Tombstone* e = nullptr;
   const bool seen = job.table.find(h.seq, e) == ChunkTable::Place::seen;
-  if (!seen || !e->retried || e->description.op != h.op || e->description.chunk != h.chunk ||
-      e->description.element_count != h.element_count)
+  if (!seen || !e->retried || e->description.op != h.op || e->description.chunk != h.chunk)
+    return {Verdict::dropped, DropReason::stale_seq};
+  // Known by an announcement alone: what the first attempt was never came by, and never will.
+  if (!e->described) {
+    const Contribution c = contribution_of(packet);
+    const Kernels* kernels = nullptr;
+    if (const DropReason bad = check_data(job, c, false, kernels); bad != DropReason::count_)
+      return {Verdict::dropped, bad};
+    e->describe(c);
+  }
+  if (e->description.element_count != h.element_count)
     return {Verdict::dropped, DropReason::stale_seq};
   job.counters.bytes_in.add(packet.payload.size());
   if (e->state == ChunkState::escalated) {

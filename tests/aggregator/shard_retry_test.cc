@@ -415,6 +415,38 @@ TEST_F(RootRetryTest, O10_ASecondAttemptPassesBothWays) {
   EXPECT_EQ(sent_.at(0).header.attempt, wire::kFloatRetry);
 }
 
+// Found by an hour of simulation: a switch may hear of the chunk by an announcement alone, because
+// what the leaf sent on was lost. Then the second attempt says what the chunk is.
+TEST_F(RootRetryTest, O10_ASecondAttemptDescribesWhatWasOnlyAnnounced) {
+  wire::Header said = as_fixed_point(from_leaf(PacketType::escalation));
+  said.flags = 0;
+  said.reason = wire::Reason::deadline;
+  said.dtype = wire::DType::int32;
+  ASSERT_EQ(deliver(said, leaf()).verdict, Verdict::forwarded);
+  ASSERT_TRUE(ask_again(2));
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].peer, leaf());
+
+  const float value = 0.5F;
+  const std::array<float, 17> more{};  // than a chunk of this job has
+  wire::Header h = as_second(relayed());
+  h.element_count = more.size();
+  EXPECT_EQ(deliver({h, {}, std::as_bytes(std::span(more))}, leaf()).reason,
+            DropReason::payload_too_large);
+  EXPECT_EQ(deliver({as_second(relayed()), {}, bytes_of(value)}, leaf()).verdict,
+            Verdict::forwarded);
+  EXPECT_EQ(sent_.at(0).to, Outgoing::To::completion_host);
+  EXPECT_EQ(sent_.at(0).elements<float>(), std::vector<float>{0.5F});
+
+  h = as_second(header(PacketType::result, 0));
+  h.flags = wire::kFlagLast | wire::kFlagVerified | wire::kFlagFloatRetry;
+  h.covered = workers_;
+  h.element_count = 1;
+  ASSERT_TRUE(from_host(h, bytes_of(value)));
+  EXPECT_EQ(sent_.at(0).to, Outgoing::To::job_group);
+  EXPECT_EQ(sent_.at(0).elements<float>(), std::vector<float>{0.5F});
+}
+
 // A sum of the first attempt is of no use, though it did not come: the leaf is told to wait.
 TEST_F(RootRetryTest, O10_ALeafThatAsksForItsSumIsNotAskedForItInASecondAttempt) {
   wire::Header h = as_fixed_point(data_header(1, 0, 1));
