@@ -82,7 +82,7 @@ Port open_port(const std::string& devargs, rte_mempool* pool, std::uint16_t rx_q
     if (result < 0) fail("port '" + devargs + "': cannot " + step, result);
   };
   check("create it", rte_dev_probe(devargs.c_str()));
-  Port port{.pool = pool, .rx_queues = rx_queues};
+  Port port{.pool = pool};
   const std::string name = devargs.substr(0, devargs.find(','));
   check("find it", rte_eth_dev_get_port_by_name(name.c_str(), &port.id));
   const rte_eth_conf conf{};

@@ -18,7 +18,6 @@ void stop_eal();
 struct Port {
   std::uint16_t id = 0;
   rte_mempool* pool = nullptr;
-  std::uint16_t rx_queues = 1;
 
   [[nodiscard]] bool link_up() const;
 

@@ -75,11 +75,11 @@ def grown(first_pass, now):
 
 
 def configuration(run, late_job):
-    """Two jobs that load is put on, one static and one whose chunks collide; and one that comes and goes."""
+    """Jobs that load is put on, one static and two whose chunks collide; and one that comes and goes."""
     jobs = [
         {"id": 1, "workers": _PORTS, "window": 64},
-        {"id": 2, "workers": _PORTS, "window": 32, "slots": "dynamic", "lease": "2s"},
-        {"id": 3, "workers": _PORTS, "window": 32, "slots": "dynamic", "lease": "2s"},
+        {"id": 2, "workers": _PORTS, "window": 32, "slots": "dynamic"},
+        {"id": 3, "workers": _PORTS, "window": 32, "slots": "dynamic"},
     ]
     if late_job:
         jobs.append({"id": 9, "workers": 2, "window": 16})
