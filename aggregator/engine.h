@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "aggregator/chunk_look.h"
 #include "aggregator/chunk_state.h"
 #include "aggregator/counters.h"
 #include "aggregator/outbox.h"
@@ -139,6 +140,9 @@ class Engine {
   // Of one chunk of the running epoch.
   [[nodiscard]] ChunkState chunk_state(std::size_t job_index, std::uint8_t shard,
                                        std::uint32_t seq) const;
+  // Of the chunk that this packet names; nothing is known where it names none. On the loop: unlike
+  // the others of these, it allocates nothing.
+  [[nodiscard]] ChunkLook look(const wire::Header& header) const;
 
   // Change of configuration: jobs come, go and change; those that are the same go on undisturbed
   // (rule 16). prepare() makes all that the change needs, on a control thread and while packets are

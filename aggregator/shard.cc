@@ -236,11 +236,9 @@ void Shard::add_slots(Instant now, std::size_t most, Slots which,
       if (out.size() == most) return;
       std::vector<std::uint32_t> missing(kMostMissing);
       missing.resize(missing_ranks(*job, e, missing).size());
-      const std::uint32_t slot =
-          job->dynamic() ? pool_slot(*job, e.seq) : job->first_slot + table.slot_of(e);
-      out.push_back({job->config.id, index_, slot, e.description.op, e.description.chunk, e.seq,
-                     e.arrived, job->fan_in, now - e.opened_at, std::move(missing), sent,
-                     e.holds_slot});
+      out.push_back({job->config.id, index_, slot_of(*job, e), e.description.op,
+                     e.description.chunk, e.seq, e.arrived, job->fan_in, now - e.opened_at,
+                     std::move(missing), sent, e.holds_slot});
     }
   }
 }

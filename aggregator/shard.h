@@ -16,7 +16,8 @@
 // what other switches could not finish; shard_exclude.cc children that are left out;
 // shard_retry.cc chunks sent again as floating point;
 // shard_degrade.cc results that lack ranks;
-// shard_reply.cc results and answers to probes; shard_change.cc other jobs in their places.
+// shard_reply.cc results and answers to probes; shard_change.cc other jobs in their places;
+// chunk_look.cc what people see of one chunk.
 //
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
 // Payload spans of what is appended to an Outbox are valid until the next call.
@@ -30,6 +31,7 @@
 #include <vector>
 
 #include "aggregator/abort_cause.h"
+#include "aggregator/chunk_look.h"
 #include "aggregator/job_index.h"
 #include "aggregator/outbox.h"
 #include "aggregator/shard_job.h"
@@ -145,6 +147,7 @@ class Shard {
 
   [[nodiscard]] const ShardJob* find_job(std::uint32_t job) const { return jobs_[job].get(); }
   void add_slots(Instant now, std::size_t most, Slots which, std::vector<SlotStatus>& out) const;
+  [[nodiscard]] ChunkLook look(const wire::Header& header) const;  // see Engine
   [[nodiscard]] std::uint8_t index() const { return index_; }
   [[nodiscard]] std::size_t job_places() const { return jobs_.size(); }
   [[nodiscard]] std::uint32_t pool_slots() const { return pool_.slots(); }  // of dynamic jobs
@@ -219,6 +222,8 @@ class Shard {
   void change_seed(ShardJob& job, std::uint32_t seq);
   void adopt_seed(ShardJob& job);
   [[nodiscard]] std::uint32_t pool_slot(const ShardJob& job, std::uint32_t seq) const;
+  // Of a chunk that holds one, or last did.
+  [[nodiscard]] std::uint32_t slot_of(const ShardJob& job, const Tombstone& e) const;
 
   // shard_escalate.cc
   Decision escalate_first(ShardJob& job, Tombstone& e, const Contribution& c, wire::Reason reason,

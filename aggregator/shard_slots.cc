@@ -9,6 +9,10 @@ std::uint32_t Shard::pool_slot(const ShardJob& job, std::uint32_t seq) const {
   return pool_.slot_of(job.config.id, changed ? job.next_seed : job.seed, seq);
 }
 
+std::uint32_t Shard::slot_of(const ShardJob& job, const Tombstone& e) const {
+  return job.dynamic() ? pool_slot(job, e.seq) : job.first_slot + job.table.slot_of(e);
+}
+
 wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Outbox& out) {
   // Who has no right to a slot takes none from others.
   if (!pool_.may_take(job.place)) return wire::Reason::no_slot;

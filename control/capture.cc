@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "control/pcapng.h"
+#include "control/capture_format.h"
 #include "control/request_fields.h"
 #include "control/send_all.h"
 #include "control/show_text.h"
@@ -30,21 +29,12 @@ using nlohmann::ordered_json;
 
 constexpr int kIdleMs = 5;                        // between looks at an empty ring
 constexpr std::size_t kMostPending = 256u << 10;  // bytes before they are sent
+// Of a tap, in bytes: a trace is of a few frames, but all that comes of them has to be there.
+constexpr std::size_t kCaptureRoom = 8u << 20;
+constexpr std::size_t kTraceRoom = 32u << 20;
 
 std::string line_of(const ordered_json& reply) {
   return reply.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
-
-std::int64_t clock_ns(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
-
-// The loop's time counts from the machine's start, as the monotonic clock does.
-std::uint64_t since_1970(Instant when) {
-  static const std::int64_t offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-  return static_cast<std::uint64_t>(when.to_ns() + offset);
 }
 
 // A loop that does not answer may use a tap at any time.
@@ -73,17 +63,19 @@ void set_points(CaptureRequest& request, const ordered_json& list) {
   }
 }
 
-CaptureRequest parse(const ordered_json& json) {
+void set_ports(CaptureRequest& request, const ordered_json& json) {
+  const auto list = json.find("ports");
+  if (list == json.end()) return;
+  const auto is_text = [](const ordered_json& name) { return name.is_string(); };
+  if (!list->is_array() || !std::all_of(list->begin(), list->end(), is_text))
+    throw std::invalid_argument("\"ports\" must be a list of ports");
+  request.ports = list->get<std::vector<std::string>>();
+}
+
+CaptureRequest parse_capture(const ordered_json& json) {
   check_keys(json, {"command", "ports", "points", "filter", "count", "snap"});
   CaptureRequest request;
-  if (const auto list = json.find("ports"); list != json.end()) {
-    const auto is_text = [](const ordered_json& name) { return name.is_string(); };
-    if (!list->is_array() || !std::all_of(list->begin(), list->end(), is_text))
-      throw std::invalid_argument("\"ports\" must be a list of ports");
-    request.ports = list->get<std::vector<std::string>>();
-  }
   if (const auto list = json.find("points"); list != json.end()) set_points(request, *list);
-  if (json.contains("filter")) request.filter = text_of(json, "filter");
   request.count = number_of(json, "count").value_or(0);
   request.snap = number_of(json, "snap").value_or(CaptureWish::kMostSnap);
   if (request.snap == 0 || request.snap > CaptureWish::kMostSnap)
@@ -92,12 +84,28 @@ CaptureRequest parse(const ordered_json& json) {
   return request;
 }
 
+// Whole frames: what they say is only told when they are valid.
+CaptureRequest parse_trace(const ordered_json& json) {
+  check_keys(json, {"command", "ports", "filter", "count"});
+  CaptureRequest request;
+  request.trace = true;
+  request.rx = false;  // the decision comes with the frame
+  request.count = needed(json, "count");
+  if (request.count == 0) throw std::invalid_argument("\"count\" must be 1 or more");
+  return request;
+}
+
 }  // namespace
 
 std::optional<CaptureRequest> capture_request(std::string_view line) {
   const ordered_json json = ordered_json::parse(line, nullptr, false);
-  if (!json.is_object() || json.value("command", ordered_json()) != "capture") return std::nullopt;
-  return parse(json);
+  if (!json.is_object()) return std::nullopt;
+  const auto command = json.value("command", ordered_json());
+  if (command != "capture" && command != "trace") return std::nullopt;
+  CaptureRequest request = command == "trace" ? parse_trace(json) : parse_capture(json);
+  set_ports(request, json);
+  if (json.contains("filter")) request.filter = text_of(json, "filter");
+  return request;
 }
 
 CaptureWish capture_wish(const CaptureRequest& request, const std::vector<std::string>& ports) {
@@ -105,6 +113,7 @@ CaptureWish capture_wish(const CaptureRequest& request, const std::vector<std::s
   wish.rx = request.rx;
   wish.tx = request.tx;
   wish.drop = request.drop;
+  wish.verdict = request.trace;
   wish.snap = request.snap;
   wish.ports.assign(ports.size(), request.ports.empty());
   for (const std::string& name : request.ports) {
@@ -120,19 +129,24 @@ CaptureWish capture_wish(const CaptureRequest& request, const std::vector<std::s
 class CaptureServer::Session {
  public:
   // Installs the taps. Throws std::runtime_error when a loop does not answer.
-  Session(dataplane::Switch& sw, CaptureWish wish, std::vector<std::string> names,
-          std::uint32_t count, int connection)
+  Session(dataplane::Switch& sw, const CaptureRequest& request, CaptureWish wish,
+          std::vector<std::string> names, int connection)
       : switch_(sw),
         names_(std::move(names)),
-        count_(count),
+        format_(request.trace ? trace_format(names_, sw.workers().size())
+                              : pcapng_format(names_, wish.snap)),
+        trace_(request.trace),
+        count_(request.count),
         connection_(connection),
-        frame_(wish.snap) {
+        frame_(wish.snap),
+        missed_(sw.workers().size()) {
     // A reader may pause; at the end, shutdown() wakes whoever waits for it.
     const timeval forever{};
     setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
     const auto shared = std::make_shared<CaptureWish>(std::move(wish));
+    const std::size_t room = trace_ ? kTraceRoom : kCaptureRoom;
     for (std::size_t lcore = 0; lcore < sw.workers().size(); ++lcore)
-      taps_.push_back(std::make_unique<CaptureTap>(shared));
+      taps_.push_back(std::make_unique<CaptureTap>(shared, room));
     install(true);
     thread_ = std::thread([this] { run(); });
   }
@@ -155,18 +169,29 @@ class CaptureServer::Session {
   void finish(std::string& out);
   // Frames that wait, as far as they are wanted and fit; returns how many.
   std::size_t drain(std::string& out);
-  void add(std::string& out, const CapturedFrame& frame);
+  // Of one tap.
+  std::size_t drain(std::size_t lcore, std::string& out);
+  // What was sent and dropped for the sake of the last one; no tap is on any loop.
+  void drain_effects(std::string& out);
+  [[nodiscard]] bool counts(const CapturedFrame& frame) const {
+    return !trace_ || (frame.point == CapturePoint::verdict && !frame.verdict.handed_to);
+  }
   [[nodiscard]] bool complete() const { return count_ != 0 && seen_ == count_; }
   // Waits so long; false: the client has closed its end.
   [[nodiscard]] bool client_is_there(int wait_ms) const;
 
   dataplane::Switch& switch_;
   std::vector<std::string> names_;
+  std::unique_ptr<CaptureFormat> format_;
+  bool trace_;
   std::uint32_t count_;
   int connection_;
   std::vector<std::byte> frame_;                   // of the snap's size
   std::vector<std::unique_ptr<CaptureTap>> taps_;  // by lcore
+  std::vector<std::uint64_t> missed_;              // by lcore, before the last frame taken
   std::uint32_t seen_ = 0;
+  std::size_t last_lcore_ = 0;  // where the last that counts was seen
+  Instant last_when_;
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
@@ -200,33 +225,33 @@ void CaptureServer::Session::install(bool on) {
   std::rethrow_exception(failed);
 }
 
-void CaptureServer::Session::add(std::string& out, const CapturedFrame& frame) {
-  using enum PcapngPacket::Direction;
-  PcapngPacket packet;
-  packet.interface = frame.port;
-  packet.when_ns = since_1970(frame.when);
-  packet.length = frame.length;
-  packet.bytes = std::span(frame_).first(frame.kept);
-  packet.direction = frame.point == CapturePoint::tx ? outbound : inbound;
-  std::string comment;
-  if (frame.point == CapturePoint::drop) {
-    packet.direction = unknown;
-    comment = std::string("dropped: ") + drop_label(frame.reason) + ": " + drop_text(frame.reason);
-    packet.comment = comment;
+std::size_t CaptureServer::Session::drain(std::size_t lcore, std::string& out) {
+  std::size_t drained = 0;
+  CapturedFrame frame;
+  while (!complete() && out.size() < kMostPending && taps_[lcore]->take(frame, frame_)) {
+    format_->add(out, lcore, frame, std::span(frame_).first(frame.kept));
+    missed_[lcore] = frame.missed;
+    ++drained;
+    if (!counts(frame)) continue;
+    ++seen_;
+    last_lcore_ = lcore;
+    last_when_ = frame.when;
   }
-  pcapng_packet(out, packet);
+  return drained;
 }
 
 std::size_t CaptureServer::Session::drain(std::string& out) {
   std::size_t drained = 0;
-  CapturedFrame frame;
-  for (const auto& tap : taps_)
-    while (!complete() && out.size() < kMostPending && tap->take(frame, frame_)) {
-      add(out, frame);
-      ++seen_;
-      ++drained;
-    }
+  for (std::size_t lcore = 0; lcore < taps_.size(); ++lcore) drained += drain(lcore, out);
   return drained;
+}
+
+void CaptureServer::Session::drain_effects(std::string& out) {
+  CapturedFrame frame;
+  while (taps_[last_lcore_]->take(frame, frame_)) {
+    if (frame.point == CapturePoint::verdict || frame.when != last_when_) return;
+    format_->add(out, last_lcore_, frame, std::span(frame_).first(frame.kept));
+  }
 }
 
 bool CaptureServer::Session::client_is_there(int wait_ms) const {
@@ -236,9 +261,7 @@ bool CaptureServer::Session::client_is_there(int wait_ms) const {
 
 void CaptureServer::Session::run() {
   std::string out = line_of({{"ok", true}, {"data", {{"ports", names_}}}});
-  pcapng_section(out, std::string("tributary-switchd ") + TRIBUTARY_VERSION);
-  for (const std::string& name : names_)
-    pcapng_interface(out, name, static_cast<std::uint32_t>(frame_.size()));
+  format_->begin(out);
   bool writable = true;
   bool there = true;
   while (there && !complete()) {
@@ -267,9 +290,12 @@ void CaptureServer::Session::finish(std::string& out) {
     out.clear();
     if (!more) break;
   } while (writable);
+  if (trace_ && complete()) drain_effects(out);
+  // What found no room after the last one that was wanted is no loss.
   std::uint64_t missed = 0;
-  for (const auto& tap : taps_) missed += tap->missed();
-  pcapng_losses(out, 0, static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)), missed);
+  for (std::size_t lcore = 0; lcore < taps_.size(); ++lcore)
+    missed += complete() ? missed_[lcore] : taps_[lcore]->missed();
+  format_->end(out, missed);
   if (writable) send_all(connection_, out);
 }
 
@@ -282,12 +308,13 @@ bool CaptureServer::take(std::string_view line, int connection) {
     if (!request) return false;
     if (session_ && session_->over()) session_.reset();
     if (session_)
-      throw std::invalid_argument("another capture runs; one at a time can, end that one first");
+      throw std::invalid_argument(
+          "another capture or trace runs; one at a time can, end that one first");
     std::vector<std::string> names;
     for (const auto& port : switch_.ports()) names.push_back(port->name());
     CaptureWish wish = capture_wish(*request, names);
-    session_ = std::make_unique<Session>(switch_, std::move(wish), std::move(names), request->count,
-                                         connection);
+    session_ =
+        std::make_unique<Session>(switch_, *request, std::move(wish), std::move(names), connection);
   } catch (const std::exception& error) {
     send_all(connection, line_of({{"ok", false}, {"error", error.what()}}));
     close(connection);

@@ -1,12 +1,16 @@
-// `tributary capture`: a stream of frames as pcapng to whoever asked on the control socket.
+// `tributary capture` and `tributary trace`: a stream of frames to whoever asked on the control
+// socket.
 //
 //   {"command":"capture","ports":["w0"],"points":["rx","drop"],"filter":"udp port 47000",
 //    "count":100,"snap":256}
 //   →  {"ok":true,"data":{"ports":["w0"]}} on a line, then a pcapng file until `count` frames have
 //      come, the client closes its end, or the switch stops
+//   {"command":"trace","ports":["w0"],"filter":"udp port 47000","count":10}
+//   →  the same line, then lines of text: what became of `count` received frames
 //
-// All keys but the command may be left out: all ports, all points, no filter, no end, whole frames.
-// One capture at a time, each on a thread of its own. Frames come in the order of each lcore.
+// All keys but the command may be left out, and the count of a trace: all ports, all points, no
+// filter, no end, whole frames. One of them at a time, on a thread of its own. Frames come in the
+// order of each lcore.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +26,7 @@
 namespace tributary::control {
 
 struct CaptureRequest {
+  bool trace = false;              // of which `count` counts decisions; else frames
   std::vector<std::string> ports;  // empty: all
   bool rx = true;
   bool tx = true;

@@ -10,6 +10,14 @@ namespace tributary::dataplane {
 
 using aggregator::Outgoing;
 
+namespace {
+
+bool is_traced(const Lane& lane) {
+  return lane.tap != nullptr && lane.tap->wants_verdicts();
+}
+
+}  // namespace
+
 Aggregation::Aggregation(const config::SwitchConfig& config, const config::SwitchConfig& part,
                          aggregator::EngineStart start, rte_mempool* pool, Lanes& lanes,
                          Transmitter& transmitter)
@@ -23,11 +31,17 @@ Aggregation::Aggregation(const config::SwitchConfig& config, const config::Switc
   if (config::hosts_engines(part)) hosted_.emplace(part, start.nonce_seed);
 }
 
-void Aggregation::count_drop(std::uint16_t ingress, std::span<const std::byte> frame,
-                             DropReason reason) {
+void Aggregation::count_drop(std::uint16_t ingress, const Classified& frame, DropReason reason) {
   Lane& lane = *lanes_[ingress];
   lane.counters.drops.add(reason);
-  if (lane.tap != nullptr) lane.tap->offer(CapturePoint::drop, ingress, frame, reason);
+  if (lane.tap != nullptr)
+    lane.tap->offer(CapturePoint::drop, ingress, wire::whole_frame(frame.ethernet), reason);
+}
+
+void Aggregation::reject(std::uint16_t ingress, const Classified& frame, DropReason reason) {
+  if (const Lane& lane = *lanes_[ingress]; is_traced(lane))
+    lane.tap->tell(ingress, wire::whole_frame(frame.ethernet), {.action = frame.action});
+  count_drop(ingress, frame, reason);
 }
 
 bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, Received& r) {
@@ -40,14 +54,14 @@ bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, Received
   r.from.mac = frame.ethernet.source;
   const DropReason bad = wire::parse(frame.udp.payload, r.packet);
   if (bad == DropReason::count_) return true;
-  count_drop(ingress, wire::whole_frame(frame.ethernet), bad);
+  reject(ingress, frame, bad);
   return false;
 }
 
 bool Aggregation::check(const Received& r) {
   const DropReason bad = wire::check_integrity(r.frame->udp, r.packet);
   if (bad == DropReason::count_) return true;
-  count_drop(r.from.port, wire::whole_frame(r.frame->ethernet), bad);
+  reject(r.from.port, *r.frame, bad);
   return false;
 }
 
@@ -61,9 +75,11 @@ void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
 void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant now) {
   Received r;
   if (!parse(ingress, frame, r) || !check(r)) return;
+  if (const Lane& lane = *lanes_[ingress]; is_traced(lane))
+    lane.tap->tell(ingress, wire::whole_frame(frame.ethernet), {.action = frame.action});
   const DropReason what =
       hosted_ ? hosted_->on_packet(r.packet, r.from, now) : DropReason::unknown_job;
-  if (what != DropReason::count_) count_drop(ingress, wire::whole_frame(frame.ethernet), what);
+  if (what != DropReason::count_) count_drop(ingress, frame, what);
   if (hosted_) send_hosted(now);
 }
 
@@ -76,13 +92,29 @@ void Aggregation::handle(Instant now) {
 
 void Aggregation::handle_one(const Received& r, Instant now) {
   if (!check(r)) return;
-  const auto decision = host_.concerns(r.packet)
-                            ? host_.on_packet(r.packet, r.from, now, outbox_)
-                            : engine_.on_packet(r.packet, r.from, now, outbox_);
-  if (decision.reason != DropReason::count_)
-    count_drop(r.from.port, wire::whole_frame(r.frame->ethernet), decision.reason);
+  const bool traced = is_traced(*lanes_[r.from.port]);
+  const aggregator::Decision decision = traced ? decide_and_tell(r, now) : decide(r, now);
+  if (decision.reason != DropReason::count_) count_drop(r.from.port, *r.frame, decision.reason);
   exchange(now);
   if (!outbox_.items().empty()) send_outbox(now);
+}
+
+inline aggregator::Decision Aggregation::decide(const Received& r, Instant now) {
+  if (host_.concerns(r.packet)) return host_.on_packet(r.packet, r.from, now, outbox_);
+  return engine_.on_packet(r.packet, r.from, now, outbox_);
+}
+
+aggregator::Decision Aggregation::decide_and_tell(const Received& r, Instant now) {
+  const aggregator::ChunkLook before = engine_.look(r.packet.header);
+  const aggregator::Decision decision = decide(r, now);
+  FrameVerdict verdict{.action = r.frame->action,
+                       .aggregation = decision.verdict,
+                       .chunk = engine_.look(r.packet.header)};
+  verdict.freed_slot =
+      before.slot != verdict.chunk.slot && verdict.chunk.slot == aggregator::ChunkLook::kNoSlot;
+  if (verdict.freed_slot) verdict.chunk.slot = before.slot;
+  lanes_[r.from.port]->tap->tell(r.from.port, wire::whole_frame(r.frame->ethernet), verdict);
+  return decision;
 }
 
 std::size_t Aggregation::expire(Instant now) {

@@ -79,7 +79,12 @@ class Aggregation {
   bool parse(std::uint16_t ingress, const Classified& frame, Received& into);
   bool check(const Received& received);
   void handle_one(const Received& received, Instant now);
-  void count_drop(std::uint16_t ingress, std::span<const std::byte> frame, DropReason reason);
+  aggregator::Decision decide(const Received& received, Instant now);
+  // Where frames are traced.
+  aggregator::Decision decide_and_tell(const Received& received, Instant now);
+  // Of a frame about which no engine was asked.
+  void reject(std::uint16_t ingress, const Classified& frame, DropReason reason);
+  void count_drop(std::uint16_t ingress, const Classified& frame, DropReason reason);
   // Lets the completion engine have its part of the outbox, and its answers follow.
   void exchange(Instant now);
   void send_outbox(Instant now) { send(outbox_, now); }

@@ -54,6 +54,7 @@ bool CaptureTap::wants(CapturePoint point, std::uint16_t port) const {
     case CapturePoint::rx: return wish_->rx;
     case CapturePoint::tx: return wish_->tx;
     case CapturePoint::drop: return wish_->drop;
+    case CapturePoint::verdict: return wish_->verdict;
   }
   return false;
 }
@@ -63,20 +64,20 @@ std::span<std::byte> CaptureTap::room_of(std::uint32_t slot) {
 }
 
 std::span<std::byte> CaptureTap::begin(CapturedFrame& frame) {
+  frame.missed = missed_.get();
   if (free_.pop(frame.slot)) return room_of(frame.slot);
   missed_.add();
   return {};
 }
 
-void CaptureTap::offer(CapturePoint point, std::uint16_t port, const rte_mbuf* frame,
-                       DropReason reason) {
-  if (!wants(point, port)) return;
+void CaptureTap::keep(CapturedFrame& seen, const rte_mbuf* frame) {
+  if (!wants(seen.point, seen.port)) return;
   // Filters look at headers, which are in the first segment.
   if (!wish_->filter.takes({rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len},
                            frame->pkt_len))
     return;
-  CapturedFrame seen{
-      .when = now_, .length = frame->pkt_len, .port = port, .point = point, .reason = reason};
+  seen.when = now_;
+  seen.length = frame->pkt_len;
   const std::span<std::byte> room = begin(seen);
   if (room.empty()) return;
   for (const rte_mbuf* part = frame; part != nullptr && seen.kept < room.size();
@@ -88,17 +89,38 @@ void CaptureTap::offer(CapturePoint point, std::uint16_t port, const rte_mbuf* f
   seen_.push(CapturedFrame(seen));
 }
 
-void CaptureTap::offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
-                       DropReason reason) {
-  const auto length = static_cast<std::uint32_t>(frame.size());
-  if (!wants(point, port) || !wish_->filter.takes(frame, length)) return;
-  CapturedFrame seen{
-      .when = now_, .length = length, .port = port, .point = point, .reason = reason};
+void CaptureTap::keep(CapturedFrame& seen, std::span<const std::byte> frame) {
+  seen.when = now_;
+  seen.length = static_cast<std::uint32_t>(frame.size());
+  if (!wants(seen.point, seen.port) || !wish_->filter.takes(frame, seen.length)) return;
   const std::span<std::byte> room = begin(seen);
   if (room.empty()) return;
-  seen.kept = std::min(length, wish_->snap);
+  seen.kept = std::min(seen.length, wish_->snap);
   std::memcpy(room.data(), frame.data(), seen.kept);
   seen_.push(CapturedFrame(seen));
+}
+
+void CaptureTap::offer(CapturePoint point, std::uint16_t port, const rte_mbuf* frame,
+                       DropReason reason) {
+  CapturedFrame seen{.port = port, .point = point, .reason = reason};
+  keep(seen, frame);
+}
+
+void CaptureTap::offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
+                       DropReason reason) {
+  CapturedFrame seen{.port = port, .point = point, .reason = reason};
+  keep(seen, frame);
+}
+
+void CaptureTap::tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict) {
+  CapturedFrame seen{.port = port, .point = CapturePoint::verdict, .verdict = verdict};
+  keep(seen, frame);
+}
+
+void CaptureTap::tell(std::uint16_t port, std::span<const std::byte> frame,
+                      const FrameVerdict& verdict) {
+  CapturedFrame seen{.port = port, .point = CapturePoint::verdict, .verdict = verdict};
+  keep(seen, frame);
 }
 
 bool CaptureTap::take(CapturedFrame& frame, std::span<std::byte> bytes) {

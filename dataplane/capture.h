@@ -1,7 +1,9 @@
-// Copies of frames for `tributary capture`: what one lcore sees, offered to a control thread.
+// Copies of frames for `tributary capture` and `tributary trace`: what one lcore sees, offered to a
+// control thread.
 //
 //   loop:    receive, send, drop ─▶ CaptureTap::offer() ─▶ wanted? filter? ─▶ ring
-//   control:                                   pcapng file ◀─ CaptureTap::take() ◀─┘
+//            decide ──────────────▶ CaptureTap::tell() ───▶                    │
+//   control:                      pcapng file, trace ◀─ CaptureTap::take() ◀───┘
 //
 // A tap has one producer, the loop it is installed on, and one consumer. A full ring loses frames
 // and counts them; it never holds the loop. Without a tap the loop pays for a pointer that is null.
@@ -12,21 +14,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "aggregator/chunk_look.h"
 #include "core/counter.h"
 #include "core/drop_reason.h"
 #include "core/spsc_ring.h"
 #include "core/time.h"
+#include "dataplane/classify.h"
 
 struct rte_mbuf;
 
 namespace tributary::dataplane {
 
-// Where a frame was seen. tx: given to a port's queue, which may drop it later.
-enum class CapturePoint : std::uint8_t { rx, tx, drop };
+// Where a frame was seen. tx: given to a port's queue, which may drop it later. verdict: received,
+// and its way is decided; what is sent or dropped for its sake comes next.
+enum class CapturePoint : std::uint8_t { rx, tx, drop, verdict };
+
+// What the switch makes of a received frame. Why it drops one is told at the point `drop`.
+struct FrameVerdict {
+  Action action = Action::drop;
+  std::optional<std::size_t> handed_to = {};            // the lcore that decides about it
+  std::optional<aggregator::Verdict> aggregation = {};  // none: the engine was not asked
+  aggregator::ChunkLook chunk = {};                     // afterwards
+  bool freed_slot = false;                              // chunk.slot is free again
+};
 
 // A filter in libpcap's language, `man pcap-filter`.
 class CaptureFilter {
@@ -51,19 +66,22 @@ struct CaptureWish {
   bool rx = true;
   bool tx = true;
   bool drop = true;
+  bool verdict = false;
   std::vector<bool> ports;  // by port index: wanted
   CaptureFilter filter;
   std::uint32_t snap = kMostSnap;  // bytes kept of each frame
 };
 
 struct CapturedFrame {
-  Instant when;
+  Instant when = {};
   std::uint32_t length = 0;  // of the frame
   std::uint32_t kept = 0;    // of its beginning
   std::uint32_t slot = 0;    // the tap's
+  std::uint64_t missed = 0;  // that found no room before it
   std::uint16_t port = 0;
   CapturePoint point = CapturePoint::rx;
   DropReason reason = DropReason::count_;  // of drop
+  FrameVerdict verdict = {};               // of verdict
 };
 
 class CaptureTap {
@@ -77,6 +95,10 @@ class CaptureTap {
              DropReason reason = DropReason::count_);
   void offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
              DropReason reason = DropReason::count_);
+  // Before anything comes of it.
+  void tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict);
+  void tell(std::uint16_t port, std::span<const std::byte> frame, const FrameVerdict& verdict);
+  [[nodiscard]] bool wants_verdicts() const { return wish_->verdict; }
 
   // Consumer only. The oldest frame that waits; `bytes` holds at least the wish's snap. False:
   // none.
@@ -89,6 +111,9 @@ class CaptureTap {
   [[nodiscard]] bool wants(CapturePoint point, std::uint16_t port) const;
   // The room of a slot.
   [[nodiscard]] std::span<std::byte> room_of(std::uint32_t slot);
+  // Copies the frame, unless nobody wants it.
+  void keep(CapturedFrame& seen, const rte_mbuf* frame);
+  void keep(CapturedFrame& seen, std::span<const std::byte> frame);
   // The room of a free slot, which `frame` then names; empty and counted when there is none.
   std::span<std::byte> begin(CapturedFrame& frame);
 

@@ -7,7 +7,6 @@
 
 #include <ctime>
 
-#include "dataplane/capture.h"
 #include "dataplane/idle.h"
 #include "dataplane/port_burst.h"
 
@@ -183,7 +182,10 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
       case Action::lldp: hear(port, frame, what, now); break;
       case Action::answer_arp:
       case Action::answer_echo: to_answer_.add(i); break;
-      case Action::drop: drop(*lanes_[port], frame, what.reason); break;
+      case Action::drop:
+        tell(port, frame, {.action = Action::drop});
+        drop(*lanes_[port], frame, what.reason);
+        break;
     }
   }
 }
@@ -207,13 +209,22 @@ std::size_t Worker::host(std::uint16_t port, Instant now) {
 }
 
 std::size_t Worker::forward(std::uint16_t port, Instant now) {
-  forwarder_.forward(port, burst_, what_, to_forward_.get(), now);
-  return to_forward_.count;
+  const std::span places = to_forward_.get();
+  if (tap_ == nullptr || !tap_->wants_verdicts()) {
+    forwarder_.forward(port, burst_, what_, places, now);
+    return places.size();
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    tap_->tell(port, burst_[places[i]], {.action = Action::forward});
+    forwarder_.forward(port, burst_, what_, places.subspan(i, 1), now);
+  }
+  return places.size();
 }
 
 std::size_t Worker::answer(std::uint16_t port) {
   for (const std::size_t i : to_answer_.get()) {
     const wire::EthernetView& view = what_[i].ethernet;
+    tell(port, burst_[i], {.action = what_[i].action});
     if (what_[i].action == Action::answer_arp)
       answer_arp(identity_, first_segment(burst_[i]), view);
     else
@@ -224,6 +235,7 @@ std::size_t Worker::answer(std::uint16_t port) {
 }
 
 void Worker::hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now) {
+  tell(port, frame, {.action = Action::lldp});
   const DropReason useless = lldp_ ? lldp_->receive(port, what.ethernet, now) : what.reason;
   if (useless != DropReason::count_) return drop(*lanes_[port], frame, useless);
   rte_pktmbuf_free(frame);

@@ -20,6 +20,7 @@
 
 #include "core/counter.h"
 #include "dataplane/aggregation.h"
+#include "dataplane/capture.h"
 #include "dataplane/classify.h"
 #include "dataplane/forwarder.h"
 #include "dataplane/handover.h"
@@ -129,6 +130,10 @@ class Worker {
   std::size_t answer(std::uint16_t port);
   // What a neighbour says of itself.
   void hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
+  // What becomes of a received frame, to whoever traces; aggregation tells of its own.
+  void tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict) {
+    if (tap_ != nullptr && tap_->wants_verdicts()) tap_->tell(port, frame, verdict);
+  }
   // Of a packet for a job: to the lcore that owns it. False: that is this one.
   bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what);
   // What others have handed over; returns how much it was.

@@ -11,6 +11,7 @@ bool Worker::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& wh
   if (what.action != Action::aggregate && what.action != Action::host) return false;
   const auto owner = owners_.of(what.udp.payload);
   if (!owner || *owner == lcore_) return false;
+  tell(port, frame, {.action = what.action, .handed_to = *owner});
   peers_->give(*owner, {frame, port, Handed::What::receive}, lanes_);
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstring>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -56,6 +57,19 @@ TEST(CaptureRequest, Choices) {
   EXPECT_THAT(wish.ports, ElementsAre(false, true));
   EXPECT_EQ(wish.snap, 64u);
   EXPECT_EQ(request->count, 5u);
+}
+
+TEST(CaptureRequest, ATraceIsOfDecisionsAndWhatComesOfThem) {
+  const auto request = capture_request(R"({"command":"trace","count":5,"ports":["w1"]})");
+  ASSERT_TRUE(request);
+  const auto wish = capture_wish(*request, {"w0", "w1"});
+  EXPECT_TRUE(wish.verdict && wish.tx && wish.drop && !wish.rx);
+  EXPECT_THAT(wish.ports, ElementsAre(false, true));
+  EXPECT_EQ(request->count, 5u);
+  EXPECT_THAT(error_of(R"({"command":"trace"})"), HasSubstr("\"count\""));
+  EXPECT_THAT(error_of(R"({"command":"trace","count":0})"), HasSubstr("1 or more"));
+  EXPECT_THAT(error_of(R"({"command":"trace","count":1,"snap":64})"),
+              HasSubstr("unknown key 'snap'; allowed: command, ports, filter, count"));
 }
 
 TEST(CaptureRequest, MistakesSayWhatIsAllowed) {
@@ -123,6 +137,35 @@ TEST(CaptureServer, EndsWellUnderLoadWhenTheClientDoes) {
   const auto types = block_types(got, got.find('\n') + 1);
   ASSERT_GT(types.size(), 5'000u);
   EXPECT_EQ(types.back(), 5u);
+}
+
+// Exactly as many lines as decisions were asked for, and then it ends by itself.
+TEST(CaptureServer, ATraceEndsAfterSoManyFrames) {
+  config::SwitchConfig config = null_config();
+  config.ports[0].devargs = "net_null3,size=64";
+  RunningSwitch running(config);
+  CaptureServer captures(running.get());
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  ASSERT_TRUE(captures.take(R"({"command":"trace","count":100})", ends[1]));
+  std::string got;
+  std::array<char, 1 << 16> piece;
+  for (ssize_t n = 0; (n = recv(ends[0], piece.data(), piece.size(), 0)) > 0;)
+    got.append(piece.data(), static_cast<std::size_t>(n));
+  close(ends[0]);
+  std::size_t decisions = 0;
+  std::size_t drops = 0;
+  std::istringstream lines(got.substr(got.find('\n') + 1));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("  dropped: ") != std::string::npos)
+      ++drops;
+    else if (line.find("; drop") != std::string::npos)
+      ++decisions;
+    else
+      ADD_FAILURE() << line;
+  }
+  EXPECT_EQ(decisions, 100u);
+  EXPECT_EQ(drops, 100u);
 }
 
 }  // namespace

@@ -169,6 +169,141 @@ TEST_F(CaptureTest, NothingAfterItIsTakenOff) {
   EXPECT_EQ(sw.sent(1).size(), 1u);
 }
 
+// Only what was decided, and what came of it.
+class TraceTest : public CaptureTest {
+ protected:
+  void trace() {
+    CaptureWish wish = everything();
+    wish.rx = false;
+    wish.verdict = true;
+    listen(std::move(wish));
+  }
+  std::vector<CapturedFrame> turn() {
+    sw.turn();
+    std::vector<CapturedFrame> frames;
+    for (const Seen& seen : take_all()) frames.push_back(seen.frame);
+    return frames;
+  }
+  static std::vector<CapturePoint> points(std::span<const CapturedFrame> frames) {
+    std::vector<CapturePoint> all;
+    for (const CapturedFrame& frame : frames) all.push_back(frame.point);
+    return all;
+  }
+  void join() {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back(sw.config(), 1, rank, std::uint16_t{2});
+      sw.inject(rank, ranks[rank].join(5 + rank));
+    }
+    sw.turn();
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      const auto frames = sw.sent(rank);
+      ASSERT_FALSE(frames.empty());
+      ranks[rank].epoch = read_packet(frames.back())->packet.header.epoch;
+    }
+  }
+  std::vector<TestWorker> ranks;
+};
+
+using enum CapturePoint;
+
+TEST_F(TraceTest, WhatIsSentFollowsTheFrameThatCausedIt) {
+  trace();
+  sw.inject(0, broadcast(7));
+  sw.inject(0, broadcast(8));
+  const auto frames = turn();
+  ASSERT_THAT(points(frames), testing::ElementsAre(verdict, tx, tx, verdict, tx, tx));
+  EXPECT_EQ(frames[0].verdict.action, Action::forward);
+  EXPECT_EQ(frames[0].port, 0);
+  EXPECT_EQ(frames[4].port, 1);
+}
+
+TEST_F(TraceTest, ContributionsTellSlotStateAndChildren) {
+  join();
+  trace();
+  sw.inject(1, ranks[1].contribution(3, std::array{1, 2}));
+  auto frames = turn();
+  ASSERT_EQ(frames.size(), 1u);
+  const FrameVerdict& first = frames[0].verdict;
+  EXPECT_EQ(first.action, Action::aggregate);
+  EXPECT_EQ(first.aggregation, aggregator::Verdict::opened);
+  EXPECT_EQ(first.chunk.state, aggregator::ChunkState::open);
+  EXPECT_EQ(first.chunk.children, 0b10u);
+  EXPECT_EQ(first.chunk.slot, 3u);
+  EXPECT_FALSE(first.freed_slot);
+  sw.inject(0, ranks[0].contribution(3, std::array{1, 2}));
+  frames = turn();
+  ASSERT_THAT(points(frames), testing::ElementsAre(verdict, tx, tx));
+  const FrameVerdict& last = frames[0].verdict;
+  EXPECT_EQ(last.aggregation, aggregator::Verdict::completed);
+  EXPECT_EQ(last.chunk.state, aggregator::ChunkState::complete);
+  EXPECT_EQ(last.chunk.children, 0b11u);
+  EXPECT_EQ(last.chunk.slot, 3u);
+  EXPECT_TRUE(last.freed_slot);
+}
+
+TEST_F(TraceTest, EveryFrameHasOneVerdictBeforeItsDrop) {
+  join();
+  trace();
+  const TestWorker stranger(sw.config(), 9, 0, 2);
+  sw.inject(2, stranger.join(5));  // no such job: answered
+  Bytes damaged = ranks[0].contribution(0, std::array{1});
+  damaged.back() ^= std::byte{1};
+  sw.inject(0, damaged);
+  Bytes runt = broadcast(7);
+  runt.resize(10);
+  sw.inject(1, runt);
+  const auto frames = turn();
+  ASSERT_THAT(points(frames),
+              testing::ElementsAre(verdict, drop, verdict, drop, verdict, drop, tx));
+  EXPECT_EQ(frames[1].reason, DropReason::checksum);
+  EXPECT_FALSE(frames[0].verdict.aggregation);
+  EXPECT_EQ(frames[2].verdict.action, Action::drop);
+  EXPECT_EQ(frames[3].reason, DropReason::frame_truncated);
+  EXPECT_EQ(frames[4].verdict.aggregation, aggregator::Verdict::refused);
+  EXPECT_EQ(frames[5].reason, DropReason::unknown_job);
+}
+
+TEST_F(TraceTest, ChainedBuffersAreTold) {
+  trace();
+  sw.inject(0, broadcast(7), 3);
+  const auto frames = turn();
+  ASSERT_THAT(points(frames), testing::ElementsAre(verdict, tx, tx));
+  EXPECT_EQ(frames[0].kept, 64u);
+}
+
+TEST(TraceOfSeveralLcores, SaysToWhomAFrameIsHanded) {
+  auto config = test_config(2);
+  config.lcores = {-1, -1};
+  config::JobConfig job;
+  job.id = 1;
+  job.lcore = 1;  // the other one has port 0
+  job.name = "train";
+  job.workers = 2;
+  config.jobs = {job};
+  RingSwitch sw(config);
+  auto wish = std::make_shared<CaptureWish>();
+  wish->ports = {true, true};
+  wish->verdict = true;
+  wish->rx = wish->tx = wish->drop = false;
+  CaptureTap first(wish);
+  CaptureTap second(wish);
+  sw.worker(0).capture(&first);
+  sw.worker(1).capture(&second);
+  const TestWorker rank(sw.config(), 1, 0, 2);
+  sw.inject(0, rank.join(5));
+  sw.turn();
+  CapturedFrame frame;
+  Bytes room(wish->snap);
+  ASSERT_TRUE(first.take(frame, room));
+  EXPECT_EQ(frame.verdict.action, Action::aggregate);
+  EXPECT_EQ(frame.verdict.handed_to, 1u);
+  EXPECT_FALSE(first.take(frame, room));
+  ASSERT_TRUE(second.take(frame, room));
+  EXPECT_EQ(frame.port, 0);
+  EXPECT_FALSE(frame.verdict.handed_to);
+  EXPECT_EQ(frame.verdict.aggregation, aggregator::Verdict::answered);
+}
+
 TEST(CaptureFilter, MistakesAreQuoted) {
   try {
     const CaptureFilter filter("udp prot 7000");

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -114,7 +115,7 @@ def test_capture_of_drops_tells_why_and_ends_well(make_bed, launch):
     path = bed.run / "drops.pcapng"
     with capture(bed, path, "--point", "drop") as process:
         second = ["capture", "-w", bed.run / "second.pcapng", "--socket", bed.switch.socket]
-        with pytest.raises(Exception, match="another capture runs"):
+        with pytest.raises(Exception, match="another capture or trace runs"):
             bed.switch.client(*second)
         launch(bed).start_rank(0, 2, [SMALL], job=77).fail()
         process.signal(signal.SIGINT)
@@ -127,6 +128,31 @@ def test_capture_of_drops_tells_why_and_ends_well(make_bed, launch):
     with capture(bed, bed.run / "again.pcapng") as process:
         process.signal(signal.SIGTERM)
         process.check_exit(30)
+
+
+def test_trace_tells_what_becomes_of_each_frame(make_bed, launch):
+    """As in docs/operations.md: verdict, slot and children; what is sent follows."""
+    bed = make_bed("veth", 2)
+    choice = ["--filter", "udp port 47000", "--socket", bed.switch.socket]
+    command = [binary(build_directory(), "tributary"), "trace", "300", *choice]
+    with Process(bed.loop, "trace", command, bed.run / "trace.log") as process:
+        workers = launch(bed)
+        while process.running:
+            for worker in workers.start([SMALL]):
+                worker.finish()
+        process.check_exit(30)
+    lines = (bed.run / "trace.log").read_text().splitlines()
+    decided = [line for line in lines if "B    " not in line]
+    assert len(decided) == 300, lines[:3]
+    text = "\n".join(lines)
+    assert re.search(
+        r"contribution of job 1: .* child ([01]); opened; slot \d+, open, 1 of 2 children: \1\n", text
+    )
+    assert re.search(
+        r"contribution of job 1: .*; completed; slot \d+ is free again, complete, "
+        r"2 of 2 children: 0-1\n +\d+\.\d+  w\d +\d+ B    sent: result of job 1: ",
+        text,
+    )
 
 
 def cpu_seconds(pid):

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   add_elect(app);
   add_reload(app);
   add_capture(app);
+  add_trace(app);
   add_allreduce(app, exit_status);
   add_bench(app, exit_status);
   try {
