@@ -236,7 +236,7 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
 void Aggregation::send_copy(const Outgoing& message, std::optional<std::uint16_t> group_vlan,
                             std::span<const std::uint16_t> ports) {
   if (rte_mbuf* frame = build(message, group_vlan); frame != nullptr) {
-    transmitter_.multicast(ports, frame);
+    transmitter_.multicast(ports, frame, TrafficClass::jobs);
   } else {
     for (const auto port : ports) lanes_[port]->counters.drops.add(DropReason::no_mbuf);
   }

@@ -14,9 +14,9 @@ namespace tributary::dataplane {
 
 inline constexpr std::uint16_t kBurst = 32;
 inline constexpr std::uint16_t kDescriptors = 256;  // per hardware queue
-// Frames that wait for a slow egress port before more are dropped.
+// Frames of a class of traffic that wait for a slow egress port before more are dropped.
 inline constexpr std::size_t kTransmitBacklog = 128;
-// So many of them that have waited for a turn already: frames that join them are marked (ECN).
+// So many of them: frames that join them are marked (ECN).
 inline constexpr std::size_t kMarkBacklog = kTransmitBacklog / 4;
 
 struct PoolSize {

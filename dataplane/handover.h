@@ -34,6 +34,7 @@ struct Handed {
   rte_mbuf* frame = nullptr;
   std::uint16_t port = 0;
   What what = What::transmit;
+  TrafficClass traffic = TrafficClass::others;  // of transmit
 };
 
 struct Learned {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "core/drop_reason.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
+#include "dataplane/fair_backlog.h"
 #include "dataplane/frame_pool.h"
 #include "dataplane/port.h"
 #include "dataplane/token_bucket.h"
@@ -55,9 +57,28 @@ struct Lane {
   CaptureTap* tap = nullptr;  // where somebody captures
   std::uint16_t tx_queue = 0;
   std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one
+  // What the driver is to get with the next flush, and which of these are jobs' packets. While it
+  // refuses some, others wait in `behind`: a burst of them at a time comes here.
   std::array<rte_mbuf*, kTransmitBacklog> waiting;
   std::size_t waiting_count = 0;
-  std::size_t backlog = 0;  // of these, what the driver has refused
+  std::bitset<kTransmitBacklog> of_jobs;
+  FairBacklog behind;
+
+  // Of a class of traffic, which the driver has refused, or has to refuse before.
+  [[nodiscard]] std::size_t backlog(TrafficClass traffic) const {
+    return behind.empty() ? 0 : waiting_count + behind.size(traffic);
+  }
+  [[nodiscard]] bool has_room(TrafficClass traffic) const {
+    return behind.empty() ? waiting_count < waiting.size() : backlog(traffic) < FairBacklog::kRoom;
+  }
+  void add(rte_mbuf* frame, TrafficClass traffic) {
+    if (traffic == TrafficClass::jobs) of_jobs.set(waiting_count);
+    waiting[waiting_count++] = frame;
+  }
+  void forget_waiting() {
+    waiting_count = 0;
+    of_jobs.reset();
+  }
 
   // Last source address learned here; spares the FDB most of the work.
   std::uint64_t last_source = 0;  // with its VLAN, as in mac_key.h

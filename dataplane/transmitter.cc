@@ -31,6 +31,31 @@ void tell_of_queue(Lane& lane, rte_mbuf* frame) {
     lane.counters.ecn_marked.add();
 }
 
+// The next burst of those that wait behind.
+void bring_forward(Lane& lane) {
+  while (lane.waiting_count < kBurst && !lane.behind.empty()) {
+    const FairBacklog::Entry entry = lane.behind.pop();
+    lane.add(entry.frame, entry.traffic);
+  }
+}
+
+// The driver took so many of those in front. Where nobody waits behind them, that is where the rest
+// goes: from now on each class waits for its turn.
+void keep_refused(Lane& lane, std::size_t taken) {
+  const bool sorts = lane.behind.empty();
+  const std::size_t count = lane.waiting_count;
+  const auto of_jobs = lane.of_jobs;
+  lane.forget_waiting();
+  for (std::size_t i = taken; i < count; ++i) {
+    rte_mbuf* const frame = lane.waiting[i];
+    const TrafficClass traffic = of_jobs[i] ? TrafficClass::jobs : TrafficClass::others;
+    if (sorts)
+      lane.behind.push({frame, frame->pkt_len, traffic});
+    else
+      lane.add(frame, traffic);
+  }
+}
+
 }  // namespace
 
 void drop(Lane& lane, rte_mbuf* frame, DropReason reason) {
@@ -39,34 +64,39 @@ void drop(Lane& lane, rte_mbuf* frame, DropReason reason) {
   rte_pktmbuf_free(frame);
 }
 
-void Transmitter::send(std::uint16_t port, rte_mbuf* frame) {
+void Transmitter::send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic) {
   Lane& lane = *lanes_[port];
-  if (lane.sender) return peers_->give(*lane.sender, {frame, port, Handed::What::transmit}, lanes_);
+  if (lane.sender)
+    return peers_->give(*lane.sender, {.frame = frame, .port = port, .traffic = traffic}, lanes_);
   if (const DropReason reason = refusal(lane, frame); reason != DropReason::count_)
     return drop(lane, frame, reason);
-  if (lane.waiting_count == lane.waiting.size()) flush_lane(lane);
-  if (lane.waiting_count == lane.waiting.size()) return drop(lane, frame, DropReason::tx_full);
-  if (lane.backlog >= kMarkBacklog) tell_of_queue(lane, frame);
+  if (!lane.has_room(traffic)) flush_lane(lane);
+  if (!lane.has_room(traffic)) return drop(lane, frame, DropReason::tx_full);
+  if (lane.backlog(traffic) >= kMarkBacklog) tell_of_queue(lane, frame);
   if (lane.tap != nullptr) lane.tap->offer(CapturePoint::tx, port, frame);
-  lane.waiting[lane.waiting_count++] = frame;
+  if (lane.behind.empty())
+    lane.add(frame, traffic);
+  else
+    lane.behind.push({frame, frame->pkt_len, traffic});
 }
 
-void Transmitter::multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame) {
+void Transmitter::multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame,
+                            TrafficClass traffic) {
   if (ports.empty()) return rte_pktmbuf_free(frame);
   for (rte_mbuf* segment = frame; segment != nullptr; segment = segment->next)
     rte_mbuf_refcnt_update(segment, static_cast<std::int16_t>(ports.size() - 1));
-  for (const std::uint16_t port : ports) send(port, frame);
+  for (const std::uint16_t port : ports) send(port, frame, traffic);
 }
 
 std::size_t Transmitter::flush() {
   std::size_t sent = 0;
   for (const auto& lane : lanes_)
-    if (lane->waiting_count != 0) sent += flush_lane(*lane);
+    if (lane->waiting_count != 0 || !lane->behind.empty()) sent += flush_lane(*lane);
   if (peers_ != nullptr) sent += peers_->flush(lanes_);
   return sent;
 }
 
-std::size_t Transmitter::flush_lane(Lane& lane) {
+std::size_t Transmitter::give(Lane& lane) {
   std::size_t sent = 0;
   while (sent < lane.waiting_count && lane.port->link_up()) {
     const auto burst =
@@ -89,16 +119,23 @@ std::size_t Transmitter::flush_lane(Lane& lane) {
     sent += taken;
     if (taken < burst) break;
   }
-  std::copy(lane.waiting.begin() + static_cast<std::ptrdiff_t>(sent),
-            lane.waiting.begin() + static_cast<std::ptrdiff_t>(lane.waiting_count),
-            lane.waiting.begin());
-  lane.waiting_count -= sent;
-  if (!lane.port->link_up()) {
-    for (std::size_t i = 0; i < lane.waiting_count; ++i)
-      drop(lane, lane.waiting[i], DropReason::tx_link_down);
-    lane.waiting_count = 0;
+  return sent;
+}
+
+std::size_t Transmitter::flush_lane(Lane& lane) {
+  std::size_t sent = 0;
+  for (;;) {
+    const std::size_t taken = give(lane);
+    sent += taken;
+    if (taken != lane.waiting_count) {
+      keep_refused(lane, taken);
+      break;
+    }
+    lane.forget_waiting();
+    if (lane.behind.empty()) return sent;
+    bring_forward(lane);
   }
-  lane.backlog = lane.waiting_count;
+  if (!lane.port->link_up()) discard(lane.index);
   return sent;
 }
 
@@ -106,7 +143,8 @@ void Transmitter::discard(std::uint16_t port) {
   Lane& lane = *lanes_[port];
   for (std::size_t i = 0; i < lane.waiting_count; ++i)
     drop(lane, lane.waiting[i], DropReason::tx_link_down);
-  lane.waiting_count = lane.backlog = 0;
+  lane.forget_waiting();
+  while (!lane.behind.empty()) drop(lane, lane.behind.pop().frame, DropReason::tx_link_down);
 }
 
 }  // namespace tributary::dataplane

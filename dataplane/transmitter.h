@@ -2,8 +2,9 @@
 // transmit queues belong to other lcores are reached through these.
 //
 // Takes ownership of every frame given to it: sent, or dropped and counted under the egress
-// port. A frame that a slow port does not take waits in a bounded backlog; one that joins a long
-// backlog is marked (ECN), where its sender listens.
+// port. A frame that a slow port does not take waits in a bounded backlog, in which jobs' packets
+// and others leave each other their share (fair_backlog.h); one that joins a long backlog is marked
+// (ECN), where its sender listens.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,11 @@ class Transmitter {
   // `peers`: the way to other lcores, if there are any.
   explicit Transmitter(Lanes& lanes, HandoverEnd* peers = nullptr) : lanes_(lanes), peers_(peers) {}
 
-  void send(std::uint16_t port, rte_mbuf* frame);
+  void send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic = TrafficClass::others);
   // One frame to several ports by reference count; frees it if there is none. Nobody may
   // write to it afterwards (protocol rule 19).
-  void multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame);
+  void multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame,
+                 TrafficClass traffic = TrafficClass::others);
 
   // Hands to the drivers, and to other lcores, what waits; returns the number of frames they took.
   std::size_t flush();
@@ -31,6 +33,8 @@ class Transmitter {
 
  private:
   std::size_t flush_lane(Lane& lane);
+  // What the driver takes of those that wait in front; returns how many.
+  std::size_t give(Lane& lane);
 
   Lanes& lanes_;
   HandoverEnd* peers_;

@@ -12,7 +12,7 @@ bool Worker::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& wh
   const auto owner = owners_.of(what.udp.payload);
   if (!owner || *owner == lcore_) return false;
   tell(port, frame, {.action = what.action, .handed_to = *owner});
-  peers_->give(*owner, {frame, port, Handed::What::receive}, lanes_);
+  peers_->give(*owner, {.frame = frame, .port = port, .what = Handed::What::receive}, lanes_);
   return true;
 }
 
@@ -35,7 +35,7 @@ std::size_t Worker::take_frames(std::size_t from, Instant now) {
   to_aggregate_.count = 0;
   for (std::size_t i = 0; i < handed.size(); ++i) {
     if (handed[i].what == Handed::What::transmit)
-      transmitter_.send(handed[i].port, handed[i].frame);
+      transmitter_.send(handed[i].port, handed[i].frame, handed[i].traffic);
     else
       take_packet(i, handed[i], now);
   }

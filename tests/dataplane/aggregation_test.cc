@@ -274,6 +274,37 @@ TEST_F(Aggregating, RefusalsToStrangersAreRateLimited) {
   EXPECT_EQ(answers, 10u);
 }
 
+// Others that fill a port which cannot keep up take neither a result's room nor its turn.
+TEST_F(Aggregating, AResultHasItsShareOfAPortThatOthersFlood) {
+  start(job_config());
+  join();
+  constexpr std::size_t kBytes = 1000;
+  Bytes flood(kBytes);
+  const wire::MacAddress station = ranks[0].mac();
+  const wire::MacAddress source = {2, 0, 0, 0, 9, 9};
+  std::memcpy(flood.data(), station.data(), station.size());
+  std::memcpy(flood.data() + station.size(), source.data(), source.size());
+  flood[12] = std::byte{0x88};
+  flood[13] = std::byte{0xB5};
+  for (std::size_t sent = 0; sent < 2 * RingSwitch::kRingSize; sent += kBurst) {
+    for (std::size_t i = 0; i < kBurst; ++i) sw->inject(2, flood);
+    sw->turn();
+  }
+  const std::uint64_t lost = sw->drops(0, DropReason::tx_full);
+  ASSERT_GT(lost, 0u);
+  complete(0);
+  EXPECT_EQ(sw->drops(0, DropReason::tx_full), lost);
+  EXPECT_EQ(sw->sent(0).size(), RingSwitch::kRingSize - 1);
+  sw->turn();
+  const auto frames = sw->sent(0);
+  std::size_t before = 0;
+  while (before < frames.size() && frames[before] == flood) ++before;
+  ASSERT_LT(before, frames.size()) << "the result is not there";
+  expect_result(frames[before], 0);
+  EXPECT_LE(before, kBurst + FairBacklog::kQuantum / kBytes + 1);
+  EXPECT_EQ(frames.size(), FairBacklog::kRoom + 1);
+}
+
 TEST_F(Aggregating, EmptyPoolIsCountedAtTheEgressPorts) {
   start(job_config());
   join();
