@@ -3,10 +3,11 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "core/counter.h"
+#include "core/log_histogram.h"
 #include "core/time.h"
 #include "core/wire/types.h"
 
@@ -16,31 +17,30 @@ namespace tributary::aggregator {
 inline constexpr std::size_t kEscalationReasons =
     static_cast<std::size_t>(wire::Reason::verify) + 1;
 
-// How long slots were held (T22): bucket b counts times below 2^(kFirstBit + b) ns that are in no
-// earlier one; the last bucket counts all longer ones.
+// How long slots were held (T22).
 struct HoldTimes {
-  static constexpr int kFirstBit = 10;  // 1 us
-  static constexpr std::size_t kBuckets = 29;
-  std::array<Counter, kBuckets> buckets;
+  using Histogram = LogHistogram<10, 29>;  // the first bucket: below 1 us
+  static constexpr std::size_t kBuckets = Histogram::kBuckets;
+  Histogram ns;
   Counter total_ns;
 
   // Times of bucket b are below it; of the last one, anything.
   static constexpr Duration bound(std::size_t bucket) {
-    return Duration::ns(std::int64_t{1} << (kFirstBit + static_cast<int>(bucket)));
+    return Duration::ns(static_cast<std::int64_t>(Histogram::bound(bucket)));
   }
   void add(Duration held) {
-    const auto ns = static_cast<std::uint64_t>(held.to_ns());
-    const auto bits = static_cast<std::size_t>(std::bit_width(ns >> kFirstBit));
-    buckets[bits < kBuckets ? bits : kBuckets - 1].add();
-    total_ns.add(ns);
+    const auto time = static_cast<std::uint64_t>(held.to_ns());
+    ns.add(time);
+    total_ns.add(time);
   }
-  [[nodiscard]] std::uint64_t count() const {
-    std::uint64_t all = 0;
-    for (const Counter& bucket : buckets) all += bucket.get();
-    return all;
+  [[nodiscard]] std::uint64_t in(std::size_t bucket) const { return ns.in(bucket); }
+  [[nodiscard]] std::uint64_t count() const { return ns.count(); }
+  [[nodiscard]] Duration percentile(std::uint64_t percent, Duration longest) const {
+    const auto most = static_cast<std::uint64_t>(longest.to_ns());
+    return Duration::ns(static_cast<std::int64_t>(ns.percentile(percent, most)));
   }
   void include(const HoldTimes& other) {
-    for (std::size_t b = 0; b < kBuckets; ++b) buckets[b].add(other.buckets[b].get());
+    ns.include(other.ns);
     total_ns.add(other.total_ns.get());
   }
 };

@@ -3,11 +3,14 @@
 
 #include <prometheus/metric_family.h>
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/counter.h"
+#include "core/log_histogram.h"
 
 namespace tributary::control {
 
@@ -20,6 +23,10 @@ using Families = std::vector<MetricFamily>;
 // The reference lives as long as `out` does not grow beyond what it has reserved.
 inline MetricFamily& family(Families& out, const char* name, const char* help, bool gauge) {
   out.push_back({name, help, gauge ? MetricType::Gauge : MetricType::Counter, {}});
+  return out.back();
+}
+inline MetricFamily& histogram_family(Families& out, const char* name, const char* help) {
+  out.push_back({name, help, MetricType::Histogram, {}});
   return out.back();
 }
 
@@ -35,6 +42,24 @@ inline void sample(MetricFamily& to, Labels labels, double value) {
 
 inline double number(const Counter& counter) {
   return static_cast<double>(counter.get());
+}
+
+// A sample of a histogram family. `sum` is that of the values, whose exported unit is `scale`.
+template <unsigned kFirstBit, std::size_t kCount>
+ClientMetric histogram_of(Labels labels, const LogHistogram<kFirstBit, kCount>& values,
+                          const Counter& sum, double scale) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  auto& histogram = metric.histogram;
+  histogram.sample_sum = number(sum) * scale;
+  for (std::size_t b = 0; b < kCount; ++b) {
+    histogram.sample_count += values.in(b);
+    const bool last = b + 1 == kCount;
+    histogram.bucket.push_back(
+        {histogram.sample_count, last ? std::numeric_limits<double>::infinity()
+                                      : static_cast<double>(values.bound(b)) * scale});
+  }
+  return metric;
 }
 
 }  // namespace tributary::control

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <limits>
 #include <stdexcept>
 #include <thread>
 
@@ -123,35 +122,19 @@ void for_each_shard(dataplane::Switch& sw, F f) {
   }
 }
 
-ClientMetric histogram_of(Labels labels, const aggregator::HoldTimes& times) {
-  using aggregator::HoldTimes;
-  ClientMetric metric;
-  metric.label = std::move(labels);
-  auto& histogram = metric.histogram;
-  histogram.sample_sum = number(times.total_ns) * 1e-9;
-  for (std::size_t b = 0; b < HoldTimes::kBuckets; ++b) {
-    histogram.sample_count += times.buckets[b].get();
-    const bool last = b + 1 == HoldTimes::kBuckets;
-    histogram.bucket.push_back(
-        {histogram.sample_count,
-         last ? std::numeric_limits<double>::infinity() : HoldTimes::bound(b).to_seconds()});
-  }
-  return metric;
+ClientMetric hold_histogram(Labels labels, const aggregator::HoldTimes& times) {
+  return histogram_of(std::move(labels), times.ns, times.total_ns, 1e-9);
 }
 
 // T22: how long slots are held.
 void collect_hold_times(Families& out, dataplane::Switch& sw) {
-  out.push_back({"tributary_slot_hold_seconds",
-                 "Time that slots were held, of all jobs since the start",
-                 MetricType::Histogram,
-                 {histogram_of({}, slot_holds(sw))}});
-  out.push_back({"tributary_shard_slot_hold_seconds",
-                 "Time that slots were held",
-                 MetricType::Histogram,
-                 {}});
-  MetricFamily& to = out.back();
+  histogram_family(out, "tributary_slot_hold_seconds",
+                   "Time that slots were held, of all jobs since the start")
+      .metric.push_back(hold_histogram({}, slot_holds(sw)));
+  MetricFamily& to =
+      histogram_family(out, "tributary_shard_slot_hold_seconds", "Time that slots were held");
   for_each_shard(sw, [&](Labels labels, const aggregator::ShardCounters& c) {
-    to.metric.push_back(histogram_of(std::move(labels), c.slot_hold));
+    to.metric.push_back(hold_histogram(std::move(labels), c.slot_hold));
   });
 }
 

@@ -14,17 +14,6 @@ namespace {
 using aggregator::HoldTimes;
 using nlohmann::ordered_json;
 
-// Below which this share of the times is: the bound of a bucket, or the longest one.
-Duration percentile(const HoldTimes& times, std::uint64_t percent, Duration longest) {
-  const std::uint64_t wanted = (times.count() * percent + 99) / 100;
-  std::uint64_t below = 0;
-  for (std::size_t b = 0; b + 1 < HoldTimes::kBuckets; ++b) {
-    below += times.buckets[b].get();
-    if (below >= wanted) return std::min(HoldTimes::bound(b), longest);
-  }
-  return longest;
-}
-
 ordered_json row_of(const ordered_json& job, const ordered_json& shard, const HoldTimes& times,
                     Duration longest, std::uint64_t open) {
   const std::uint64_t count = times.count();
@@ -34,8 +23,8 @@ ordered_json row_of(const ordered_json& job, const ordered_json& shard, const Ho
           {"held", count},
           {"open", open},
           {"mean_ms", milliseconds(Duration::ns(mean))},
-          {"p50_ms", milliseconds(percentile(times, 50, longest))},
-          {"p99_ms", milliseconds(percentile(times, 99, longest))},
+          {"p50_ms", milliseconds(times.percentile(50, longest))},
+          {"p99_ms", milliseconds(times.percentile(99, longest))},
           {"max_ms", milliseconds(longest)}};
 }
 
@@ -53,7 +42,7 @@ ordered_json buckets_of(const HoldTimes& times) {
   const std::uint64_t count = times.count();
   std::uint64_t below = 0;
   for (std::size_t b = 0; b < HoldTimes::kBuckets && below < count; ++b) {
-    const std::uint64_t held = times.buckets[b].get();
+    const std::uint64_t held = times.in(b);
     below += held;
     if (below == 0) continue;
     const bool last = b + 1 == HoldTimes::kBuckets;
