@@ -2,6 +2,9 @@
 
 #include <array>
 #include <string>
+#include <utility>
+
+#include "dataplane/tsc_clock.h"
 
 namespace tributary::control {
 namespace {
@@ -38,6 +41,15 @@ void collect_turns(Families& out, const dataplane::Workers& workers) {
   }
 }
 
+// Calls f(labels, counters) for each stage of each lcore.
+template <typename F>
+void for_each_stage(const dataplane::Workers& workers, F f) {
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    for (std::size_t s = 0; s < dataplane::kStageCount; ++s)
+      f(Labels{{"lcore", text(i)}, {"stage", dataplane::name_of(static_cast<dataplane::Stage>(s))}},
+        workers[i].stages()[s]);
+}
+
 void collect_stages(Families& out, const dataplane::Workers& workers) {
   struct StageMetric {
     const char* name;
@@ -56,15 +68,17 @@ void collect_stages(Families& out, const dataplane::Workers& workers) {
   };
   for (const auto& metric : kMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-      const auto& stages = workers[i].stages();
-      for (std::size_t s = 0; s < stages.size(); ++s)
-        sample(
-            to,
-            {{"lcore", text(i)}, {"stage", dataplane::name_of(static_cast<dataplane::Stage>(s))}},
-            number(stages[s].*metric.counter));
-    }
+    for_each_stage(workers, [&](Labels labels, const dataplane::StageCounters& stage) {
+      sample(to, std::move(labels), number(stage.*metric.counter));
+    });
   }
+  auto& times = histogram_family(out, "tributary_stage_call_seconds",
+                                 "Time of each call that had something to do");
+  const double seconds_per_cycle = 1 / dataplane::tsc_hz();
+  for_each_stage(workers, [&](Labels labels, const dataplane::StageCounters& stage) {
+    times.metric.push_back(
+        histogram_of(std::move(labels), stage.call_cycles, stage.cycles, seconds_per_cycle));
+  });
 }
 
 void collect_queues(Families& out, dataplane::Switch& sw) {

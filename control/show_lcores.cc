@@ -22,20 +22,28 @@ ordered_json cpu_text(const dataplane::Switch& sw, std::size_t lcore) {
 }
 
 void include(StageTable& sum, const StageTable& other) {
-  for (std::size_t s = 0; s < sum.size(); ++s)
+  for (std::size_t s = 0; s < sum.size(); ++s) {
     for (Counter StageCounters::*counter : {&StageCounters::calls, &StageCounters::packets,
                                             &StageCounters::cycles, &StageCounters::idle_cycles})
       (sum[s].*counter).add((other[s].*counter).get());
+    sum[s].call_cycles.include(other[s].call_cycles);
+    sum[s].longest_cycles.raise_to(other[s].longest_cycles.get());
+  }
 }
 
 ordered_json stage_rows(const StageTable& stages) {
   ordered_json rows = ordered_json::array();
   std::uint64_t all = 0;
   for (const auto& stage : stages) all += stage.cycles.get();
+  const auto microseconds = [hz = dataplane::tsc_hz()](std::uint64_t cycles) {
+    return 1e6 * static_cast<double>(cycles) / hz;
+  };
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const auto stage = static_cast<dataplane::Stage>(s);
     const std::uint64_t cycles = stages[s].cycles.get();
     const std::uint64_t packets = stages[s].packets.get();
+    const std::uint64_t longest = stages[s].longest_cycles.get();
+    const dataplane::CallCycles& calls = stages[s].call_cycles;
     rows.push_back({{"stage", dataplane::name_of(stage)},
                     {"calls", stages[s].calls.get()},
                     {"packets", packets},
@@ -43,6 +51,9 @@ ordered_json stage_rows(const StageTable& stages) {
                     {"idle_cycles", stages[s].idle_cycles.get()},
                     {"cycles_per_packet", packets == 0 ? 0 : cycles / packets},
                     {"share_percent", all == 0 ? 0 : 100 * cycles / all},
+                    {"p50_us", microseconds(calls.percentile(50, longest))},
+                    {"p99_us", microseconds(calls.percentile(99, longest))},
+                    {"max_us", microseconds(longest)},
                     {"what", dataplane::text_of(stage)}});
   }
   return rows;

@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
+#include "control/show.h"
 #include "tests/control/running_switch.h"
 
 namespace tributary::control {
@@ -60,6 +64,32 @@ TEST(Metrics, ScrapedOverHttp) {
   EXPECT_THAT(text,
               HasSubstr("tributary_completion_chunks_total{job=\"7\",reason=\"collision\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_stage_cycles_total{lcore=\"0\",stage=\"aggregate\"}"));
+}
+
+// In seconds, cumulative, with a last bucket for all.
+TEST(Metrics, TheTimesOfEachStageAreAHistogram) {
+  RunningSwitch sw;
+  const auto& commands = sw.get().workers()[0].stages()[0];
+  EXPECT_FALSE(Show(sw.get()).table("members").empty());
+  while (commands.longest_cycles.get() == 0) std::this_thread::yield();
+  std::size_t found = 0;
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    if (family.name != "tributary_stage_call_seconds") continue;
+    ++found;
+    ASSERT_EQ(family.metric.size(), dataplane::kStageCount);
+    EXPECT_EQ(family.metric[0].label[1].value, "commands");
+    const auto& histogram = family.metric[0].histogram;
+    EXPECT_GE(histogram.sample_count, 1u);
+    EXPECT_GT(histogram.sample_sum, 0.0);
+    EXPECT_LT(histogram.sample_sum, 60.0);
+    ASSERT_EQ(histogram.bucket.size(), dataplane::CallCycles::kBuckets);
+    EXPECT_LT(histogram.bucket[0].upper_bound, 1e-6);
+    EXPECT_DOUBLE_EQ(histogram.bucket[1].upper_bound, 2 * histogram.bucket[0].upper_bound);
+    EXPECT_EQ(histogram.bucket.back().upper_bound, std::numeric_limits<double>::infinity());
+    EXPECT_EQ(histogram.bucket.back().cumulative_count, histogram.sample_count);
+    EXPECT_EQ(family.metric[2].histogram.sample_count, 0u);  // nothing to receive
+  }
+  EXPECT_EQ(found, 1u);
 }
 
 TEST(Metrics, EveryDropReasonOfEveryPortIsThere) {

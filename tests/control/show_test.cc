@@ -78,6 +78,27 @@ TEST_F(ShowTest, OneLcoreHasEverythingAndHandsNothingOver) {
   EXPECT_THROW(static_cast<void>(show.table("stages x")), std::invalid_argument);
 }
 
+// A request is such a call of the first stage; the ports are silent, so that `receive` only polls.
+TEST_F(ShowTest, StagesSayHowLongACallWithWorkTook) {
+  EXPECT_FALSE(show.table("members").empty());
+  ordered_json commands;
+  do commands = show.table("stages")[0];
+  while (commands["max_us"] == 0.0);  // the loop answers before it has counted the call
+  EXPECT_THAT(keys(commands),
+              testing::ElementsAre("stage", "calls", "packets", "cycles", "idle_cycles",
+                                   "cycles_per_packet", "share_percent", "p50_us", "p99_us",
+                                   "max_us", "what"));
+  EXPECT_EQ(commands["stage"], "commands");
+  EXPECT_GT(commands["p50_us"], 0.0);
+  EXPECT_LE(commands["p50_us"], commands["p99_us"]);
+  EXPECT_LE(commands["p99_us"], commands["max_us"]);
+  const auto receive = show.table("stages 0")[2];
+  EXPECT_EQ(receive["stage"], "receive");
+  EXPECT_GT(receive["idle_cycles"], 0);
+  EXPECT_EQ(receive["p99_us"], 0.0);
+  EXPECT_EQ(receive["max_us"], 0.0);
+}
+
 TEST_F(ShowTest, JobsAndMembers) {
   const auto jobs = show.table("jobs");
   ASSERT_EQ(jobs.size(), 1u);

@@ -29,5 +29,27 @@ TEST(StageMeter, AttributesCyclesToTheStageThatEnds) {
   EXPECT_EQ(table[static_cast<std::size_t>(Stage::classify)].cycles.get(), 100u);
 }
 
+TEST(StageMeter, CallsWithWorkAloneAreInTheHistogram) {
+  StageTable table;
+  StageMeter meter(table, 0);
+  const StageCounters& expire = table[static_cast<std::size_t>(Stage::expire)];
+  std::uint64_t tsc = 0;
+  const auto call = [&](std::size_t packets, std::uint64_t cycles) {
+    meter.mark(Stage::expire, packets, tsc += cycles);
+  };
+  for (int i = 0; i < 1000; ++i) call(0, 1'000'000);
+  EXPECT_EQ(expire.call_cycles.count(), 0u);
+  EXPECT_EQ(expire.longest_cycles.get(), 0u);
+  for (int i = 0; i < 98; ++i) call(1, 200);
+  call(32, 5000);
+  call(1, 40);
+  EXPECT_EQ(expire.call_cycles.count(), expire.calls.get());
+  EXPECT_EQ(expire.call_cycles.in(0), 1u);   // below 128
+  EXPECT_EQ(expire.call_cycles.in(1), 98u);  // below 256
+  EXPECT_EQ(expire.longest_cycles.get(), 5000u);
+  EXPECT_EQ(expire.call_cycles.percentile(50, 5000), 256u);
+  EXPECT_EQ(expire.call_cycles.percentile(100, 5000), 5000u);
+}
+
 }  // namespace
 }  // namespace tributary::dataplane

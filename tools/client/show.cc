@@ -136,7 +136,7 @@ constexpr std::array kTables = {
     ShowTable{"models", "of a parameter server: steps done, and the last checkpoint"},
     ShowTable{"drops", "packets that did not go on, by reason"},
     ShowTable{"stages",
-              "calls, packets and cycles of each stage of the packet loops; of\none LCORE, "
+              "calls, packets, cycles and times of each stage of the packet loops;\nof one LCORE, "
               "or of all"},
     ShowTable{"lcores", "each packet loop: busy, idle and asleep, its queues and jobs"},
     ShowTable{"rxq", "which lcore polls which receive queue"},
