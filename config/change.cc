@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "config/lcore_plan.h"
 #include "config/load.h"
@@ -36,13 +37,37 @@ void list_differences(const Node& a, const Node& b, const std::string& path,
 }
 
 // Of everything but the jobs.
-std::vector<std::string> fixed_keys_that_differ(SwitchConfig a, SwitchConfig b) {
+std::vector<std::string> keys_that_differ(SwitchConfig a, SwitchConfig b) {
   std::vector<std::string> paths;
   if (a.id != b.id) paths.emplace_back("switch.id");
   a.jobs.clear();
   b.jobs.clear();
   list_differences(parse_yaml(dump(a)), parse_yaml(dump(b)), "", paths);
   return paths;
+}
+
+// Takes over, part by part, what a switch can change while it runs.
+ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next) {
+  ForwardingChange change;
+  const auto take = [&](bool& differs, auto copy) {
+    const SwitchConfig before = running;
+    copy();
+    const auto keys = keys_that_differ(before, running);
+    differs = !keys.empty();
+    change.keys.insert(change.keys.end(), keys.begin(), keys.end());
+  };
+  const std::size_t ports = std::min(running.ports.size(), next.ports.size());
+  const auto of_ports = [&](auto member) {
+    for (std::size_t i = 0; i < ports; ++i) running.ports[i].*member = next.ports[i].*member;
+  };
+  take(change.acl, [&] { running.acl = next.acl; });
+  take(change.vlans, [&] { of_ports(&PortConfig::vlan); });
+  take(change.storm, [&] { of_ports(&PortConfig::storm); });
+  take(change.addresses, [&] {
+    running.forwarding.static_macs = next.forwarding.static_macs;
+    of_ports(&PortConfig::max_addresses);
+  });
+  return change;
 }
 
 bool is_served_elsewhere(const JobConfig& job) {
@@ -94,9 +119,11 @@ const JobConfig* find_job(const SwitchConfig& config, std::uint32_t id) {
 
 Change difference(const SwitchConfig& running, const SwitchConfig& next) {
   std::string refused;
-  for (const std::string& path : fixed_keys_that_differ(running, next))
-    refused += "\n" + path + ": only a restart changes it";
   Change change;
+  SwitchConfig can_be = running;
+  change.forwarding = take_forwarding(can_be, next);
+  for (const std::string& path : keys_that_differ(can_be, next))
+    refused += "\n" + path + ": only a restart changes it";
   const auto check_service = [&](const JobConfig* a, const JobConfig* b) {
     if (a != nullptr && b != nullptr && (b->hosting || is_served_elsewhere(*b)) &&
         job_lcore(running, *a) != job_lcore(next, *b)) {
@@ -150,8 +177,12 @@ std::string describe(const Change& change) {
   add(change.changed, "changed");
   add(change.added, "added");
   add(change.removed, "removed");
-  if (text.empty()) return "nothing changed";
-  text.append("; ").append(std::to_string(change.kept.size())).append(" as before");
+  if (change.empty()) return "nothing changed";
+  if (!text.empty())
+    text.append("; ").append(std::to_string(change.kept.size())).append(" as before");
+  const char* before = text.empty() ? "changed: " : "; changed: ";
+  for (const std::string& key : change.forwarding.keys)
+    text.append(std::exchange(before, ", ")).append(key);
   return text;
 }
 

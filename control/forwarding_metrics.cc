@@ -6,7 +6,9 @@ namespace tributary::control {
 
 std::uint64_t acl_hits(const dataplane::Switch& sw, std::size_t rule) {
   std::uint64_t frames = 0;
-  for (const auto& worker : sw.workers()) frames += worker->acl().hits()[rule].get();
+  // A loop that has not come to the configuration yet has other rules.
+  for (const auto& worker : sw.workers())
+    if (const auto& hits = worker->acl().hits(); rule < hits.size()) frames += hits[rule].get();
   return frames;
 }
 

@@ -72,7 +72,7 @@ ordered_json Show::ports() {
     rows.push_back({{"port", ports[i]->name()},
                     {"link", ports[i]->link_up() ? "up" : "down"},
                     {"mtu", ports[i]->config().mtu},
-                    {"vlan", config::text_of(ports[i]->config().vlan)},
+                    {"vlan", config::text_of(switch_.config().ports[i].vlan)},
                     {"rx_packets", counters.rx_packets.get()},
                     {"rx_bytes", counters.rx_bytes.get()},
                     {"tx_packets", counters.tx_packets.get()},

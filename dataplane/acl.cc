@@ -3,6 +3,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "dataplane/acl_table.h"
 
@@ -25,6 +26,13 @@ Acl::Acl(const config::SwitchConfig& config, const VlanTable& vlans)
 
 Acl::~Acl() {
   for (Batch& batch : batches_) free_acl_table(batch.table);
+}
+
+void Acl::swap(Acl& other) noexcept {
+  std::swap(idle_, other.idle_);
+  actions_.swap(other.actions_);
+  hits_.swap(other.hits_);
+  for (std::size_t i = 0; i < kKinds; ++i) std::swap(batches_[i].table, other.batches_[i].table);
 }
 
 void Acl::classify(std::uint16_t port, std::span<rte_mbuf* const> burst) {

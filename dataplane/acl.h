@@ -31,6 +31,9 @@ class Acl {
   Acl(const Acl&) = delete;
   Acl& operator=(const Acl&) = delete;
 
+  // Takes over the other's rules and counters, and gives its own: both judge by one VlanTable.
+  void swap(Acl& other) noexcept;
+
   // There are no rules, and all is allowed: nobody need ask.
   [[nodiscard]] bool idle() const { return idle_; }
   // At most kBurst frames that came in through a port.

@@ -9,6 +9,16 @@ void Fdb::add_static(const wire::MacAddress& mac, std::uint16_t port) {
   statics_[mac_bits(mac)] = port;
 }
 
+void Fdb::swap_statics(Statics& statics) {
+  statics_.swap(statics);
+  for (const PortList& list : lists_)
+    for (std::uint32_t i = list.oldest; i != kNone;) {
+      const std::uint32_t next = entries_[i].newer;
+      if (statics_.contains(mac_bits(mac_of_key(entries_[i].key)))) remove(i);
+      i = next;
+    }
+}
+
 void Fdb::unlink(std::uint32_t index) {
   const Entry& entry = entries_[index];
   PortList& list = lists_[entry.port];

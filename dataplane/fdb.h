@@ -41,6 +41,9 @@ class Fdb {
   // Entries that the port may have; 0: no limit.
   void limit(std::uint16_t port, std::uint32_t entries) { lists_[port].limit = entries; }
   void add_static(const wire::MacAddress& mac, std::uint16_t port);
+  using Statics = std::unordered_map<std::uint64_t, std::uint16_t>;  // port by mac_bits()
+  // Others take the place of those that are there; what was learned of the new ones is forgotten.
+  void swap_statics(Statics& statics);
   void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
   [[nodiscard]] std::optional<std::uint16_t> lookup(const wire::MacAddress& mac, std::uint16_t vlan,
                                                     Instant now) const {
@@ -115,7 +118,7 @@ class Fdb {
   Duration ageing_;
   MacIndex<Entry> entries_;
   std::vector<PortList> lists_;
-  std::unordered_map<std::uint64_t, std::uint16_t> statics_;
+  Statics statics_;
   Counters counters_;
 };
 

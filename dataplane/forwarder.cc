@@ -15,6 +15,14 @@ std::uint16_t port_index(const config::SwitchConfig& config, const std::string& 
   return index;
 }
 
+Fdb::Statics static_addresses(const config::SwitchConfig& config) {
+  Fdb::Statics statics;
+  for (const auto& entry : config.forwarding.static_macs)
+    if (const auto port = port_index(config, entry.port); port < config.ports.size())
+      statics[mac_bits(entry.mac)] = port;
+  return statics;
+}
+
 bool exceeds_mtu(const Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view) {
   return frame->pkt_len > lane.most_bytes + (view.vlan_tci ? wire::kVlanBytes : 0);
 }
@@ -44,9 +52,35 @@ Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lan
   if (config.forwarding.snooping.enabled) snooping_.emplace(config, seed);
   for (std::uint16_t port = 0; port < config.ports.size(); ++port)
     fdb_.limit(port, config.ports[port].max_addresses);
-  for (const auto& entry : config.forwarding.static_macs)
-    if (const auto port = port_index(config, entry.port); port < config.ports.size())
-      fdb_.add_static(entry.mac, port);
+  Fdb::Statics statics = static_addresses(config);
+  fdb_.swap_statics(statics);
+}
+
+void Forwarder::prepare(const config::SwitchConfig& next, const config::ForwardingChange& parts,
+                        Change& change) const {
+  if (parts.vlans) {
+    change.vlans.emplace(next.ports);
+    change.other_vlans = vlans_.differences(*change.vlans);
+  }
+  if (parts.acl) change.acl = std::make_unique<Acl>(next, vlans_);
+  if (parts.storm) change.storm.emplace(next.ports);
+  if (!parts.addresses) return;
+  change.statics = static_addresses(next);
+  for (const config::PortConfig& port : next.ports) change.limits.push_back(port.max_addresses);
+}
+
+void Forwarder::apply(Change& change, Instant now) {
+  if (change.vlans) std::swap(vlans_, *change.vlans);
+  if (change.acl) acl_.swap(*change.acl);
+  if (change.storm) std::swap(storm_, *change.storm);
+  if (change.statics) fdb_.swap_statics(*change.statics);
+  for (std::uint16_t port = 0; port < change.limits.size(); ++port)
+    fdb_.limit(port, change.limits[port]);
+  // Who was behind a port may be out of reach now, or in another VLAN.
+  for (std::uint16_t port = 0; port < links_.size(); ++port) {
+    if ((change.other_vlans & mask_of(port)) != 0) links_[port].lost_at = now;
+    lanes_[port]->last_source = 0;
+  }
 }
 
 void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,

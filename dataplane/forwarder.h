@@ -8,8 +8,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
+#include "config/change.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
 #include "dataplane/acl.h"
@@ -49,6 +53,22 @@ class Forwarder {
     return forget_lost(now) + fdb_.expire(now, kExpirePerTurn) +
            (snooping_ ? snooping_->expire(now) : 0);
   }
+
+  // Other rules for the same ports. What was replaced is in the change afterwards, for the control
+  // thread to destroy; an access list that stays keeps its counters.
+  struct Change {
+    std::optional<VlanTable> vlans;
+    PortMask other_vlans = 0;  // ports that are concerned
+    std::unique_ptr<Acl> acl;
+    std::optional<StormControl> storm;
+    std::optional<Fdb::Statics> statics;
+    std::vector<std::uint32_t> limits;  // by port; empty: as before
+  };
+  // Control thread. Throws std::runtime_error when there is no memory for an access list.
+  void prepare(const config::SwitchConfig& next, const config::ForwardingChange& parts,
+               Change& change) const;
+  // The loop, between two bursts.
+  void apply(Change& change, Instant now);
 
   [[nodiscard]] const Fdb& fdb() const { return fdb_; }
   [[nodiscard]] const Acl& acl() const { return acl_; }

@@ -124,7 +124,7 @@ config::Change Switch::apply(const config::SwitchConfig& next) {
   config::Change change = config::difference(config_, next);
   if (change.empty()) return change;
   std::vector<std::shared_ptr<Worker::Change>> prepared;
-  for (const auto& worker : *workers_) prepared.push_back(worker->prepare(next));
+  for (const auto& worker : *workers_) prepared.push_back(worker->prepare(next, change.forwarding));
   // All of them or none: a loop that hangs is found before another has changed.
   for (const auto& worker : *workers_) worker->mailbox().ask([](Instant) {}, kLongestChange);
   std::exception_ptr silent;

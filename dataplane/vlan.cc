@@ -44,4 +44,13 @@ std::optional<std::uint16_t> VlanTable::checked_vlan_of(std::uint16_t port,
   return id;
 }
 
+PortMask VlanTable::differences(const VlanTable& other) const {
+  PortMask ports = 0;
+  for (std::uint16_t port = 0; port < rules_.size(); ++port)
+    if (rules_[port] != other.rules_[port]) ports |= mask_of(port);
+  for (std::size_t vlan = 0; vlan < kVlanIds; ++vlan)
+    ports |= members_[vlan] ^ other.members_[vlan];
+  return ports;
+}
+
 }  // namespace tributary::dataplane

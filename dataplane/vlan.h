@@ -1,7 +1,7 @@
 // Which VLAN a frame is in, and which ports that VLAN has, in which form.
 //
 // Inside the switch every frame is in one VLAN: 0 is the network of untagged frames between
-// transparent ports. Written at construction only.
+// transparent ports. Written at construction only; another one may take its place.
 #pragma once
 
 #include <array>
@@ -41,6 +41,8 @@ class VlanTable {
   [[nodiscard]] PortMask members(std::uint16_t vlan) const { return members_[vlan]; }
   // Of these, where its frames have a tag.
   [[nodiscard]] PortMask tagged(std::uint16_t vlan) const { return tagged_[vlan]; }
+  // Ports that are in other VLANs there, or take other frames for theirs.
+  [[nodiscard]] PortMask differences(const VlanTable& other) const;
 
  private:
   [[nodiscard]] std::optional<std::uint16_t> checked_vlan_of(std::uint16_t port,
@@ -49,6 +51,7 @@ class VlanTable {
   struct PortRule {
     config::VlanMode mode = config::VlanMode::transparent;
     std::uint16_t untagged = 0;  // VLAN of frames without a tag; 0: they are not taken
+    bool operator==(const PortRule&) const = default;
   };
   bool transparent_ = true;
   std::vector<PortRule> rules_;

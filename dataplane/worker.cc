@@ -241,14 +241,20 @@ void Worker::hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, I
   rte_pktmbuf_free(frame);
 }
 
-std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next) {
-  return std::make_shared<Change>(
+std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next,
+                                                const config::ForwardingChange& parts) {
+  auto change = std::make_shared<Change>(
       Change{aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
-             identity_of(next), JobOwners(next)});
+             identity_of(next),
+             JobOwners(next),
+             {}});
+  forwarder_.prepare(next, parts, change->forwarding);
+  return change;
 }
 
 void Worker::apply(Change& change, Instant now) {
   aggregation_.apply(*change.aggregation, now);
+  forwarder_.apply(change.forwarding, now);
   std::swap(identity_, change.identity);
   std::swap(owners_, change.owners);
   transmitter_.flush();

@@ -77,8 +77,9 @@ class Worker {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
     JobOwners owners;
+    Forwarder::Change forwarding;
   };
-  void apply(Change& change, Instant now);  // see Aggregation
+  void apply(Change& change, Instant now);  // see Aggregation and Forwarder
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
   [[nodiscard]] const completion::Engine& completion() const { return aggregation_.completion(); }
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const {
@@ -92,7 +93,8 @@ class Worker {
   [[nodiscard]] const Lldp* lldp() const { return lldp_ ? &*lldp_ : nullptr; }
 
   // One control thread at a time:
-  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next);
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
+                                                const config::ForwardingChange& parts = {});
 
   // Any thread:
   struct Counters {

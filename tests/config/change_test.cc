@@ -74,6 +74,33 @@ TEST(Change, WhatOnlyARestartChangesIsNamed) {
       testing::AllOf(HasSubstr("\nswitch.id: "), HasSubstr("\nswitch.memory.reserve_megabytes: ")));
 }
 
+TEST(Change, RulesForOtherFramesChangeWhileTheSwitchRuns) {
+  const auto running = parse("  - {id: 1, workers: 2}\n");
+  SwitchConfig next = running;
+  next.ports[1].storm.broadcast_pps = 100;
+  next.ports[0].vlan.mode = VlanMode::access;
+  next.ports[0].vlan.id = 7;
+  Change change = difference(running, next);
+  EXPECT_THAT(change.kept, ElementsAre(1));
+  EXPECT_FALSE(change.empty());
+  EXPECT_TRUE(change.forwarding.vlans && change.forwarding.storm);
+  EXPECT_FALSE(change.forwarding.acl || change.forwarding.addresses);
+  EXPECT_THAT(describe(change),
+              testing::AllOf(HasSubstr("changed: ports[0].vlan"), HasSubstr(", ports[1].storm")));
+  next = running;
+  next.acl.otherwise = AclAction::deny;
+  next.ports[0].max_addresses = 5;
+  next.forwarding.static_macs.push_back({{2, 0, 0, 0, 0, 1}, "a"});
+  next.jobs[0].workers = 3;
+  change = difference(running, next);
+  EXPECT_TRUE(change.forwarding.acl && change.forwarding.addresses);
+  EXPECT_FALSE(change.forwarding.vlans || change.forwarding.storm);
+  EXPECT_THAT(describe(change), HasSubstr("jobs: 1 changed; 0 as before; changed: acl"));
+  next.ports[0].mtu = 9000;  // refused whole
+  EXPECT_THAT(refusal(running, next), testing::AllOf(HasSubstr("\nports[0].mtu: only a restart"),
+                                                     testing::Not(HasSubstr("acl"))));
+}
+
 TEST(Change, AJobWithServersElsewhereKeepsThem) {
   const std::string hosts =
       "  completion: {hosts: [{name: ps, address: 10.77.0.9}, {name: qs, address: 10.77.0.8}]}\n";

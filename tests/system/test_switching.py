@@ -60,6 +60,45 @@ def test_acl_denies_and_counts(make_bed):
     assert reasons["w0", "acl-denied"] == 6
 
 
+def test_rules_change_while_jobs_and_others_run(make_bed, launch):
+    """A reload: access control, storm control, VLANs; a job that runs notices nothing."""
+    bed = make_bed("veth", 4, jobs=[Job(1, 2)])
+    file = bed.run / "switchd.yaml"
+    before = yaml.safe_load(file.read_text())
+
+    def reload(**sections):
+        file.write_text(yaml.safe_dump({**before, **sections}, sort_keys=False))
+        return bed.switch.client("reload", "--socket", bed.switch.socket)
+
+    workers = launch(bed).start([{**SMALL, "repeat": 100_000}], ports=(0, 1))
+    for worker in workers:
+        worker.wait_event("progress")
+    assert ping(bed, 2, worker_address(3))
+    rules = [{"name": "no-echo", "action": "deny", "port": "w2", "protocol": "icmp"}]
+    assert "changed: acl" in reload(acl={"rules": rules})
+    assert not ping(bed, 2, worker_address(3))
+    hits = {row["rule"]: row["frames"] for row in bed.switch.show("acl")}
+    assert hits["no-echo"] == 3
+    ports = [dict(port) for port in before["ports"]]
+    ports[2].update(vlan={"mode": "access", "id": 7}, storm={"broadcast": 1000})
+    said = reload(ports=ports)
+    assert "acl" in said and "ports[2].vlan" in said and "ports[2].storm" in said
+    assert not ping(bed, 2, worker_address(3))
+    assert [row["vlan"] for row in bed.switch.show("ports")][2] == "access 7"
+    ports[3].update(vlan={"mode": "access", "id": 7}, mtu=1400)
+    with pytest.raises(Exception, match="mtu: only a restart changes it"):
+        reload(ports=ports)
+    ports[3]["mtu"] = before["ports"][3]["mtu"]
+    reload(ports=ports)
+    assert ping(bed, 2, worker_address(3))
+    assert {row["vlan"] for row in bed.switch.show("fdb") if row["port"] in ("w2", "w3")} == {7}
+    assert "changed: " in reload()
+    assert "nothing changed" in reload()
+    for worker in workers:
+        assert worker.process.running, worker.events[-1]
+        assert all(op["exact"] for op in worker.of("progress"))
+
+
 LLDP = {"lldp": {"enabled": True, "interval": "1s", "hold": 2}}
 # A host that says who it is, and prints what it hears, as another implementation reads it.
 HOST = """

@@ -1,0 +1,122 @@
+// Rules for frames that are not jobs', changed between two of them.
+#include "dataplane/forwarder.h"
+
+#include <gtest/gtest.h>
+
+#include "config/change.h"
+#include "tests/dataplane/l2_frame.h"
+#include "tests/dataplane/ring_switch.h"
+
+namespace tributary::dataplane {
+namespace {
+
+using Counts = std::vector<std::size_t>;
+
+void put_in_vlan_7(config::PortConfig& port) {
+  port.vlan.mode = config::VlanMode::access;
+  port.vlan.id = 7;
+}
+
+class OtherRules : public testing::Test {
+ protected:
+  // Frames that left through each port for one that arrived.
+  Counts pass(std::size_t port, const Bytes& frame) {
+    sw.inject(port, frame);
+    sw.turn();
+    Counts out;
+    for (std::size_t p = 0; p < 3; ++p) out.push_back(sw.sent(p).size());
+    return out;
+  }
+  // From now on, with what was said before.
+  template <typename Edit>
+  void change(Edit edit) {
+    config::SwitchConfig next = running;
+    edit(next);
+    const auto difference = config::difference(running, next);
+    ASSERT_FALSE(difference.forwarding.keys.empty());
+    const auto prepared = sw.worker().prepare(next, difference.forwarding);
+    sw.worker().apply(*prepared, sw.now);
+    running = next;
+  }
+  [[nodiscard]] std::size_t learned() { return sw.worker().fdb().counters().entries.get(); }
+
+  RingSwitch sw{test_config(3)};
+  config::SwitchConfig running = sw.config();
+};
+
+TEST_F(OtherRules, AnAccessListComesChangesAndGoes) {
+  const Bytes frame = l2_frame(kEverybody, host(1));
+  EXPECT_EQ(pass(0, frame), (Counts{0, 1, 1}));
+  change([](auto& next) {
+    next.acl.rules.push_back({.action = config::AclAction::deny, .port = "p0"});
+  });
+  EXPECT_EQ(pass(0, frame), (Counts{0, 0, 0}));
+  EXPECT_EQ(pass(1, frame), (Counts{1, 0, 1}));
+  EXPECT_EQ(sw.drops(0, DropReason::acl_denied), 1u);
+  EXPECT_EQ(sw.worker().acl().hits()[0].get(), 1u);
+  change([](auto& next) { next.ports[1].storm.unknown_unicast_pps = 1000; });
+  EXPECT_EQ(sw.worker().acl().hits()[0].get(), 1u) << "the list is as it was";
+  change([](auto& next) { next.acl.rules[0].port = "p1"; });
+  EXPECT_EQ(pass(0, frame), (Counts{0, 1, 1}));
+  EXPECT_EQ(pass(1, frame), (Counts{0, 0, 0}));
+  change([](auto& next) { next.acl.rules.clear(); });
+  EXPECT_TRUE(sw.worker().acl().idle());
+  EXPECT_EQ(pass(1, frame), (Counts{1, 0, 1}));
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(OtherRules, PortsMoveToOtherVlansAndOnlyTheyForgetWhoWasThere) {
+  pass(0, l2_frame(kEverybody, host(1)));
+  pass(1, l2_frame(kEverybody, host(2)));
+  pass(2, l2_frame(kEverybody, host(3)));
+  ASSERT_EQ(learned(), 3u);
+  sw.now = sw.now + Duration::ms(1);
+  change([](auto& next) { put_in_vlan_7(next.ports[2]); });
+  for (int port = 0; port < 3; ++port) sw.turn();
+  EXPECT_EQ(learned(), 2u);
+  EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1))), (Counts{0, 1, 0}));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
+  EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{0, 0, 0})) << "alone in its VLAN";
+  change([](auto& next) { put_in_vlan_7(next.ports[0]); });
+  EXPECT_EQ(pass(2, l2_frame(kEverybody, host(3))), (Counts{1, 0, 0}));
+  EXPECT_EQ(pass(0, l2_frame(host(3), host(1))), (Counts{0, 0, 1}));
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(OtherRules, StormLimitsBeginAndEnd) {
+  const auto flood = [&] {
+    std::size_t passed = 0;
+    for (int i = 0; i < 100; ++i) passed += pass(0, l2_frame(kEverybody, host(1)))[1];
+    return passed;
+  };
+  EXPECT_EQ(flood(), 100u);
+  change([](auto& next) { next.ports[0].storm.broadcast_pps = 40; });
+  EXPECT_EQ(flood(), 32u);
+  change([](auto& next) { next.ports[0].storm.broadcast_pps = 0; });
+  EXPECT_EQ(flood(), 100u);
+}
+
+TEST_F(OtherRules, StaticAddressesReplaceWhatWasLearned) {
+  pass(1, l2_frame(kEverybody, host(2)));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
+  change([](auto& next) { next.forwarding.static_macs.push_back({host(2), "p2"}); });
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 0, 1}));
+  pass(1, l2_frame(kEverybody, host(2)));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 0, 1})) << "nothing moves it";
+  change([](auto& next) { next.forwarding.static_macs.clear(); });
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 1}));
+  pass(1, l2_frame(kEverybody, host(2)));
+  EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
+}
+
+TEST_F(OtherRules, APortMayTeachFewerAddresses) {
+  change([](auto& next) { next.ports[0].max_addresses = 2; });
+  for (std::uint8_t i = 1; i <= 5; ++i) pass(0, l2_frame(kEverybody, host(i)));
+  EXPECT_EQ(learned(), 2u);
+  change([](auto& next) { next.ports[0].max_addresses = 0; });
+  for (std::uint8_t i = 1; i <= 5; ++i) pass(0, l2_frame(kEverybody, host(i)));
+  EXPECT_EQ(learned(), 5u);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane
