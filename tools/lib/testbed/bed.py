@@ -14,12 +14,15 @@ from .tree import build_directory, module_directory
 class Bed:
     """A context manager. `ports`: "veth" or "memif"; one port per worker.
 
+    `more_ports` makes ports besides, a list, of the run directory.
+
     Entering sets up the fabric and starts the switch; start() then runs commands where the
     ranks' ports are.
     """
 
     def __init__(
-        self, loop, ports, workers, jobs=None, impairment=None, user=None, metrics=None, **options
+        self, loop, ports, workers, jobs=None, impairment=None, user=None, metrics=None,
+        more_ports=None, **options
     ):
         self.loop = loop
         self.build = build_directory()
@@ -29,6 +32,7 @@ class Bed:
         self._impairment = impairment
         self._user = user
         self._metrics = metrics
+        self._more_ports = more_ports
         self._options = options
         self._stack = contextlib.ExitStack()
 
@@ -43,8 +47,11 @@ class Bed:
                     self.build, self.loop, self.run, self.workers, self._impairment
                 )
             )
+            ports = list(self.fabric.ports)
+            if self._more_ports is not None:
+                ports += self._more_ports(self.run)
             config = configuration(
-                self.run, self.fabric.ports, self._jobs, self._metrics, **self._options
+                self.run, ports, self._jobs, self._metrics, **self._options
             )
             self.switch = stack.enter_context(
                 Switch(self.build, self.loop, self.run, self.fabric, config, self._user)
