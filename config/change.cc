@@ -70,6 +70,19 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
   return change;
 }
 
+// The same of the devices behind ports.
+std::vector<std::size_t> take_devices(SwitchConfig& running, const SwitchConfig& next) {
+  std::vector<std::size_t> ports;
+  for (std::size_t i = 0; i < std::min(running.ports.size(), next.ports.size()); ++i) {
+    PortConfig& port = running.ports[i];
+    if (port.devargs == next.ports[i].devargs && port.mtu == next.ports[i].mtu) continue;
+    port.devargs = next.ports[i].devargs;
+    port.mtu = next.ports[i].mtu;
+    ports.push_back(i);
+  }
+  return ports;
+}
+
 bool is_served_elsewhere(const JobConfig& job) {
   const auto elsewhere = [](const std::string& name) { return name != kRootHost; };
   return !job.parent &&
@@ -122,6 +135,7 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next) {
   Change change;
   SwitchConfig can_be = running;
   change.forwarding = take_forwarding(can_be, next);
+  change.ports = take_devices(can_be, next);
   for (const std::string& path : keys_that_differ(can_be, next))
     refused += "\n" + path + ": only a restart changes it";
   const auto check_service = [&](const JobConfig* a, const JobConfig* b) {
@@ -159,7 +173,8 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next) {
     change.removed.push_back(job.id);
   }
   if (buffer_data_bytes(next) > buffer_data_bytes(running)) {
-    refused += "\njobs[].chunk_bytes: needs frames of " + std::to_string(buffer_data_bytes(next));
+    refused += "\nports[].mtu, jobs[].chunk_bytes: need frames of " +
+               std::to_string(buffer_data_bytes(next));
     refused += " bytes; packet buffers have " + std::to_string(buffer_data_bytes(running));
   }
   if (!refused.empty())
@@ -183,6 +198,8 @@ std::string describe(const Change& change) {
   const char* before = text.empty() ? "changed: " : "; changed: ";
   for (const std::string& key : change.forwarding.keys)
     text.append(std::exchange(before, ", ")).append(key);
+  for (const std::size_t port : change.ports)
+    text.append(std::exchange(before, ", ")).append(item_path("ports", port)).append(".devargs");
   return text;
 }
 

@@ -1,10 +1,12 @@
 // What differs between the configuration that runs and one that was read anew.
 //
 // Jobs may come, go and change; a job that is the same in both is not touched. So may rules for
-// other frames: access control, VLANs, storm control, addresses. Everything else of a switch is
-// fixed when it starts, and a file that changes it is refused by name, whole.
+// other frames: access control, VLANs, storm control, addresses; and the device behind a port.
+// Everything else of a switch is fixed when it starts, and a file that changes it is refused by
+// name, whole.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,9 +32,11 @@ struct Change {
   std::vector<std::uint32_t> changed;
   std::vector<std::uint32_t> kept;
   ForwardingChange forwarding;
+  std::vector<std::size_t> ports;  // that get another device, or another MTU
 
   [[nodiscard]] bool empty() const {
-    return added.empty() && removed.empty() && changed.empty() && forwarding.keys.empty();
+    return added.empty() && removed.empty() && changed.empty() && forwarding.keys.empty() &&
+           ports.empty();
   }
 };
 

@@ -311,7 +311,10 @@ bool CaptureServer::take(std::string_view line, int connection) {
       throw std::invalid_argument(
           "another capture or trace runs; one at a time can, end that one first");
     std::vector<std::string> names;
-    for (const auto& port : switch_.ports()) names.push_back(port->name());
+    {
+      const auto held = switch_.hold();
+      for (const auto& port : switch_.config().ports) names.push_back(port.name);
+    }
     CaptureWish wish = capture_wish(*request, names);
     session_ =
         std::make_unique<Session>(switch_, *request, std::move(wish), std::move(names), connection);

@@ -26,6 +26,9 @@ class Egress {
   Egress(const VlanTable& vlans, Lanes& lanes, Transmitter& transmitter, rte_mempool* pool,
          PortMask takes_chains);
 
+  // Another device is behind a port: what ports take may be different.
+  void look_at_ports() { takes_chains_ = chain_ports(lanes_); }
+
   // Each takes ownership of the frame. To one port:
   void send(std::uint16_t port, rte_mbuf* frame, const wire::EthernetView& view,
             std::uint16_t vlan) {

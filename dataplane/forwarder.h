@@ -69,6 +69,8 @@ class Forwarder {
                Change& change) const;
   // The loop, between two bursts.
   void apply(Change& change, Instant now);
+  // Another device is behind a port.
+  void look_at_ports() { egress_.look_at_ports(); }
 
   [[nodiscard]] const Fdb& fdb() const { return fdb_; }
   [[nodiscard]] const Acl& acl() const { return acl_; }

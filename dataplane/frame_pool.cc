@@ -72,4 +72,8 @@ std::uint32_t FramePool::free_buffers() const {
   return rte_mempool_avail_count(pool_);
 }
 
+std::size_t FramePool::data_bytes() const {
+  return size_.data_room - std::size_t{RTE_PKTMBUF_HEADROOM};
+}
+
 }  // namespace tributary::dataplane

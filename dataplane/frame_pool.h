@@ -36,6 +36,8 @@ class FramePool {
   [[nodiscard]] rte_mempool* get() const { return pool_; }
   [[nodiscard]] std::uint32_t buffers() const { return size_.buffers; }
   [[nodiscard]] std::uint32_t free_buffers() const;  // any thread; approximate
+  // Of each buffer, headroom excluded.
+  [[nodiscard]] std::size_t data_bytes() const;
 
  private:
   PoolSize size_;

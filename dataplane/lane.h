@@ -51,6 +51,12 @@ struct Lane {
   Lane(Port& p, std::uint16_t i)
       : port(&p), index(i), most_bytes(p.config().mtu + wire::kEthernetBytes) {}
 
+  // Of a port in the place of the one that was there; nothing waits for that.
+  void exchange(Port& p) {
+    port = &p;
+    most_bytes = p.config().mtu + wire::kEthernetBytes;
+  }
+
   Port* port;
   std::uint16_t index;        // of the port
   std::size_t most_bytes;     // of a frame without a tag

@@ -31,7 +31,16 @@ void LinkMonitor::run() {
   }
 }
 
+void LinkMonitor::exchange(std::size_t index, Port& port) {
+  const std::lock_guard lock(guard_);
+  ports_[index] = &port;
+  was_up_[index] = port.link_up();
+  report_("port " + port.name() + ": " + port.config().devargs + ", mtu " +
+          std::to_string(port.config().mtu) + ", link " + (was_up_[index] ? "up" : "down"));
+}
+
 void LinkMonitor::check(std::size_t index) {
+  const std::lock_guard lock(guard_);
   Port& port = *ports_[index];
   const bool up = port.poll_link();
   if (up == was_up_[index]) return;

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,11 +40,15 @@ class LinkMonitor {
   LinkMonitor(const LinkMonitor&) = delete;
   LinkMonitor& operator=(const LinkMonitor&) = delete;
 
+  // Any thread. From its return on, this one is looked at in the place of the one before.
+  void exchange(std::size_t index, Port& port);
+
  private:
   void run();
   void check(std::size_t index);
   static void check_heartbeat(Loop& loop);
 
+  std::mutex guard_;  // of the two that follow
   std::vector<Port*> ports_;
   std::vector<bool> was_up_;
   std::vector<Loop> loops_;

@@ -42,6 +42,10 @@ class Port {
   [[nodiscard]] std::uint32_t link_losses() const {
     return link_losses_.load(std::memory_order_relaxed);
   }
+  // This port is to take the other's place: to whoever counts, a link went down.
+  void follow(const Port& other) {
+    link_losses_.store(other.link_losses() + 1, std::memory_order_relaxed);
+  }
   // Link monitor only: asks driver and kernel; returns the new state.
   bool poll_link();
   // A memif client's driver connects when it is started, and never again by itself. To be called

@@ -11,6 +11,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "dataplane/devargs.h"
 #include "dataplane/eal.h"
 #include "dataplane/fault_guard.h"
 
@@ -106,6 +107,7 @@ Switch::~Switch() {
   stop();
   workers_.reset();
   ports_.clear();
+  abandoned_ports_.clear();
 }
 
 std::uint64_t Switch::heartbeat() {
@@ -125,6 +127,10 @@ config::Change Switch::apply(const config::SwitchConfig& next) {
   if (change.empty()) return change;
   std::vector<std::shared_ptr<Worker::Change>> prepared;
   for (const auto& worker : *workers_) prepared.push_back(worker->prepare(next, change.forwarding));
+  std::vector<std::unique_ptr<Port>> ports = open_ports(next, change);
+  for (const auto& part : prepared)
+    for (std::size_t i = 0; i < ports.size(); ++i)
+      part->ports.emplace_back(change.ports[i], ports[i].get());
   // All of them or none: a loop that hangs is found before another has changed.
   for (const auto& worker : *workers_) worker->mailbox().ask([](Instant) {}, kLongestChange);
   std::exception_ptr silent;
@@ -138,9 +144,35 @@ config::Change Switch::apply(const config::SwitchConfig& next) {
       abandoned_.push_back(prepared[i]);
       silent = std::current_exception();
     }
+  exchange_ports(std::move(ports), change, silent != nullptr);
   config_ = next;
   if (silent) std::rethrow_exception(silent);
   return change;
+}
+
+std::vector<std::unique_ptr<Port>> Switch::open_ports(const config::SwitchConfig& next,
+                                                      const config::Change& change) {
+  std::vector<std::unique_ptr<Port>> opened;
+  for (const std::size_t index : change.ports) {
+    const config::PortConfig& port = next.ports[index];
+    if (const std::size_t bytes = data_bytes_needed(port); bytes > pool_.data_bytes())
+      throw std::invalid_argument("the running switch cannot take this configuration:\nport " +
+                                  port.name + ": needs packet buffers of " + std::to_string(bytes) +
+                                  " bytes; they have " + std::to_string(pool_.data_bytes()));
+    opened.push_back(std::make_unique<Port>(port, pool_.get()));
+    opened.back()->follow(*ports_[index]);
+  }
+  return opened;
+}
+
+void Switch::exchange_ports(std::vector<std::unique_ptr<Port>> ports, const config::Change& change,
+                            bool used_still) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const std::size_t index = change.ports[i];
+    if (monitor_) monitor_->exchange(index, *ports[i]);
+    std::swap(ports_[index], ports[i]);
+    if (used_still) abandoned_ports_.push_back(std::move(ports[i]));
+  }
 }
 
 void Switch::stop() {

@@ -37,6 +37,7 @@ class Switch {
 
   // Any thread.
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
+  // While the configuration is held.
   [[nodiscard]] const std::vector<std::unique_ptr<Port>>& ports() const { return ports_; }
   [[nodiscard]] const FramePool& pool() const { return pool_; }
   [[nodiscard]] const Workers& workers() const { return *workers_; }
@@ -52,12 +53,20 @@ class Switch {
  private:
   struct Loop;
   void launch();
+  // Devices for the ports of the change that get another one, in its order; nothing uses them yet.
+  std::vector<std::unique_ptr<Port>> open_ports(const config::SwitchConfig& next,
+                                                const config::Change& change);
+  // Puts them in the place of those that no loop uses any more.
+  void exchange_ports(std::vector<std::unique_ptr<Port>> ports, const config::Change& change,
+                      bool used_still);
 
   std::mutex changing_;
-  std::vector<std::shared_ptr<Worker::Change>> abandoned_;  // a loop did not answer
+  // A loop that did not answer may come to use these, or still does.
+  std::vector<std::shared_ptr<Worker::Change>> abandoned_;
   config::SwitchConfig config_;
   FramePool pool_;
   std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<std::unique_ptr<Port>> abandoned_ports_;  // as above
   std::unique_ptr<Workers> workers_;
   TscClock clock_;
   std::vector<std::unique_ptr<Loop>> loops_;  // by lcore; those that were launched

@@ -247,6 +247,7 @@ std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next
       Change{aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
              identity_of(next),
              JobOwners(next),
+             {},
              {}});
   forwarder_.prepare(next, parts, change->forwarding);
   return change;
@@ -258,6 +259,13 @@ void Worker::apply(Change& change, Instant now) {
   std::swap(identity_, change.identity);
   std::swap(owners_, change.owners);
   transmitter_.flush();
+  for (const auto& [place, port] : change.ports) exchange_port(place, *port);
+}
+
+void Worker::exchange_port(std::size_t place, Port& port) {
+  transmitter_.discard(static_cast<std::uint16_t>(place));
+  lanes_[place]->exchange(port);
+  forwarder_.look_at_ports();
 }
 
 void Worker::capture(CaptureTap* tap) {

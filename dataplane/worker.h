@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/counter.h"
@@ -78,6 +79,8 @@ class Worker {
     Identity identity;
     JobOwners owners;
     Forwarder::Change forwarding;
+    // What is behind a port from now on. The one before is not used any more when apply() returns.
+    std::vector<std::pair<std::size_t, Port*>> ports;
   };
   void apply(Change& change, Instant now);  // see Aggregation and Forwarder
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
@@ -124,6 +127,7 @@ class Worker {
          const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
          const Randomness& randomness, const LoopPlace& place);
 
+  void exchange_port(std::size_t place, Port& port);
   std::size_t receive(Lane& lane, Queue& queue);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
   std::size_t aggregate(std::uint16_t port, Instant now);

@@ -62,8 +62,8 @@ TEST(Change, WhatOnlyARestartChangesIsNamed) {
       refusal(running, parse("  - {id: 1, workers: 2}\n", "metrics: {listen: '127.0.0.1:9'}\n")),
       HasSubstr("\nmetrics"));
   SwitchConfig other = running;
-  other.ports[1].mtu = 9000;
-  EXPECT_THAT(refusal(running, other), HasSubstr("\nports[1].mtu: "));
+  other.ports[1].queues = 2;
+  EXPECT_THAT(refusal(running, other), HasSubstr("\nports[1].queues: "));
   other.ports.pop_back();
   EXPECT_THAT(refusal(running, other), HasSubstr("\nports: "));
   other = running;
@@ -96,9 +96,25 @@ TEST(Change, RulesForOtherFramesChangeWhileTheSwitchRuns) {
   EXPECT_TRUE(change.forwarding.acl && change.forwarding.addresses);
   EXPECT_FALSE(change.forwarding.vlans || change.forwarding.storm);
   EXPECT_THAT(describe(change), HasSubstr("jobs: 1 changed; 0 as before; changed: acl"));
-  next.ports[0].mtu = 9000;  // refused whole
-  EXPECT_THAT(refusal(running, next), testing::AllOf(HasSubstr("\nports[0].mtu: only a restart"),
+  next.ports[0].queues = 2;  // refused whole
+  EXPECT_THAT(refusal(running, next), testing::AllOf(HasSubstr("\nports[0].queues: only a restart"),
                                                      testing::Not(HasSubstr("acl"))));
+}
+
+TEST(Change, APortGetsAnotherDevice) {
+  const auto running = parse("  - {id: 1, workers: 2}\n");
+  SwitchConfig next = running;
+  next.ports[1].devargs = "net_null7";
+  EXPECT_THAT(difference(running, next).ports, ElementsAre(1));
+  EXPECT_EQ(describe(difference(running, next)), "changed: ports[1].devargs");
+  next.ports[0].mtu = 1400;
+  EXPECT_THAT(difference(running, next).ports, ElementsAre(0, 1));
+  EXPECT_FALSE(difference(running, next).empty());
+  next.ports[0].mtu = 9000;
+  EXPECT_THAT(refusal(running, next), HasSubstr("ports[].mtu, jobs[].chunk_bytes: need frames of"));
+  next.ports[0] = running.ports[0];
+  next.ports[1].name = "c";
+  EXPECT_THAT(refusal(running, next), HasSubstr("\nports[1].name: only a restart"));
 }
 
 TEST(Change, AJobWithServersElsewhereKeepsThem) {

@@ -2,6 +2,8 @@
 #include "dataplane/forwarder.h"
 
 #include <gtest/gtest.h>
+#include <rte_eth_ring.h>
+#include <rte_ring.h>
 
 #include "config/change.h"
 #include "tests/dataplane/l2_frame.h"
@@ -12,9 +14,9 @@ namespace {
 
 using Counts = std::vector<std::size_t>;
 
-void put_in_vlan_7(config::PortConfig& port) {
+void put_in(config::PortConfig& port, std::uint16_t vlan) {
   port.vlan.mode = config::VlanMode::access;
-  port.vlan.id = 7;
+  port.vlan.id = vlan;
 }
 
 class OtherRules : public testing::Test {
@@ -66,18 +68,21 @@ TEST_F(OtherRules, AnAccessListComesChangesAndGoes) {
 }
 
 TEST_F(OtherRules, PortsMoveToOtherVlansAndOnlyTheyForgetWhoWasThere) {
+  change([](auto& next) {
+    for (auto& port : next.ports) put_in(port, 5);
+  });
   pass(0, l2_frame(kEverybody, host(1)));
   pass(1, l2_frame(kEverybody, host(2)));
   pass(2, l2_frame(kEverybody, host(3)));
   ASSERT_EQ(learned(), 3u);
   sw.now = sw.now + Duration::ms(1);
-  change([](auto& next) { put_in_vlan_7(next.ports[2]); });
+  change([](auto& next) { put_in(next.ports[2], 7); });
   for (int port = 0; port < 3; ++port) sw.turn();
   EXPECT_EQ(learned(), 2u);
   EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1))), (Counts{0, 1, 0}));
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
   EXPECT_EQ(pass(2, l2_frame(host(1), host(3))), (Counts{0, 0, 0})) << "alone in its VLAN";
-  change([](auto& next) { put_in_vlan_7(next.ports[0]); });
+  change([](auto& next) { put_in(next.ports[0], 7); });
   EXPECT_EQ(pass(2, l2_frame(kEverybody, host(3))), (Counts{1, 0, 0}));
   EXPECT_EQ(pass(0, l2_frame(host(3), host(1))), (Counts{0, 0, 1}));
   EXPECT_EQ(sw.buffers_in_use(), 0u);
@@ -116,6 +121,42 @@ TEST_F(OtherRules, APortMayTeachFewerAddresses) {
   change([](auto& next) { next.ports[0].max_addresses = 0; });
   for (std::uint8_t i = 1; i <= 5; ++i) pass(0, l2_frame(kEverybody, host(i)));
   EXPECT_EQ(learned(), 5u);
+}
+
+// A port's place in all that knows it stays; what is behind it does not.
+TEST_F(OtherRules, AnotherDeviceIsBehindAPort) {
+  pass(1, l2_frame(kEverybody, host(2)));
+  pass(2, l2_frame(kEverybody, host(3)));
+  sw.now = sw.now + Duration::ms(1);
+  rte_ring* const in = make_ring();
+  rte_ring* const out = make_ring();
+  config::PortConfig config = running.ports[1];
+  config.mtu = 200;
+  const int device = rte_eth_from_rings(next_name().c_str(), &in, 1, &out, 1, 0);
+  ASSERT_GE(device, 0);
+  auto port = std::make_unique<Port>(config, sw.pool(), static_cast<std::uint16_t>(device));
+  port->follow(sw.port(1));
+  const auto prepared = sw.worker().prepare(running);
+  prepared->ports.emplace_back(1, port.get());
+  sw.worker().apply(*prepared, sw.now);
+  for (int i = 0; i < 3; ++i) sw.turn();
+  EXPECT_EQ(learned(), 1u) << "who was there is not there any more";
+
+  EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1), 100)), (Counts{0, 0, 1}));
+  void* frame = nullptr;
+  ASSERT_EQ(rte_ring_dequeue(out, &frame), 0);
+  EXPECT_EQ(take_bytes(static_cast<rte_mbuf*>(frame)), l2_frame(kEverybody, host(1), 100));
+  EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1), 300)), (Counts{0, 0, 1}));
+  EXPECT_EQ(sw.drops(1, DropReason::mtu), 1u) << "the new one's";
+  ASSERT_EQ(rte_ring_enqueue(in, make_frame(sw.pool(), l2_frame(host(3), host(4)))), 0);
+  sw.turn();
+  EXPECT_EQ(sw.sent(2).size(), 1u);
+  EXPECT_TRUE(sw.sent(1).empty()) << "nobody polls or feeds the one before";
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+
+  const auto back = sw.worker().prepare(running);
+  back->ports.emplace_back(1, &sw.port(1));
+  sw.worker().apply(*back, sw.now);
 }
 
 }  // namespace

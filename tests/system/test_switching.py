@@ -5,7 +5,8 @@ import signal
 
 import pytest
 import yaml
-from testbed.fabric import worker_address
+from testbed.fabric import MTU, worker_address
+from testbed.namespace import Namespace, add_veth
 from testbed.switch import Job
 from testbed.tree import PYTHON, TOP
 
@@ -85,15 +86,50 @@ def test_rules_change_while_jobs_and_others_run(make_bed, launch):
     assert "acl" in said and "ports[2].vlan" in said and "ports[2].storm" in said
     assert not ping(bed, 2, worker_address(3))
     assert [row["vlan"] for row in bed.switch.show("ports")][2] == "access 7"
-    ports[3].update(vlan={"mode": "access", "id": 7}, mtu=1400)
-    with pytest.raises(Exception, match="mtu: only a restart changes it"):
-        reload(ports=ports)
-    ports[3]["mtu"] = before["ports"][3]["mtu"]
+    ports[3].update(vlan={"mode": "access", "id": 7})
+    with pytest.raises(Exception, match="switch.slots: only a restart changes it"):
+        reload(ports=ports, switch={**before["switch"], "slots": 128})
+    assert not ping(bed, 2, worker_address(3))
     reload(ports=ports)
     assert ping(bed, 2, worker_address(3))
     assert {row["vlan"] for row in bed.switch.show("fdb") if row["port"] in ("w2", "w3")} == {7}
     assert "changed: " in reload()
     assert "nothing changed" in reload()
+    for worker in workers:
+        assert worker.process.running, worker.events[-1]
+        assert all(op["exact"] for op in worker.of("progress"))
+
+
+def test_another_device_takes_a_port_while_jobs_run(make_bed, launch):
+    """A reload: a host's cable is plugged into another interface; one that is not there is refused."""
+    bed = make_bed("veth", 3, jobs=[Job(1, 2)])
+    file = bed.run / "switchd.yaml"
+    before = yaml.safe_load(file.read_text())
+
+    def reload(interface, mtu):
+        ports = [dict(port) for port in before["ports"]]
+        ports[2].update(devargs=ports[2]["devargs"].replace("net_af_packet2,iface=w2", interface), mtu=mtu)
+        file.write_text(yaml.safe_dump({**before, "ports": ports}, sort_keys=False))
+        return bed.switch.client("reload", "--socket", bed.switch.socket)
+
+    workers = launch(bed).start([{**SMALL, "repeat": 100_000}], ports=(0, 1))
+    for worker in workers:
+        worker.wait_event("progress")
+    assert ping(bed, 0, worker_address(2))
+    with Namespace() as other:
+        add_veth(bed.fabric.switch_namespace, "second", other, "eth0", MTU)
+        other.run(["ip", "addr", "add", "10.77.0.50/24", "dev", "eth0"])
+        with pytest.raises(Exception, match="interface 'third' must exist"):
+            reload("net_af_packet7,iface=third", MTU)
+        assert ping(bed, 0, worker_address(2))
+        assert "changed: ports[2].devargs" in reload("net_af_packet7,iface=second", 8500)
+        assert ping(bed, 0, "10.77.0.50")
+        assert not ping(bed, 0, "10.77.0.50", "-M", "do", "-s", "8600")
+        assert not ping(bed, 0, worker_address(2))
+        rows = {row["port"]: row for row in bed.switch.show("ports")}
+        assert rows["w2"]["mtu"] == 8500 and rows["w2"]["link"] == "up"
+        assert "changed: ports[2].devargs" in reload("net_af_packet2,iface=w2", MTU)
+    assert ping(bed, 0, worker_address(2))
     for worker in workers:
         assert worker.process.running, worker.events[-1]
         assert all(op["exact"] for op in worker.of("progress"))
