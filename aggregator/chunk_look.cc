@@ -57,7 +57,6 @@ ChunkLook Shard::look(const wire::Header& h) const {
   look.state = job->table.state_of(h.seq);
   if (look.state == ChunkState::unseen) return look;
   const Tombstone& e = job->table.entry_for(h.seq);
-  if (e.seq != h.seq) return look;  // released, and its place is another's
   look.arrived = e.arrived;
   look.children = job->table.arrived(e).front();
   if (e.holds_slot) look.slot = slot_of(*job, e);

@@ -71,11 +71,11 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
 }
 
 // The same of the devices behind ports.
-std::vector<std::size_t> take_devices(SwitchConfig& running, const SwitchConfig& next) {
-  std::vector<std::size_t> ports;
-  for (std::size_t i = 0; i < std::min(running.ports.size(), next.ports.size()); ++i) {
+std::vector<std::uint16_t> take_devices(SwitchConfig& running, const SwitchConfig& next) {
+  std::vector<std::uint16_t> ports;
+  for (std::uint16_t i = 0; i < std::min(running.ports.size(), next.ports.size()); ++i) {
     PortConfig& port = running.ports[i];
-    if (port.devargs == next.ports[i].devargs && port.mtu == next.ports[i].mtu) continue;
+    if (port.devargs == next.ports[i].devargs) continue;
     port.devargs = next.ports[i].devargs;
     port.mtu = next.ports[i].mtu;
     ports.push_back(i);
@@ -131,6 +131,10 @@ const JobConfig* find_job(const SwitchConfig& config, std::uint32_t id) {
 }
 
 Change difference(const SwitchConfig& running, const SwitchConfig& next) {
+  return difference(running, next, buffer_data_bytes(running));
+}
+
+Change difference(const SwitchConfig& running, const SwitchConfig& next, std::size_t buffer_bytes) {
   std::string refused;
   Change change;
   SwitchConfig can_be = running;
@@ -172,10 +176,10 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next) {
     check_service(&job, nullptr);
     change.removed.push_back(job.id);
   }
-  if (buffer_data_bytes(next) > buffer_data_bytes(running)) {
+  if (buffer_data_bytes(next) > buffer_bytes) {
     refused += "\nports[].mtu, jobs[].chunk_bytes: need frames of " +
                std::to_string(buffer_data_bytes(next));
-    refused += " bytes; packet buffers have " + std::to_string(buffer_data_bytes(running));
+    refused += " bytes; packet buffers have " + std::to_string(buffer_bytes);
   }
   if (!refused.empty())
     throw std::invalid_argument("the running switch cannot take this configuration:" + refused);
@@ -198,7 +202,7 @@ std::string describe(const Change& change) {
   const char* before = text.empty() ? "changed: " : "; changed: ";
   for (const std::string& key : change.forwarding.keys)
     text.append(std::exchange(before, ", ")).append(key);
-  for (const std::size_t port : change.ports)
+  for (const std::uint16_t port : change.ports)
     text.append(std::exchange(before, ", ")).append(item_path("ports", port)).append(".devargs");
   return text;
 }

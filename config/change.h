@@ -32,7 +32,7 @@ struct Change {
   std::vector<std::uint32_t> changed;
   std::vector<std::uint32_t> kept;
   ForwardingChange forwarding;
-  std::vector<std::size_t> ports;  // that get another device, or another MTU
+  std::vector<std::uint16_t> ports;  // that get another device, and maybe another MTU with it
 
   [[nodiscard]] bool empty() const {
     return added.empty() && removed.empty() && changed.empty() && forwarding.keys.empty() &&
@@ -43,6 +43,8 @@ struct Change {
 // Both are valid by config/check.h. Throws std::invalid_argument that names, a line each, what only
 // a restart can change.
 Change difference(const SwitchConfig& running, const SwitchConfig& next);
+// Where packet buffers have more data bytes than `running` would ask for.
+Change difference(const SwitchConfig& running, const SwitchConfig& next, std::size_t buffer_bytes);
 // "jobs: 1 changed, 2 added, 3 and 4 removed; 1 as before; changed: acl.rules", for people.
 std::string describe(const Change& change);
 

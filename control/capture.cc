@@ -250,6 +250,7 @@ void CaptureServer::Session::drain_effects(std::string& out) {
   CapturedFrame frame;
   while (taps_[last_lcore_]->take(frame, frame_)) {
     if (frame.point == CapturePoint::verdict || frame.when != last_when_) return;
+    missed_[last_lcore_] = frame.missed;
     format_->add(out, last_lcore_, frame, std::span(frame_).first(frame.kept));
   }
 }

@@ -5,18 +5,31 @@ namespace tributary::dataplane {
 Fdb::Fdb(std::uint32_t capacity, Duration ageing, std::size_t ports, std::uint64_t seed)
     : ageing_(ageing), entries_(capacity, seed), lists_(ports) {}
 
-void Fdb::add_static(const wire::MacAddress& mac, std::uint16_t port) {
-  statics_[mac_bits(mac)] = port;
+void Fdb::Statics::add(const wire::MacAddress& mac, std::uint16_t port) {
+  ports[mac_bits(mac)] = port;
+  unclean.push_back(mac_bits(mac));
 }
 
 void Fdb::swap_statics(Statics& statics) {
-  statics_.swap(statics);
-  for (const PortList& list : lists_)
-    for (std::uint32_t i = list.oldest; i != kNone;) {
-      const std::uint32_t next = entries_[i].newer;
-      if (statics_.contains(mac_bits(mac_of_key(entries_[i].key)))) remove(i);
-      i = next;
+  std::swap(statics_, statics);
+  unclean_vlan_ = 0;
+}
+
+// Nothing is learned of them any more.
+std::size_t Fdb::clean_statics() {
+  constexpr int kLooks = 64;
+  std::size_t gone = 0;
+  for (int look = 0; look < kLooks && !statics_.unclean.empty(); ++look) {
+    const wire::MacAddress mac = mac_of_key(statics_.unclean.back());
+    if (const std::uint32_t index = entries_.find(mac_key(mac, unclean_vlan_)); index != kNone) {
+      remove(index);
+      ++gone;
     }
+    if (++unclean_vlan_ < kVlans) continue;
+    unclean_vlan_ = 0;
+    statics_.unclean.pop_back();
+  }
+  return gone;
 }
 
 void Fdb::unlink(std::uint32_t index) {
@@ -65,7 +78,7 @@ void Fdb::note_move(Entry& entry, Instant now) {
 }
 
 void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now) {
-  if (!statics_.empty() && statics_.contains(mac_bits(mac))) return;
+  if (!statics_.ports.empty() && statics_.ports.contains(mac_bits(mac))) return;
   const std::uint64_t key = mac_key(mac, vlan);
   std::uint32_t index = entries_.find(key);
   const bool new_here = index == kNone || entries_[index].port != port;
@@ -85,12 +98,12 @@ void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t p
 }
 
 std::optional<std::uint16_t> Fdb::lookup_static(std::uint64_t key) const {
-  const auto it = statics_.find(mac_bits(mac_of_key(key)));
-  return it == statics_.end() ? std::nullopt : std::optional(it->second);
+  const auto it = statics_.ports.find(mac_bits(mac_of_key(key)));
+  return it == statics_.ports.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::size_t Fdb::expire(Instant now, std::size_t most) {
-  std::size_t gone = 0;
+  std::size_t gone = statics_.unclean.empty() ? 0 : clean_statics();
   for (auto& list : lists_)
     while (gone < most && list.oldest != kNone && now - entries_[list.oldest].seen >= ageing_) {
       remove(list.oldest);
@@ -113,7 +126,8 @@ std::size_t Fdb::forget(std::uint16_t port, Instant since, std::size_t most) {
 
 std::vector<FdbRow> Fdb::rows(Instant now) const {
   std::vector<FdbRow> out;
-  for (const auto& [mac, port] : statics_) out.push_back({mac_of_key(mac), 0, port, true, {}});
+  for (const auto& [mac, port] : statics_.ports)
+    out.push_back({mac_of_key(mac), 0, port, true, {}});
   for (const auto& list : lists_)
     for (std::uint32_t i = list.oldest; i != kNone; i = entries_[i].newer)
       out.push_back({mac_of_key(entries_[i].key), vlan_of_key(entries_[i].key), entries_[i].port,

@@ -40,9 +40,15 @@ class Fdb {
 
   // Entries that the port may have; 0: no limit.
   void limit(std::uint16_t port, std::uint32_t entries) { lists_[port].limit = entries; }
-  void add_static(const wire::MacAddress& mac, std::uint16_t port);
-  using Statics = std::unordered_map<std::uint64_t, std::uint16_t>;  // port by mac_bits()
-  // Others take the place of those that are there; what was learned of the new ones is forgotten.
+  // Addresses that do not move, on every VLAN.
+  struct Statics {
+    std::unordered_map<std::uint64_t, std::uint16_t> ports;  // by mac_bits()
+    std::vector<std::uint64_t> unclean;  // of these, what may have been learned before
+    void add(const wire::MacAddress& mac, std::uint16_t port);
+  };
+  [[nodiscard]] const Statics& statics() const { return statics_; }
+  // Others take the place of those that are there. What was learned of the new ones is forgotten by
+  // the next calls of expire(), a few addresses each.
   void swap_statics(Statics& statics);
   void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
   [[nodiscard]] std::optional<std::uint16_t> lookup(const wire::MacAddress& mac, std::uint16_t vlan,
@@ -52,7 +58,7 @@ class Fdb {
   [[nodiscard]] std::optional<std::uint16_t> lookup(std::uint64_t key, Instant now) const {
     const std::uint32_t index = entries_.find(key);
     if (index != kNone && now - entries_[index].seen < ageing_) return entries_[index].port;
-    return statics_.empty() ? std::nullopt : lookup_static(key);
+    return statics_.ports.empty() ? std::nullopt : lookup_static(key);
   }
   // Where and when it was learned last, old or not; nullopt: it is not known.
   struct Seen {
@@ -67,7 +73,7 @@ class Fdb {
     if (index == kNone) return std::nullopt;
     return Seen{entries_[index].port, entries_[index].seen};
   }
-  // Removes at most `most` aged entries; returns how many went.
+  // Removes at most `most` aged entries, and some of what is static now; returns how many went.
   std::size_t expire(Instant now, std::size_t most);
   // The same of a port's entries that nobody has seen since then.
   std::size_t forget(std::uint16_t port, Instant since, std::size_t most);
@@ -90,6 +96,7 @@ class Fdb {
 
  private:
   static constexpr std::uint32_t kNone = kNoEntry;
+  static constexpr std::uint16_t kVlans = 4096;
   struct Entry {
     std::uint64_t key = 0;
     Instant seen;
@@ -109,6 +116,7 @@ class Fdb {
   };
 
   [[nodiscard]] std::optional<std::uint16_t> lookup_static(std::uint64_t key) const;
+  std::size_t clean_statics();
   void unlink(std::uint32_t index);
   void append(std::uint32_t index, std::uint16_t port);
   void remove(std::uint32_t index);
@@ -119,6 +127,7 @@ class Fdb {
   MacIndex<Entry> entries_;
   std::vector<PortList> lists_;
   Statics statics_;
+  std::uint16_t unclean_vlan_ = 0;  // of the last of statics_.unclean: those before are clean
   Counters counters_;
 };
 

@@ -19,7 +19,7 @@ Fdb::Statics static_addresses(const config::SwitchConfig& config) {
   Fdb::Statics statics;
   for (const auto& entry : config.forwarding.static_macs)
     if (const auto port = port_index(config, entry.port); port < config.ports.size())
-      statics[mac_bits(entry.mac)] = port;
+      statics.add(entry.mac, port);
   return statics;
 }
 
@@ -65,22 +65,25 @@ void Forwarder::prepare(const config::SwitchConfig& next, const config::Forwardi
   if (parts.acl) change.acl = std::make_unique<Acl>(next, vlans_);
   if (parts.storm) change.storm.emplace(next.ports);
   if (!parts.addresses) return;
-  change.statics = static_addresses(next);
+  if (Fdb::Statics statics = static_addresses(next); statics.ports != fdb_.statics().ports)
+    change.statics = std::move(statics);
   for (const config::PortConfig& port : next.ports) change.limits.push_back(port.max_addresses);
 }
 
-void Forwarder::apply(Change& change, Instant now) {
+void Forwarder::apply(Change& change) {
   if (change.vlans) std::swap(vlans_, *change.vlans);
   if (change.acl) acl_.swap(*change.acl);
   if (change.storm) std::swap(storm_, *change.storm);
   if (change.statics) fdb_.swap_statics(*change.statics);
   for (std::uint16_t port = 0; port < change.limits.size(); ++port)
     fdb_.limit(port, change.limits[port]);
-  // Who was behind a port may be out of reach now, or in another VLAN.
-  for (std::uint16_t port = 0; port < links_.size(); ++port) {
-    if ((change.other_vlans & mask_of(port)) != 0) links_[port].lost_at = now;
-    lanes_[port]->last_source = 0;
-  }
+  for (const auto& lane : lanes_) lane->last_source = 0;
+  forget_behind(change.other_vlans);
+}
+
+void Forwarder::forget_behind(PortMask ports) {
+  for (std::uint16_t port = 0; port < links_.size(); ++port)
+    if ((ports & mask_of(port)) != 0) links_[port].losses = lanes_[port]->port->link_losses() - 1;
 }
 
 void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,

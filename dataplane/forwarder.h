@@ -55,7 +55,8 @@ class Forwarder {
   }
 
   // Other rules for the same ports. What was replaced is in the change afterwards, for the control
-  // thread to destroy; an access list that stays keeps its counters.
+  // thread to destroy; an access list that stays keeps its counters. What is on its way from one
+  // lcore to another leaves by the rules that it was received under.
   struct Change {
     std::optional<VlanTable> vlans;
     PortMask other_vlans = 0;  // ports that are concerned
@@ -68,9 +69,11 @@ class Forwarder {
   void prepare(const config::SwitchConfig& next, const config::ForwardingChange& parts,
                Change& change) const;
   // The loop, between two bursts.
-  void apply(Change& change, Instant now);
-  // Another device is behind a port.
+  void apply(Change& change);
+  // Other devices are behind ports.
   void look_at_ports() { egress_.look_at_ports(); }
+  // Whoever was behind these ports may be elsewhere now, as when their links are lost.
+  void forget_behind(PortMask ports);
 
   [[nodiscard]] const Fdb& fdb() const { return fdb_; }
   [[nodiscard]] const Acl& acl() const { return acl_; }

@@ -70,9 +70,11 @@ struct Lane {
   std::bitset<kTransmitBacklog> of_jobs;
   FairBacklog behind;
 
-  // Of a class of traffic, which the driver has refused, or has to refuse before.
+  // Frames of a class of traffic that wait because the driver has refused some.
   [[nodiscard]] std::size_t backlog(TrafficClass traffic) const {
-    return behind.empty() ? 0 : waiting_count + behind.size(traffic);
+    if (behind.empty()) return 0;
+    const std::size_t jobs = of_jobs.count();
+    return behind.size(traffic) + (traffic == TrafficClass::jobs ? jobs : waiting_count - jobs);
   }
   [[nodiscard]] bool has_room(TrafficClass traffic) const {
     return behind.empty() ? waiting_count < waiting.size() : backlog(traffic) < FairBacklog::kRoom;

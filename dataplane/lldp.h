@@ -44,6 +44,10 @@ class Lldp {
   // Speaks where it is time to, forgets who has said nothing for too long, or was behind a link
   // that went down. Looks at one port a call; returns how much there was to do.
   std::size_t expire(Instant now);
+  // Whoever was behind the port may be elsewhere now.
+  void forget_behind(std::uint16_t port) {
+    ports_[port].losses = lanes_[port]->port->link_losses() - 1;
+  }
   // Neighbours need not wait until what they know is too old.
   void say_goodbye();
 

@@ -56,6 +56,11 @@ Port::Port(const config::PortConfig& config, rte_mempool* pool, PortUse use)
     : config_(config), devargs_(parse_devargs(config.devargs)) {
   if (const std::string wrong = check_devargs(config, use); !wrong.empty())
     throw std::runtime_error("port " + config.name + " (" + config.devargs + "): " + wrong);
+  // DPDK would be content with it, and it is another port's.
+  std::uint16_t id = 0;
+  if (rte_eth_dev_get_port_by_name(devargs_.device.c_str(), &id) == 0)
+    throw std::runtime_error("port " + config.name + " (" + config.devargs +
+                             "): there is a device of that name already; give this one another");
   if (devargs_.driver == "net_memif" && devargs_.get("role") == "server" &&
       devargs_.get("socket-abstract") == "no")
     remove_stale_socket(std::string(devargs_.get("socket").value_or(kDefaultMemifSocket)));
@@ -64,7 +69,6 @@ Port::Port(const config::PortConfig& config, rte_mempool* pool, PortUse use)
   created_ = true;
 
   bool found = false;
-  std::uint16_t id = 0;
   rte_dev_iterator iterator;
   RTE_ETH_FOREACH_MATCHING_DEV(id, config.devargs.c_str(), &iterator) {
     ethdev_ = id;

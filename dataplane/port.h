@@ -1,6 +1,7 @@
 // A switch port: one started DPDK ethdev with as many pairs of queues as the configuration says.
 //
-// Constructed and destroyed by the thread that starts the switch. The bursts of a queue belong to
+// Constructed and destroyed by the thread that starts the switch, or that changes its
+// configuration. The bursts of a queue belong to
 // one lcore.
 // The link monitor calls poll_link().
 #pragma once
@@ -19,7 +20,7 @@ namespace tributary::dataplane {
 class Port {
  public:
   // Creates the device from its devargs. Throws std::runtime_error that names the port, what
-  // failed and what to try.
+  // failed and what to try; also when a device of that name is there already, which stays as it is.
   Port(const config::PortConfig& config, rte_mempool* pool, PortUse use = PortUse::forwarding);
   // Takes over an existing ethdev; used where the device is not made from devargs.
   Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev);
@@ -41,10 +42,6 @@ class Port {
   // Any thread. How often it went down.
   [[nodiscard]] std::uint32_t link_losses() const {
     return link_losses_.load(std::memory_order_relaxed);
-  }
-  // This port is to take the other's place: to whoever counts, a link went down.
-  void follow(const Port& other) {
-    link_losses_.store(other.link_losses() + 1, std::memory_order_relaxed);
   }
   // Link monitor only: asks driver and kernel; returns the new state.
   bool poll_link();

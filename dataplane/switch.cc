@@ -68,8 +68,10 @@ struct Switch::Loop {
 
 Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
     : config_(config), pool_(size_pool(config)) {
-  for (const auto& port : config_.ports)
+  for (const auto& port : config_.ports) {
     ports_.push_back(std::make_unique<Port>(port, pool_.get()));
+    has_pci_ = has_pci_ || ports_.back()->devargs().pci();
+  }
   const auto raw = pointers(ports_);
   workers_ = std::make_unique<Workers>(config_, raw, pool_.get(), draw());
   install_fault_handlers();
@@ -123,7 +125,7 @@ std::uint64_t Switch::heartbeat() {
 
 config::Change Switch::apply(const config::SwitchConfig& next) {
   const auto held = hold();
-  config::Change change = config::difference(config_, next);
+  config::Change change = config::difference(config_, next, pool_.data_bytes());
   if (change.empty()) return change;
   std::vector<std::shared_ptr<Worker::Change>> prepared;
   for (const auto& worker : *workers_) prepared.push_back(worker->prepare(next, change.forwarding));
@@ -147,28 +149,50 @@ config::Change Switch::apply(const config::SwitchConfig& next) {
   exchange_ports(std::move(ports), change, silent != nullptr);
   config_ = next;
   if (silent) std::rethrow_exception(silent);
+  PortMask moved = prepared.front()->forwarding.other_vlans;
+  for (const std::uint16_t port : change.ports) moved |= mask_of(port);
+  if (moved != 0 && workers_->size() > 1)
+    for (const auto& worker : *workers_)
+      worker->mailbox().ask([w = worker.get(), moved](Instant) { w->forget_behind(moved); },
+                            kLongestChange);
   return change;
+}
+
+// The old device is closed after the new one is opened, so the two must not be the same.
+void Switch::check_device(const config::PortConfig& port) const {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument("the running switch cannot take this configuration:\nport " +
+                                port.name + " (" + port.devargs + "): " + why);
+  };
+  const Devargs device = parse_devargs(port.devargs);
+  if (device.pci() && !has_pci_)
+    refuse("DPDK was started for no network card; only a restart brings the first one");
+  for (const auto& other : ports_) {
+    const Devargs& used = other->devargs();
+    if (used.device == device.device)
+      refuse("port " + other->name() + " has a device of that name; give the new one another");
+    if (device.driver == "net_vhost" && used.driver == "net_vhost" &&
+        used.get("iface") == device.get("iface"))
+      refuse("port " + other->name() + " serves that socket; give the new one another");
+  }
+  if (const std::size_t bytes = data_bytes_needed(port); bytes > pool_.data_bytes())
+    refuse("needs packet buffers of " + std::to_string(bytes) + " bytes; they have " +
+           std::to_string(pool_.data_bytes()));
 }
 
 std::vector<std::unique_ptr<Port>> Switch::open_ports(const config::SwitchConfig& next,
                                                       const config::Change& change) {
+  for (const std::uint16_t index : change.ports) check_device(next.ports[index]);
   std::vector<std::unique_ptr<Port>> opened;
-  for (const std::size_t index : change.ports) {
-    const config::PortConfig& port = next.ports[index];
-    if (const std::size_t bytes = data_bytes_needed(port); bytes > pool_.data_bytes())
-      throw std::invalid_argument("the running switch cannot take this configuration:\nport " +
-                                  port.name + ": needs packet buffers of " + std::to_string(bytes) +
-                                  " bytes; they have " + std::to_string(pool_.data_bytes()));
-    opened.push_back(std::make_unique<Port>(port, pool_.get()));
-    opened.back()->follow(*ports_[index]);
-  }
+  for (const std::uint16_t index : change.ports)
+    opened.push_back(std::make_unique<Port>(next.ports[index], pool_.get()));
   return opened;
 }
 
 void Switch::exchange_ports(std::vector<std::unique_ptr<Port>> ports, const config::Change& change,
                             bool used_still) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    const std::size_t index = change.ports[i];
+    const std::uint16_t index = change.ports[i];
     if (monitor_) monitor_->exchange(index, *ports[i]);
     std::swap(ports_[index], ports[i]);
     if (used_still) abandoned_ports_.push_back(std::move(ports[i]));

@@ -28,9 +28,11 @@ class Switch {
   // Graceful: every job gets ABORT(shutdown), then the loops end. Idempotent.
   void stop();
 
-  // Jobs of another configuration take the place of those that run; returns what came of it. Throws
-  // std::invalid_argument, and changes nothing, when the running switch cannot take it, and
-  // std::runtime_error when a loop does not answer.
+  // What of another configuration a running switch can take, takes the place of what it has
+  // (config/change.h); returns what came of it. Throws, and changes nothing: std::invalid_argument
+  // when the running switch cannot take it, std::runtime_error when a device cannot be opened or a
+  // loop does not answer at once. One that falls silent after that, std::runtime_error, too, comes
+  // to its part when it wakes up.
   config::Change apply(const config::SwitchConfig& next);
   // While it is held, the configuration stays as it is: for readers of jobs and their counters.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(changing_); }
@@ -59,11 +61,13 @@ class Switch {
   // Puts them in the place of those that no loop uses any more.
   void exchange_ports(std::vector<std::unique_ptr<Port>> ports, const config::Change& change,
                       bool used_still);
+  void check_device(const config::PortConfig& port) const;
 
   std::mutex changing_;
   // A loop that did not answer may come to use these, or still does.
   std::vector<std::shared_ptr<Worker::Change>> abandoned_;
   config::SwitchConfig config_;
+  bool has_pci_ = false;  // DPDK was started with it
   FramePool pool_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<std::unique_ptr<Port>> abandoned_ports_;  // as above

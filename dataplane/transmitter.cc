@@ -139,12 +139,11 @@ std::size_t Transmitter::flush_lane(Lane& lane) {
   return sent;
 }
 
-void Transmitter::discard(std::uint16_t port) {
+void Transmitter::discard(std::uint16_t port, DropReason reason) {
   Lane& lane = *lanes_[port];
-  for (std::size_t i = 0; i < lane.waiting_count; ++i)
-    drop(lane, lane.waiting[i], DropReason::tx_link_down);
+  for (std::size_t i = 0; i < lane.waiting_count; ++i) drop(lane, lane.waiting[i], reason);
   lane.forget_waiting();
-  while (!lane.behind.empty()) drop(lane, lane.behind.pop().frame, DropReason::tx_link_down);
+  while (!lane.behind.empty()) drop(lane, lane.behind.pop().frame, reason);
 }
 
 }  // namespace tributary::dataplane

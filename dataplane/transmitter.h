@@ -29,7 +29,7 @@ class Transmitter {
   // Hands to the drivers, and to other lcores, what waits; returns the number of frames they took.
   std::size_t flush();
   // Drops what waits for a port.
-  void discard(std::uint16_t port);
+  void discard(std::uint16_t port, DropReason reason = DropReason::tx_link_down);
 
  private:
   std::size_t flush_lane(Lane& lane);

@@ -255,17 +255,28 @@ std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next
 
 void Worker::apply(Change& change, Instant now) {
   aggregation_.apply(*change.aggregation, now);
-  forwarder_.apply(change.forwarding, now);
+  forwarder_.apply(change.forwarding);
   std::swap(identity_, change.identity);
   std::swap(owners_, change.owners);
   transmitter_.flush();
+  // What still waits is for those who were there before.
+  for (std::uint16_t port = 0; port < lanes_.size(); ++port)
+    if ((change.forwarding.other_vlans & mask_of(port)) != 0)
+      transmitter_.discard(port, DropReason::vlan_denied);
   for (const auto& [place, port] : change.ports) exchange_port(place, *port);
 }
 
-void Worker::exchange_port(std::size_t place, Port& port) {
-  transmitter_.discard(static_cast<std::uint16_t>(place));
+void Worker::exchange_port(std::uint16_t place, Port& port) {
+  transmitter_.discard(place);
   lanes_[place]->exchange(port);
   forwarder_.look_at_ports();
+  forget_behind(mask_of(place));
+}
+
+void Worker::forget_behind(PortMask ports) {
+  forwarder_.forget_behind(ports);
+  for (std::uint16_t port = 0; lldp_ && port < lanes_.size(); ++port)
+    if ((ports & mask_of(port)) != 0) lldp_->forget_behind(port);
 }
 
 void Worker::capture(CaptureTap* tap) {

@@ -80,9 +80,12 @@ class Worker {
     JobOwners owners;
     Forwarder::Change forwarding;
     // What is behind a port from now on. The one before is not used any more when apply() returns.
-    std::vector<std::pair<std::size_t, Port*>> ports;
+    std::vector<std::pair<std::uint16_t, Port*>> ports;
   };
   void apply(Change& change, Instant now);  // see Aggregation and Forwarder
+  // Addresses and neighbours there. Once more when every loop has applied a change: one that had
+  // not yet may have told this one what it learned by the rules before.
+  void forget_behind(PortMask ports);
   [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
   [[nodiscard]] const completion::Engine& completion() const { return aggregation_.completion(); }
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const {
@@ -127,7 +130,7 @@ class Worker {
          const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
          const Randomness& randomness, const LoopPlace& place);
 
-  void exchange_port(std::size_t place, Port& port);
+  void exchange_port(std::uint16_t place, Port& port);
   std::size_t receive(Lane& lane, Queue& queue);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
   std::size_t aggregate(std::uint16_t port, Instant now);

@@ -50,10 +50,12 @@ void Worker::take_packet(std::size_t place, const Handed& h, Instant now) {
   const std::span bytes(rte_pktmbuf_mtod(h.frame, const std::byte*), h.frame->data_len);
   Classified& what = what_[place];
   classify(identity_, bytes, h.frame->nb_segs == 1, what);
-  if (what.action == Action::drop) return drop(*lanes_[h.port], h.frame, what.reason);
   const bool for_job = what.action == Action::aggregate || what.action == Action::host;
-  if (!for_job || owners_.of(what.udp.payload).value_or(lcore_) != lcore_)
-    return drop(*lanes_[h.port], h.frame, DropReason::job_moved);
+  if (!for_job || owners_.of(what.udp.payload).value_or(lcore_) != lcore_) {
+    tell(h.port, h.frame, {.action = Action::drop});
+    return drop(*lanes_[h.port], h.frame,
+                what.action == Action::drop ? what.reason : DropReason::job_moved);
+  }
   if (what.action == Action::aggregate) {
     aggregation_.receive(h.port, what);
     return to_aggregate_.add(place);

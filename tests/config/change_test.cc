@@ -107,11 +107,14 @@ TEST(Change, APortGetsAnotherDevice) {
   next.ports[1].devargs = "net_null7";
   EXPECT_THAT(difference(running, next).ports, ElementsAre(1));
   EXPECT_EQ(describe(difference(running, next)), "changed: ports[1].devargs");
-  next.ports[0].mtu = 1400;
-  EXPECT_THAT(difference(running, next).ports, ElementsAre(0, 1));
   EXPECT_FALSE(difference(running, next).empty());
+  next.ports[0].mtu = 1400;
+  EXPECT_THAT(refusal(running, next), HasSubstr("\nports[0].mtu: only a restart"));
+  next.ports[0].devargs = "net_null8";
+  EXPECT_THAT(difference(running, next).ports, ElementsAre(0, 1));
   next.ports[0].mtu = 9000;
   EXPECT_THAT(refusal(running, next), HasSubstr("ports[].mtu, jobs[].chunk_bytes: need frames of"));
+  EXPECT_THAT(difference(running, next, 9018 + 4).ports, ElementsAre(0, 1));
   next.ports[0] = running.ports[0];
   next.ports[1].name = "c";
   EXPECT_THAT(refusal(running, next), HasSubstr("\nports[1].name: only a restart"));

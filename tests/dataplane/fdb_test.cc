@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/prng.h"
 
 namespace tributary::dataplane {
@@ -84,11 +86,29 @@ TEST(Fdb, ForgetsWhatAPortHasNotSeenSince) {
 
 TEST(Fdb, StaticNeitherMovesNorAges) {
   Fdb fdb(16, kAgeing, 2, 1);
-  fdb.add_static(mac(1), 1);
+  Fdb::Statics statics;
+  statics.add(mac(1), 1);
+  fdb.swap_statics(statics);
   fdb.learn(mac(1), 0, 0, at(0));
   EXPECT_EQ(fdb.lookup(mac(1), 0, at(100'000)), 1);
   EXPECT_EQ(fdb.lookup(mac(1), 9, at(0)), 1);  // on every VLAN
   EXPECT_EQ(fdb.counters().entries.get(), 0u);
+}
+
+TEST(Fdb, WhatWasLearnedOfAStaticAddressIsForgotten) {
+  Fdb fdb(16, kAgeing, 3, 1);
+  for (const std::uint16_t vlan : std::to_array<std::uint16_t>({0, 7, 4095}))
+    fdb.learn(mac(1), vlan, 0, at(0));
+  fdb.learn(mac(2), 7, 0, at(0));
+  Fdb::Statics statics;
+  statics.add(mac(1), 2);
+  statics.add(mac(3), 2);
+  fdb.swap_statics(statics);
+  for (int turn = 0; turn < 2 * 4096 / 64; ++turn) fdb.expire(at(0), 1);
+  for (const std::uint16_t vlan : std::to_array<std::uint16_t>({0, 7, 4095}))
+    EXPECT_EQ(fdb.lookup(mac(1), vlan, at(0)), 2);
+  EXPECT_EQ(fdb.lookup(mac(2), 7, at(0)), 0);
+  EXPECT_EQ(fdb.counters().entries.get(), 1u);
 }
 
 // A port that invents addresses pushes out its own entries, not those of quiet ports.
@@ -146,7 +166,9 @@ TEST(Fdb, AnAddressThatMovesAgainAndAgainFlaps) {
 
 TEST(Fdb, RowsListEverything) {
   Fdb fdb(16, kAgeing, 2, 1);
-  fdb.add_static(mac(1), 1);
+  Fdb::Statics statics;
+  statics.add(mac(1), 1);
+  fdb.swap_statics(statics);
   fdb.learn(mac(2), 5, 0, at(3));
   const auto rows = fdb.rows(at(10));
   ASSERT_EQ(rows.size(), 2u);

@@ -105,6 +105,7 @@ TEST_F(OtherRules, StaticAddressesReplaceWhatWasLearned) {
   pass(1, l2_frame(kEverybody, host(2)));
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 1, 0}));
   change([](auto& next) { next.forwarding.static_macs.push_back({host(2), "p2"}); });
+  for (int turn = 0; turn < 4096 / 64; ++turn) sw.turn();
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 0, 1}));
   pass(1, l2_frame(kEverybody, host(2)));
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 0, 1})) << "nothing moves it";
@@ -135,7 +136,6 @@ TEST_F(OtherRules, AnotherDeviceIsBehindAPort) {
   const int device = rte_eth_from_rings(next_name().c_str(), &in, 1, &out, 1, 0);
   ASSERT_GE(device, 0);
   auto port = std::make_unique<Port>(config, sw.pool(), static_cast<std::uint16_t>(device));
-  port->follow(sw.port(1));
   const auto prepared = sw.worker().prepare(running);
   prepared->ports.emplace_back(1, port.get());
   sw.worker().apply(*prepared, sw.now);

@@ -121,6 +121,9 @@ def test_another_device_takes_a_port_while_jobs_run(make_bed, launch):
         other.run(["ip", "addr", "add", "10.77.0.50/24", "dev", "eth0"])
         with pytest.raises(Exception, match="interface 'third' must exist"):
             reload("net_af_packet7,iface=third", MTU)
+        # DPDK would take it for the one that is there, and close that.
+        with pytest.raises(Exception, match="port w2 has a device of that name"):
+            reload("net_af_packet2,iface=second", MTU)
         assert ping(bed, 0, worker_address(2))
         assert "changed: ports[2].devargs" in reload("net_af_packet7,iface=second", 8500)
         assert ping(bed, 0, "10.77.0.50")

@@ -162,7 +162,10 @@ int serve(const config::SwitchConfig& config, const Options& options) {
         },
         [&](std::string_view line, int connection) { return captures->take(line, connection); });
   std::printf("%s", memory_text(config).c_str());
-  print_ports(sw);
+  {
+    const auto held = sw.hold();
+    print_ports(sw);
+  }
   daemon.announce_ready(options.ready_fd);
   daemon.wait({[&reloader] { reloader->reload_on_signal(); }, [&sw] { return sw.heartbeat(); }});
   socket.reset();  // nobody may ask a loop that no longer answers
