@@ -1,3 +1,4 @@
+// The lines that `tributary trace` writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
