@@ -50,22 +50,23 @@ std::vector<std::string> keys_that_differ(SwitchConfig a, SwitchConfig b) {
 ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next) {
   ForwardingChange change;
   const auto take = [&](bool& differs, auto copy) {
-    const SwitchConfig before = running;
-    copy();
-    const auto keys = keys_that_differ(before, running);
+    SwitchConfig taken = running;
+    copy(taken);
+    const auto keys = keys_that_differ(running, taken);
     differs = !keys.empty();
     change.keys.insert(change.keys.end(), keys.begin(), keys.end());
+    running = std::move(taken);
   };
   const std::size_t ports = std::min(running.ports.size(), next.ports.size());
-  const auto of_ports = [&](auto member) {
-    for (std::size_t i = 0; i < ports; ++i) running.ports[i].*member = next.ports[i].*member;
+  const auto copy_of_ports = [&](SwitchConfig& to, auto member) {
+    for (std::size_t i = 0; i < ports; ++i) to.ports[i].*member = next.ports[i].*member;
   };
-  take(change.acl, [&] { running.acl = next.acl; });
-  take(change.vlans, [&] { of_ports(&PortConfig::vlan); });
-  take(change.storm, [&] { of_ports(&PortConfig::storm); });
-  take(change.addresses, [&] {
-    running.forwarding.static_macs = next.forwarding.static_macs;
-    of_ports(&PortConfig::max_addresses);
+  take(change.acl, [&](SwitchConfig& to) { to.acl = next.acl; });
+  take(change.vlans, [&](SwitchConfig& to) { copy_of_ports(to, &PortConfig::vlan); });
+  take(change.storm, [&](SwitchConfig& to) { copy_of_ports(to, &PortConfig::storm); });
+  take(change.addresses, [&](SwitchConfig& to) {
+    to.forwarding.static_macs = next.forwarding.static_macs;
+    copy_of_ports(to, &PortConfig::max_addresses);
   });
   return change;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <utility>
 
@@ -11,19 +13,23 @@ namespace {
 using enum TrafficClass;
 using Entry = FairBacklog::Entry;
 
-// Frames are not looked into: a number stands for each.
-rte_mbuf* frame(std::uintptr_t number) {
-  return reinterpret_cast<rte_mbuf*>(number);
+// Frames are not looked into: a place stands for each.
+std::array<std::byte, 128> places;
+rte_mbuf* frame(std::size_t number) {
+  return reinterpret_cast<rte_mbuf*>(&places[number]);
+}
+std::size_t number_of(const rte_mbuf* frame) {
+  return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(frame) - places.data());
 }
 
 TEST(FairBacklog, KeepsTheOrderOfEachClass) {
   FairBacklog backlog;
-  for (std::uintptr_t i = 1; i <= 100; ++i)
+  for (std::size_t i = 1; i <= 100; ++i)
     ASSERT_TRUE(backlog.push({frame(i), 500, i % 3 == 0 ? jobs : others}));
-  std::uintptr_t last[kTrafficClasses] = {};
+  std::size_t last[kTrafficClasses] = {};
   for (int i = 0; i < 100; ++i) {
     const Entry entry = backlog.pop();
-    const auto number = reinterpret_cast<std::uintptr_t>(entry.frame);
+    const auto number = number_of(entry.frame);
     EXPECT_EQ(entry.traffic, number % 3 == 0 ? jobs : others);
     EXPECT_GT(number, std::exchange(last[static_cast<std::size_t>(entry.traffic)], number));
   }
