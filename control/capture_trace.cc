@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "config/codec.h"
+#include "config/topology.h"
 #include "control/capture_format.h"
 #include "core/wire/frame.h"
 #include "core/wire/header.h"
@@ -35,18 +36,11 @@ const char* name_of(Action action) {
 }
 
 // "0-2,5".
-std::string list_of(std::uint64_t bits) {
-  std::string list;
-  for (unsigned first = 0; first < 64; ++first) {
-    if ((bits >> first & 1) == 0) continue;
-    unsigned last = first;
-    while (last < 63 && (bits >> (last + 1) & 1) != 0) ++last;
-    if (!list.empty()) list += ',';
-    list += std::to_string(first);
-    if (last != first) list.append("-").append(std::to_string(last));
-    first = last;
-  }
-  return list;
+std::string children_text(std::uint64_t bits) {
+  std::vector<std::uint32_t> children;
+  for (std::uint32_t child = 0; child < 64; ++child)
+    if ((bits >> child & 1) != 0) children.push_back(child);
+  return config::ranks_text(children);
 }
 
 std::string text_of(const ChunkLook& chunk, bool freed_slot) {
@@ -59,7 +53,7 @@ std::string text_of(const ChunkLook& chunk, bool freed_slot) {
   if (chunk.state == aggregator::ChunkState::unseen) return text;
   text.append(", ").append(std::to_string(chunk.arrived)).append(" of ");
   text.append(std::to_string(chunk.fan_in)).append(" children");
-  if (chunk.children != 0) text.append(": ").append(list_of(chunk.children));
+  if (chunk.children != 0) text.append(": ").append(children_text(chunk.children));
   if (chunk.fan_in > 64) text.append(" of the first 64");
   return text;
 }
