@@ -154,6 +154,9 @@ class Engine {
   // `change` holds what was replaced, for the control thread to destroy.
   void quiesce(const EngineChange& change, Outbox& out);
   void apply(EngineChange& change);
+  // There will be no such port: epochs with members behind it end as those of jobs that change, and
+  // say which ranks these are; whoever has asked to join through it may do so through another.
+  void end_behind(std::uint16_t port, Outbox& out);
   // What one call can append at most.
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] static std::size_t outbox_capacity(const config::SwitchConfig& config);

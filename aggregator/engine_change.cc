@@ -161,4 +161,23 @@ void Engine::apply(EngineChange& change) {
   std::swap(impl_->outbox_capacity, change.outbox_capacity);
 }
 
+void Engine::Impl::end_behind(Job& job, std::uint16_t port, Outbox& out) {
+  std::size_t lost = 0;
+  for (std::uint32_t child = 0; child < job.child_map.count(); ++child) {
+    const Member& m = job.membership.member(child);
+    if (m.peer.port != port) continue;
+    if (m.joined) job.membership.leave(child);
+    if (m.present && lost < scratch_ids.size()) scratch_ids[lost++] = child;
+  }
+  if (lost == 0) return;
+  set_cause(job, switch_id);
+  list_ranks(job, lost);
+  job.counters.aborts_change.add();
+  abort_epoch(job, wire::Reason::configuration_changed, out);
+}
+
+void Engine::end_behind(std::uint16_t port, Outbox& out) {
+  for (const auto& job : impl_->jobs) impl_->end_behind(*job, port, out);
+}
+
 }  // namespace tributary::aggregator

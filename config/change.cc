@@ -7,6 +7,7 @@
 #include "config/lcore_plan.h"
 #include "config/load.h"
 #include "config/memory_plan.h"
+#include "config/port_places.h"
 #include "config/read_context.h"
 #include "config/yaml_tree.h"
 
@@ -71,17 +72,83 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
   return change;
 }
 
-// The same of the devices behind ports.
-std::vector<std::uint16_t> take_devices(SwitchConfig& running, const SwitchConfig& next) {
-  std::vector<std::uint16_t> ports;
-  for (std::uint16_t i = 0; i < std::min(running.ports.size(), next.ports.size()); ++i) {
+// `running` as if the file had the ports of `next` in that order: those that come are as they are
+// to be, those that go are not there.
+SwitchConfig in_order_of(const SwitchConfig& running, const SwitchConfig& next,
+                         const Seating& seating) {
+  SwitchConfig out = running;
+  out.ports.clear();
+  for (std::size_t i = 0; i < next.ports.size(); ++i) {
+    const std::uint16_t place = seating.place[i];
+    const bool comes = place >= running.ports.size() || is_vacant(running.ports[place]);
+    out.ports.push_back(comes ? next.ports[i] : running.ports[place]);
+  }
+  return out;
+}
+
+// Takes over what may change of ports; both have the same ones.
+void take_ports(SwitchConfig& running, const SwitchConfig& next, const Seating& seating,
+                PortChange& change) {
+  for (std::size_t i = 0; i < next.ports.size(); ++i) {
     PortConfig& port = running.ports[i];
+    if (port.name != next.ports[i].name)
+      change.told.push_back("port " + port.name + " is called " + next.ports[i].name);
+    port.name = next.ports[i].name;
+    port.lcores = next.ports[i].lcores;
     if (port.devargs == next.ports[i].devargs) continue;
     port.devargs = next.ports[i].devargs;
     port.mtu = next.ports[i].mtu;
-    ports.push_back(i);
+    change.exchanged.push_back(seating.place[i]);
+    change.told.push_back(item_path("ports", i) + ".devargs");
   }
-  return ports;
+}
+
+// Of queues that stay, whether one has another lcore, and whose they are.
+void note_moves(const SwitchConfig& running, const SwitchConfig& next, const Seating& seating,
+                PortChange& change) {
+  const std::vector<QueuePlace> after = queue_places(seated(running, next, seating));
+  for (const QueuePlace& was : queue_places(running)) {
+    const auto is = std::find_if(after.begin(), after.end(), [&](const QueuePlace& q) {
+      return q.port == was.port && q.queue == was.queue;
+    });
+    if (is == after.end() || is->lcore == was.lcore) continue;
+    change.queues_move = true;
+    const auto i = static_cast<std::size_t>(
+        std::find(seating.place.begin(), seating.place.end(), was.port) - seating.place.begin());
+    const std::string key = item_path("ports", i) + ".lcores";
+    if (change.told.empty() || change.told.back() != key) change.told.push_back(key);
+  }
+}
+
+PortChange port_change(SwitchConfig& can_be, const SwitchConfig& running, const SwitchConfig& next,
+                       const Seating& seating) {
+  PortChange change;
+  change.added = seating.added;
+  change.removed = seating.removed;
+  change.renamed = seating.renamed;
+  for (const std::uint16_t place : change.removed)
+    change.told.push_back("port " + running.ports[place].name + " removed");
+  for (std::size_t i = 0; i < next.ports.size(); ++i)
+    if (std::count(change.added.begin(), change.added.end(), seating.place[i]) != 0)
+      change.told.push_back("port " + next.ports[i].name + " added");
+  take_ports(can_be, next, seating, change);
+  if (lcore_count(running) == lcore_count(next)) note_moves(running, next, seating, change);
+  return change;
+}
+
+std::string lacking_buffers(const SwitchConfig& next, const BufferRoom& room) {
+  std::string text;
+  if (const std::size_t bytes = buffer_data_bytes(next); bytes > room.data_bytes) {
+    text += "\nports[].mtu, jobs[].chunk_bytes: need frames of " + std::to_string(bytes);
+    text += " bytes; packet buffers have " + std::to_string(room.data_bytes);
+  }
+  if (const std::size_t buffers = buffers_in_need(next); buffers > room.buffers) {
+    text += "\nports: " + std::to_string(queue_count(next)) + " pairs of queues need ";
+    text += std::to_string(buffers) + " packet buffers; since the start there are ";
+    text += std::to_string(room.buffers) +
+            "; switch.memory.spare_queues reserves them for ports that come later";
+  }
+  return text;
 }
 
 bool is_served_elsewhere(const JobConfig& job) {
@@ -132,15 +199,19 @@ const JobConfig* find_job(const SwitchConfig& config, std::uint32_t id) {
 }
 
 Change difference(const SwitchConfig& running, const SwitchConfig& next) {
-  return difference(running, next, buffer_data_bytes(running));
+  return difference(running, next, {buffer_data_bytes(running), least_buffers(running)});
 }
 
-Change difference(const SwitchConfig& running, const SwitchConfig& next, std::size_t buffer_bytes) {
+Change difference(const SwitchConfig& running, const SwitchConfig& next, const BufferRoom& room) {
   std::string refused;
   Change change;
-  SwitchConfig can_be = running;
+  const Seating seating = seat_ports(running, next);
+  SwitchConfig can_be = in_order_of(running, next, seating);
+  change.ports = port_change(can_be, running, next, seating);
   change.forwarding = take_forwarding(can_be, next);
-  change.ports = take_devices(can_be, next);
+  // What is kept by port is for other ports.
+  if (!change.ports.added.empty() || !change.ports.removed.empty())
+    change.forwarding.vlans = change.forwarding.storm = change.forwarding.addresses = true;
   for (const std::string& path : keys_that_differ(can_be, next))
     refused += "\n" + path + ": only a restart changes it";
   const auto check_service = [&](const JobConfig* a, const JobConfig* b) {
@@ -177,11 +248,7 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next, std::si
     check_service(&job, nullptr);
     change.removed.push_back(job.id);
   }
-  if (buffer_data_bytes(next) > buffer_bytes) {
-    refused += "\nports[].mtu, jobs[].chunk_bytes: need frames of " +
-               std::to_string(buffer_data_bytes(next));
-    refused += " bytes; packet buffers have " + std::to_string(buffer_bytes);
-  }
+  refused += lacking_buffers(next, room);
   if (!refused.empty())
     throw std::invalid_argument("the running switch cannot take this configuration:" + refused);
   return change;
@@ -203,8 +270,8 @@ std::string describe(const Change& change) {
   const char* before = text.empty() ? "changed: " : "; changed: ";
   for (const std::string& key : change.forwarding.keys)
     text.append(std::exchange(before, ", ")).append(key);
-  for (const std::uint16_t port : change.ports)
-    text.append(std::exchange(before, ", ")).append(item_path("ports", port)).append(".devargs");
+  for (const std::string& what : change.ports.told)
+    text.append(std::exchange(before, ", ")).append(what);
   return text;
 }
 

@@ -1,9 +1,10 @@
 // What differs between the configuration that runs and one that was read anew.
 //
 // Jobs may come, go and change; a job that is the same in both is not touched. So may rules for
-// other frames: access control, VLANs, storm control, addresses; and the device behind a port.
-// Everything else of a switch is fixed when it starts, and a file that changes it is refused by
-// name, whole.
+// other frames: access control, VLANs, storm control, addresses. Ports may come, go, be listed in
+// another order, get another name or device, and be polled by other lcores; which are which is
+// config/port_places.h. Everything else of a switch is fixed when it starts, and a file that
+// changes it is refused by name, whole.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,18 @@ struct ForwardingChange {
   bool addresses = false;  // static ones, and how many a port may teach
 };
 
+// By places. A port that gets another device may get another MTU with it.
+struct PortChange {
+  std::vector<std::uint16_t> added;
+  std::vector<std::uint16_t> removed;
+  std::vector<std::uint16_t> renamed;
+  std::vector<std::uint16_t> exchanged;  // their devices
+  bool queues_move = false;              // some queue that stays has another lcore
+  std::vector<std::string> told;         // all of it, for people
+
+  [[nodiscard]] bool empty() const { return told.empty(); }
+};
+
 // Ids of jobs, in the order of the file.
 struct Change {
   std::vector<std::uint32_t> added;
@@ -32,7 +45,7 @@ struct Change {
   std::vector<std::uint32_t> changed;
   std::vector<std::uint32_t> kept;
   ForwardingChange forwarding;
-  std::vector<std::uint16_t> ports;  // that get another device, and maybe another MTU with it
+  PortChange ports;
 
   [[nodiscard]] bool empty() const {
     return added.empty() && removed.empty() && changed.empty() && forwarding.keys.empty() &&
@@ -40,11 +53,17 @@ struct Change {
   }
 };
 
-// Both are valid by config/check.h. Throws std::invalid_argument that names, a line each, what only
-// a restart can change.
+// Packet buffers that are there since the start.
+struct BufferRoom {
+  std::size_t data_bytes = 0;  // of each
+  std::size_t buffers = 0;
+};
+
+// `running` may have vacant places; `next` is a file's. Both are valid by config/check.h. Throws
+// std::invalid_argument that names, a line each, what only a restart can change.
 Change difference(const SwitchConfig& running, const SwitchConfig& next);
-// Where packet buffers have more data bytes than `running` would ask for.
-Change difference(const SwitchConfig& running, const SwitchConfig& next, std::size_t buffer_bytes);
+// Where there are more or larger packet buffers than `running` would ask for.
+Change difference(const SwitchConfig& running, const SwitchConfig& next, const BufferRoom& room);
 // "jobs: 1 changed, 2 added, 3 and 4 removed; 1 as before; changed: acl.rules", for people.
 std::string describe(const Change& change);
 

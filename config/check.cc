@@ -192,13 +192,16 @@ void check_memory(const SwitchConfig& config, ReadContext& context) {
     if (!context.usable(job_path(i, "chunk_bytes"))) return;
   const std::size_t needed = (least_dpdk_bytes(config) + (1u << 20) - 1) >> 20;
   if (needed <= config.memory.megabytes) return;
+  const std::string spare =
+      config.memory.spare_queues == 0
+          ? ""
+          : ", " + std::to_string(config.memory.spare_queues) + " spare pairs of queues";
   context.report("switch.memory.megabytes",
                  std::to_string(config.memory.megabytes) + " MiB cannot hold " +
                      std::to_string(least_buffers(config)) + " packet buffers of " +
                      std::to_string(buffer_data_bytes(config)) + " bytes for " +
-                     std::to_string(config.ports.size()) +
-                     " ports and what DPDK itself takes; allowed: at least " +
-                     std::to_string(needed));
+                     std::to_string(config.ports.size()) + " ports" + spare +
+                     " and what DPDK itself takes; allowed: at least " + std::to_string(needed));
 }
 
 // Engines that this switch hosts for roots above.

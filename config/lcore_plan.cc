@@ -34,12 +34,26 @@ std::vector<QueuePlace> queue_places(const SwitchConfig& config) {
   std::size_t next = 0;
   for (std::size_t p = 0; p < config.ports.size(); ++p) {
     const PortConfig& port = config.ports[p];
+    const std::size_t first = port.turn.value_or(next);
     for (std::uint16_t q = 0; q < port.queues; ++q) {
-      const std::size_t lcore = port.lcores.empty() ? next++ % lcores : port.lcores[q];
+      const std::size_t lcore = port.lcores.empty() ? (first + q) % lcores : port.lcores[q];
       places.push_back({static_cast<std::uint16_t>(p), q, static_cast<std::uint16_t>(lcore)});
     }
+    if (port.lcores.empty()) next = first + port.queues;
   }
   return places;
+}
+
+std::vector<WayOut> ways_out(const SwitchConfig& config, std::size_t lcore) {
+  std::vector<WayOut> ways(config.ports.size());
+  for (const QueuePlace& place : queue_places(config)) {
+    WayOut& way = ways[place.port];
+    if (way.lcore == lcore) continue;
+    const bool own = place.lcore == lcore;
+    if (own || place.queue == lcore % config.ports[place.port].queues)
+      way = {place.queue, place.lcore};
+  }
+  return ways;
 }
 
 std::size_t queue_count(const SwitchConfig& config) {

@@ -1,7 +1,8 @@
 // Who does what where a switch has several packet loops ("lcores"): the one place where queues and
 // jobs get their loop, and where what the loops share is divided.
 //
-//   queues   ports[].lcores, or all of them in turn
+//   queues   ports[].lcores, or all of them in turn; a reload moves none that it need not
+//            (config/port_places.h)
 //   jobs     jobs[].lcore, or the id modulo the number of lcores: a job that stays in the file is
 //            not moved, whatever comes and goes beside it
 //   slots    of a shard: the static jobs have theirs wherever they are; all dynamic jobs share one
@@ -36,6 +37,18 @@ struct QueuePlace {
 // By port, then by queue.
 std::vector<QueuePlace> queue_places(const SwitchConfig& config);
 std::size_t queue_count(const SwitchConfig& config);
+
+// Where a loop's frames leave a port: through its own queue there, the first of several; where it
+// has none, through another's, and not all through the same one.
+struct WayOut {
+  static constexpr std::uint16_t kNobody = 0xFFFF;
+  std::uint16_t queue = 0;
+  std::uint16_t lcore = kNobody;  // whose queue it is; kNobody: there is no such port
+
+  bool operator==(const WayOut&) const = default;
+};
+// By port.
+std::vector<WayOut> ways_out(const SwitchConfig& config, std::size_t lcore);
 
 std::uint16_t job_lcore(const SwitchConfig& config, const JobConfig& job);
 

@@ -122,6 +122,11 @@ const Fields<MemoryConfig>& memory_fields() {
              integer<std::uint32_t>(0, 1 << 20),
              "Of these, what is reserved at start for jobs that a reload adds or lets grow, in "
              "MiB. 0: a reload has only what the jobs that it removes give back."),
+      scalar("spare_queues", &MemoryConfig::spare_queues,
+             integer<std::uint32_t>(0, kMaxPorts * kMaxQueues),
+             "Pairs of queues of ports that a reload may add, for which packet buffers are "
+             "reserved at start, beside those of the file's ports. 0: what is added shares the "
+             "buffers of the others, as long as each pair has the least that it needs."),
   };
   return fields;
 }
@@ -226,7 +231,9 @@ const Fields<SwitchConfig>& schema() {
       mapping<SwitchConfig, SwitchConfig>("switch", self, switch_fields(), "The switch itself.",
                                           required),
       list("ports", &SwitchConfig::ports, port_fields(), 1, kMaxPorts,
-           "Ports, in the order in which `show` lists them."),
+           "Ports, in the order in which `show` lists them; one that a reload adds comes where "
+           "there "
+           "is a place."),
       list("jobs", &SwitchConfig::jobs, job_fields(), 0, kMaxJobs,
            "Jobs that the switch aggregates for. None: it only forwards."),
       mapping<SwitchConfig, ForwardingConfig>(

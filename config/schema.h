@@ -7,7 +7,6 @@
 
 namespace tributary::config {
 
-inline constexpr std::size_t kMaxPorts = 32;  // RTE_MAX_ETHPORTS of the DPDK we build with
 inline constexpr std::size_t kMaxJobs = 256;
 inline constexpr std::size_t kMaxStaticMacs = 1024;
 inline constexpr std::size_t kMaxCompletionHosts = 16;

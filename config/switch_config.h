@@ -36,6 +36,7 @@ inline constexpr std::size_t kMaxReductions = 144;
 inline constexpr int kMaxBracketDepth = 8;
 inline constexpr std::size_t kMaxLcores = 16;  // packet loops
 inline constexpr std::uint16_t kMaxQueues = 16;
+inline constexpr std::size_t kMaxPorts = 32;  // RTE_MAX_ETHPORTS of the DPDK we build with
 
 struct PortConfig {
   std::string name;          // what show and metrics call it
@@ -46,6 +47,8 @@ struct PortConfig {
   std::uint32_t max_addresses = 0;         // that it may teach the FDB; 0: no limit
   std::uint16_t queues = 1;                // pairs of a receive and a transmit queue
   std::vector<std::uint16_t> lcores = {};  // of each pair, the loop it belongs to; none: in turn
+  // Not in files: the first pair's loop, where a reload has kept or chosen it.
+  std::optional<std::uint16_t> turn = std::nullopt;
 };
 
 struct MemberConfig {
@@ -163,6 +166,7 @@ struct MemoryConfig {
   std::uint32_t megabytes = 256;               // DPDK's
   std::uint32_t aggregation_megabytes = 1024;  // most that sums, results and their tables take
   std::uint32_t reserve_megabytes = 0;  // of those: for jobs that a reload brings or lets grow
+  std::uint32_t spare_queues = 0;       // pairs, of ports that a reload brings
 };
 
 // Results that every child has acknowledged, kept as long as there is room.

@@ -314,7 +314,8 @@ bool CaptureServer::take(std::string_view line, int connection) {
     std::vector<std::string> names;
     {
       const auto held = switch_.hold();
-      for (const auto& port : switch_.config().ports) names.push_back(port.name);
+      for (std::size_t place = 0; place < switch_.ports().size(); ++place)
+        names.push_back(switch_.port_name(place));
     }
     CaptureWish wish = capture_wish(*request, names);
     session_ =

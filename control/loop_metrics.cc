@@ -87,7 +87,7 @@ void collect_queues(Families& out, dataplane::Switch& sw) {
   for (std::size_t i = 0; i < sw.workers().size(); ++i)
     for (const auto& queue : sw.workers()[i].queues())
       sample(to,
-             {{"port", sw.ports()[queue.port]->name()},
+             {{"port", sw.port_name(queue.port)},
               {"queue", std::to_string(queue.queue)},
               {"lcore", text(i)}},
              number(queue.packets));

@@ -68,23 +68,29 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
                  "Frames that were told of the queue which they joined",
                  &dataplane::PortCounters::ecn_marked},
   };
-  const auto& ports = sw.ports();
-  std::vector<dataplane::PortCounters> counters;
-  for (std::size_t i = 0; i < ports.size(); ++i) counters.push_back(sw.workers().port_counters(i));
+  const auto each = [&](auto f) {
+    sw.for_each_port([&](std::size_t place, const dataplane::Port& port) {
+      f(port, sw.workers().port_counters(place));
+    });
+  };
   for (const auto& metric : kMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
-    for (std::size_t i = 0; i < ports.size(); ++i)
-      sample(to, {{"port", ports[i]->name()}}, number(counters[i].*metric.counter));
+    each([&](const dataplane::Port& port, const dataplane::PortCounters& counters) {
+      sample(to, {{"port", port.name()}}, number(counters.*metric.counter));
+    });
   }
   auto& link = family(out, "tributary_port_link_up", "1 when frames can leave", true);
-  for (const auto& port : ports) sample(link, {{"port", port->name()}}, port->link_up() ? 1 : 0);
+  sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
+    sample(link, {{"port", port.name()}}, port.link_up() ? 1 : 0);
+  });
   auto& drops = family(out, "tributary_drops_total", "Packets that went no further", false);
-  for (std::size_t i = 0; i < ports.size(); ++i)
+  each([&](const dataplane::Port& port, const dataplane::PortCounters& counters) {
     for (std::size_t r = 0; r < kDropReasonCount; ++r) {
       const auto reason = static_cast<DropReason>(r);
-      sample(drops, {{"port", ports[i]->name()}, {"reason", drop_label(reason)}},
-             static_cast<double>(counters[i].drops.get(reason)));
+      sample(drops, {{"port", port.name()}, {"reason", drop_label(reason)}},
+             static_cast<double>(counters.drops.get(reason)));
     }
+  });
 }
 
 void collect_jobs(Families& out, dataplane::Switch& sw) {

@@ -8,6 +8,7 @@
 
 #include "config/codec.h"
 #include "config/load.h"
+#include "config/port_places.h"
 #include "config/topology.h"
 #include "control/show_text.h"
 
@@ -64,32 +65,6 @@ ordered_json Show::table(const std::string& what) {
   throw std::invalid_argument("nothing to show is called '" + what + "'; allowed: " + tables());
 }
 
-ordered_json Show::ports() {
-  ordered_json rows = ordered_json::array();
-  const auto& ports = switch_.ports();
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const dataplane::PortCounters counters = switch_.workers().port_counters(i);
-    rows.push_back({{"port", ports[i]->name()},
-                    {"link", ports[i]->link_up() ? "up" : "down"},
-                    {"mtu", ports[i]->config().mtu},
-                    {"vlan", config::text_of(switch_.config().ports[i].vlan)},
-                    {"rx_packets", counters.rx_packets.get()},
-                    {"rx_bytes", counters.rx_bytes.get()},
-                    {"tx_packets", counters.tx_packets.get()},
-                    {"tx_bytes", counters.tx_bytes.get()},
-                    {"drops", counters.drops.total()},
-                    {"device", ports[i]->config().devargs}});
-  }
-  return rows;
-}
-
-ordered_json Show::buffers() {
-  const dataplane::FramePool& pool = switch_.pool();
-  const std::uint32_t free = std::min(pool.free_buffers(), pool.buffers());
-  return ordered_json::array(
-      {{{"buffers", pool.buffers()}, {"in_use", pool.buffers() - free}, {"free", free}}});
-}
-
 ordered_json Show::jobs() {
   ordered_json rows = ordered_json::array();
   const auto status = job_status(switch_);
@@ -134,12 +109,12 @@ ordered_json Show::members() {
   for (const auto& job : job_status(switch_))
     for (const auto& member : job.members) {
       const auto& peer = member.peer;
-      const bool known = peer.ipv4 != 0 && peer.port < switch_.ports().size();
+      const bool known = peer.ipv4 != 0;
       rows.push_back(
           {{"job", job.id},
            {"rank", member.rank},
            {"present", member.present},
-           {"port", known ? switch_.ports()[peer.port]->name() : "-"},
+           {"port", known ? switch_.port_name(peer.port) : "-"},
            {"address",
             known ? config::format_ipv4(peer.ipv4) + ":" + std::to_string(peer.udp_port) : "-"},
            {"mac", known ? config::format_mac(peer.mac) : "-"},
@@ -164,12 +139,12 @@ ordered_json Show::tree() {
                       {"ranks", ""}});
     for (std::size_t k = 0; k < job.members.size(); ++k) {
       const auto& m = job.members[k];
-      const bool known = m.peer.ipv4 != 0 && m.peer.port < switch_.ports().size();
+      const bool known = m.peer.ipv4 != 0;
       rows.push_back({{"job", job.id},
                       {"node", (m.is_switch ? "switch " : "rank ") + std::to_string(m.rank)},
                       {"is", m.is_switch ? "switch" : "worker"},
                       {"index", std::to_string(k) + "/" + std::to_string(job.members.size())},
-                      {"port", known ? switch_.ports()[m.peer.port]->name() : "-"},
+                      {"port", known ? switch_.port_name(m.peer.port) : "-"},
                       {"state", m.present ? "present" : "absent"},
                       {"ranks", config::ranks_text(m.ranks)}});
     }
@@ -200,25 +175,8 @@ ordered_json Show::slots() {
   return rows;
 }
 
-ordered_json Show::drops() {
-  ordered_json rows = ordered_json::array();
-  const auto& ports = switch_.ports();
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const DropCounters drops = switch_.workers().port_counters(i).drops;
-    for (std::size_t r = 0; r < kDropReasonCount; ++r) {
-      const auto reason = static_cast<DropReason>(r);
-      if (const std::uint64_t packets = drops.get(reason); packets != 0)
-        rows.push_back({{"port", ports[i]->name()},
-                        {"reason", drop_label(reason)},
-                        {"packets", packets},
-                        {"meaning", drop_text(reason)}});
-    }
-  }
-  return rows;
-}
-
 ordered_json Show::config() {
-  return config::dump(switch_.config());
+  return config::dump(config::without_vacancies(switch_.config()));
 }
 
 }  // namespace tributary::control

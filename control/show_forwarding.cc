@@ -40,7 +40,7 @@ FdbFilter filter_of(const dataplane::Switch& sw, const std::string& text) {
       filter.vlan = static_cast<std::uint16_t>(*vlan);
     } else if (word.starts_with("port=")) {
       std::size_t port = 0;
-      while (port < sw.ports().size() && sw.ports()[port]->name() != word.substr(5)) ++port;
+      while (port < sw.ports().size() && sw.port_name(port) != word.substr(5)) ++port;
       if (port == sw.ports().size()) refuse("there is no port '" + word.substr(5) + "'");
       filter.port = port;
     } else if (!word.empty()) {
@@ -53,8 +53,7 @@ FdbFilter filter_of(const dataplane::Switch& sw, const std::string& text) {
 std::string port_names(const dataplane::Switch& sw, dataplane::PortMask ports) {
   std::string text;
   for (std::size_t port = 0; port < sw.ports().size(); ++port)
-    if ((ports >> port & 1) != 0)
-      text.append(text.empty() ? "" : ",").append(sw.ports()[port]->name());
+    if ((ports >> port & 1) != 0) text.append(text.empty() ? "" : ",").append(sw.port_name(port));
   return text;
 }
 
@@ -69,10 +68,11 @@ ordered_json Show::fdb(const std::string& which) {
     // A static address is in every VLAN.
     if (filter.vlan && !entry.is_static && entry.vlan != *filter.vlan) continue;
     if (filter.port && entry.port != *filter.port) continue;
+    if (switch_.ports()[entry.port] == nullptr) continue;  // about to be forgotten
     if (rows.size() == kMostFdbRows) break;
     rows.push_back({{"mac", config::format_mac(entry.mac)},
                     {"vlan", entry.vlan},
-                    {"port", switch_.ports()[entry.port]->name()},
+                    {"port", switch_.port_name(entry.port)},
                     {"kind", entry.is_static ? "static" : "learned"},
                     {"age_ms", milliseconds(entry.age)}});
   }
@@ -121,7 +121,7 @@ ordered_json Show::lldp() {
   });
   for (const auto& n : neighbours) {
     const auto& ipv4 = n.said.management_ipv4;
-    rows.push_back({{"port", switch_.ports()[n.port]->name()},
+    rows.push_back({{"port", switch_.port_name(n.port)},
                     {"system", wire::lldp_text(n.said.system_name)},
                     {"chassis", wire::lldp_chassis_text(n.said.chassis)},
                     {"its_port", wire::lldp_port_text(n.said.port)},

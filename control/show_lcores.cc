@@ -102,7 +102,7 @@ ordered_json Show::lcores() {
     const auto percent = [all](double part) { return all == 0 ? 0.0 : 100 * part / all; };
     std::vector<std::string> queues;
     for (const auto& queue : worker.queues())
-      queues.push_back(switch_.ports()[queue.port]->name() + ":" + std::to_string(queue.queue));
+      queues.push_back(switch_.port_name(queue.port) + ":" + std::to_string(queue.queue));
     std::vector<std::string> jobs;
     for (const auto& job : placed)
       if (job.lcore == i) jobs.push_back(std::to_string(job.config().id));
@@ -128,7 +128,7 @@ ordered_json Show::rxq() {
       const std::uint64_t packets = queue.packets.get();
       const std::uint64_t bursts = queue.bursts.get();
       rows.push_back(
-          {{"port", switch_.ports()[place.port]->name()},
+          {{"port", switch_.port_name(place.port)},
            {"queue", place.queue},
            {"lcore", place.lcore},
            {"cpu", cpu_text(switch_, place.lcore)},

@@ -35,7 +35,8 @@ ordered_json Show::stragglers(const std::string& job) {
   ordered_json rows = ordered_json::array();
   for (const auto& c : children) {
     if (!job.empty() && c.job != only) continue;
-    const bool known = c.peer.ipv4 != 0 && c.peer.port < ports.size();
+    const bool known =
+        c.peer.ipv4 != 0 && c.peer.port < ports.size() && ports[c.peer.port] != nullptr;
     rows.push_back({{"job", c.job},
                     {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
                     {"ranks", config::ranks_text(c.ranks)},

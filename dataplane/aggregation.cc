@@ -180,6 +180,12 @@ void Aggregation::apply(Change& change, Instant now) {
   std::swap(outbox_, change.outbox);
 }
 
+void Aggregation::end_behind(std::uint16_t port, Instant now) {
+  engine_.end_behind(port, outbox_);
+  exchange(now);
+  send_outbox(now);
+}
+
 void Aggregation::shut_down(Instant now) {
   engine_.shut_down(outbox_);
   send_outbox(now);

@@ -54,6 +54,8 @@ class Aggregation {
   [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
                                                 const config::SwitchConfig& part);
   void apply(Change& change, Instant now);
+  // See Engine::end_behind().
+  void end_behind(std::uint16_t port, Instant now);
   // ABORT to every job; the caller flushes.
   void shut_down(Instant now);
 

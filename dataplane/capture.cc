@@ -49,7 +49,7 @@ CaptureTap::CaptureTap(std::shared_ptr<const CaptureWish> wish, std::size_t room
 }
 
 bool CaptureTap::wants(CapturePoint point, std::uint16_t port) const {
-  if (port >= wish_->ports.size() || !wish_->ports[port]) return false;
+  if (port >= wish_->ports.size() || !wish_->ports[port] || ignored_[port]) return false;
   switch (point) {
     case CapturePoint::rx: return wish_->rx;
     case CapturePoint::tx: return wish_->tx;

@@ -11,6 +11,7 @@
 
 #include <pcap/pcap.h>
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "aggregator/chunk_look.h"
+#include "config/switch_config.h"
 #include "core/counter.h"
 #include "core/drop_reason.h"
 #include "core/spsc_ring.h"
@@ -95,6 +97,8 @@ class CaptureTap {
              DropReason reason = DropReason::count_);
   void offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
              DropReason reason = DropReason::count_);
+  // Another port is at this place: nobody has asked for it.
+  void ignore(std::uint16_t port) { ignored_[port] = true; }
   // Before anything comes of it.
   void tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict);
   void tell(std::uint16_t port, std::span<const std::byte> frame, const FrameVerdict& verdict);
@@ -119,9 +123,10 @@ class CaptureTap {
 
   const std::shared_ptr<const CaptureWish> wish_;
   Instant now_;
-  std::vector<std::byte> bytes_;  // wish.snap for each slot
-  SpscRing<std::uint32_t> free_;  // slots, from the consumer to the loop
-  SpscRing<CapturedFrame> seen_;  // from the loop to the consumer
+  std::bitset<config::kMaxPorts> ignored_;  // by places
+  std::vector<std::byte> bytes_;            // wish.snap for each slot
+  SpscRing<std::uint32_t> free_;            // slots, from the consumer to the loop
+  SpscRing<CapturedFrame> seen_;            // from the loop to the consumer
   Counter missed_;
 };
 

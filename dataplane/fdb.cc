@@ -1,9 +1,17 @@
 #include "dataplane/fdb.h"
 
+#include "config/switch_config.h"
+
 namespace tributary::dataplane {
 
 Fdb::Fdb(std::uint32_t capacity, Duration ageing, std::size_t ports, std::uint64_t seed)
-    : ageing_(ageing), entries_(capacity, seed), lists_(ports) {}
+    : ageing_(ageing), entries_(capacity, seed), lists_(ports) {
+  lists_.reserve(config::kMaxPorts);
+}
+
+void Fdb::use_ports(std::size_t ports) {
+  if (ports > lists_.size()) lists_.resize(ports);
+}
 
 void Fdb::Statics::add(const wire::MacAddress& mac, std::uint16_t port) {
   ports[mac_bits(mac)] = port;

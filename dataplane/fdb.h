@@ -38,6 +38,8 @@ class Fdb {
   // Capacity is a power of two. `seed` makes the hash unpredictable to senders.
   Fdb(std::uint32_t capacity, Duration ageing, std::size_t ports, std::uint64_t seed);
 
+  // So many ports, or more; of config::kMaxPorts at most.
+  void use_ports(std::size_t ports);
   // Entries that the port may have; 0: no limit.
   void limit(std::uint16_t port, std::uint32_t entries) { lists_[port].limit = entries; }
   // Addresses that do not move, on every VLAN.

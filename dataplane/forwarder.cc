@@ -48,7 +48,7 @@ Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lan
       storm_(config.ports),
       fdb_(config.forwarding.fdb_entries, config.forwarding.fdb_ageing, config.ports.size(), seed),
       egress_(vlans_, lanes, transmitter, pool, chain_ports(lanes)),
-      links_(config.ports.size()) {
+      links_(config::kMaxPorts) {
   if (config.forwarding.snooping.enabled) snooping_.emplace(config, seed);
   for (std::uint16_t port = 0; port < config.ports.size(); ++port)
     fdb_.limit(port, config.ports[port].max_addresses);
@@ -82,8 +82,19 @@ void Forwarder::apply(Change& change) {
 }
 
 void Forwarder::forget_behind(PortMask ports) {
-  for (std::uint16_t port = 0; port < links_.size(); ++port)
+  for (std::uint16_t port = 0; port < lanes_.size(); ++port)
     if ((ports & mask_of(port)) != 0) links_[port].losses = lanes_[port]->port->link_losses() - 1;
+}
+
+void Forwarder::look_at_ports() {
+  fdb_.use_ports(lanes_.size());
+  if (snooping_) snooping_->use_ports(lanes_.size());
+  egress_.look_at_ports();
+}
+
+void Forwarder::forget_port(std::uint16_t port) {
+  forget_behind(mask_of(port));
+  if (snooping_) snooping_->forget(port);
 }
 
 void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
@@ -160,7 +171,7 @@ void Forwarder::learn_from_peer(const Learned& address) {
 
 std::size_t Forwarder::forget_lost(Instant now) {
   const std::uint16_t port = looked_at_;
-  looked_at_ = static_cast<std::uint16_t>(port + 1U == links_.size() ? 0U : port + 1U);
+  looked_at_ = static_cast<std::uint16_t>(port + 1U >= lanes_.size() ? 0U : port + 1U);
   Link& link = links_[port];
   if (const std::uint32_t losses = lanes_[port]->port->link_losses(); losses != link.losses) {
     link = {losses, now};

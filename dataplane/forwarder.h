@@ -70,10 +70,12 @@ class Forwarder {
                Change& change) const;
   // The loop, between two bursts.
   void apply(Change& change);
-  // Other devices are behind ports.
-  void look_at_ports() { egress_.look_at_ports(); }
+  // Other devices are behind ports, or there are more places.
+  void look_at_ports();
   // Whoever was behind these ports may be elsewhere now, as when their links are lost.
   void forget_behind(PortMask ports);
+  // There is no such port any more.
+  void forget_port(std::uint16_t port);
 
   [[nodiscard]] const Fdb& fdb() const { return fdb_; }
   [[nodiscard]] const Acl& acl() const { return acl_; }

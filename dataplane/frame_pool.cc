@@ -35,7 +35,7 @@ PoolSize size_pool(const config::SwitchConfig& config) {
   const auto room = static_cast<std::uint16_t>(
       RTE_ALIGN_CEIL(data + RTE_PKTMBUF_HEADROOM, std::size_t{RTE_CACHE_LINE_SIZE}));
 
-  const auto queues = static_cast<std::uint32_t>(config::queue_count(config));
+  const auto queues = static_cast<std::uint32_t>(config::planned_queues(config));
   const auto least = static_cast<std::uint32_t>(config::least_buffers(config));
   const auto wanted =
       static_cast<std::uint32_t>(queues * kWantedPerQueue + config::lcore_buffers(config));

@@ -40,6 +40,12 @@ void GroupTable::leave(const wire::MacAddress& group, std::uint16_t vlan, std::u
   counters_.left.add();
 }
 
+// The rest is expire()'s.
+void GroupTable::forget(std::uint16_t port) {
+  for (std::uint32_t index = 0; index < entries_.entries().size(); ++index)
+    if ((entries_[index].ports & mask_of(port)) != 0) entries_[index].until[port] = Instant();
+}
+
 std::optional<PortMask> GroupTable::lookup(const wire::MacAddress& group, std::uint16_t vlan,
                                            Instant now) const {
   const std::uint32_t index = entries_.find(mac_key(group, vlan));

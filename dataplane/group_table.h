@@ -36,6 +36,8 @@ class GroupTable {
   void join(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant until);
   // Membership of that port ends then, if not before.
   void leave(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant when);
+  // Nobody there wants anything any more.
+  void forget(std::uint16_t port);
   // nullopt: nobody has asked for it.
   [[nodiscard]] std::optional<PortMask> lookup(const wire::MacAddress& group, std::uint16_t vlan,
                                                Instant now) const;

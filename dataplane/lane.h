@@ -5,13 +5,14 @@
 // are handed to an lcore that has one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "core/counter.h"
 #include "core/drop_reason.h"
@@ -49,7 +50,7 @@ struct PortCounters {
 
 struct Lane {
   Lane(Port& p, std::uint16_t i)
-      : port(&p), index(i), most_bytes(p.config().mtu + wire::kEthernetBytes) {}
+      : port(&p), name(p.name()), index(i), most_bytes(p.config().mtu + wire::kEthernetBytes) {}
 
   // Of a port in the place of the one that was there; nothing waits for that.
   void exchange(Port& p) {
@@ -58,11 +59,13 @@ struct Lane {
   }
 
   Port* port;
+  std::string name;           // of the port, for its neighbours
   std::uint16_t index;        // of the port
   std::size_t most_bytes;     // of a frame without a tag
   CaptureTap* tap = nullptr;  // where somebody captures
   std::uint16_t tx_queue = 0;
   std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one
+  bool held = false;  // the transmit queue is another lcore's still: what leaves here waits
   // What the driver is to get with the next flush, and which of these are jobs' packets. While it
   // refuses some, others wait in `behind`: a burst of them at a time comes here.
   std::array<rte_mbuf*, kTransmitBacklog> waiting;
@@ -99,7 +102,28 @@ struct Lane {
 
   PortCounters counters;
 };
-using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+// By places of ports: those in use, and behind them the vacant ones that there may yet be, so that
+// whatever names a place finds a lane. All memory is taken at construction.
+class Lanes {
+ public:
+  Lanes() {
+    for (std::uint16_t place = 0; place < all_.size(); ++place)
+      all_[place] = std::make_unique<Lane>(Port::none(), place);
+  }
+  [[nodiscard]] std::size_t size() const { return used_; }
+  [[nodiscard]] auto begin() const { return all_.begin(); }
+  [[nodiscard]] auto end() const { return all_.begin() + static_cast<std::ptrdiff_t>(used_); }
+  std::unique_ptr<Lane>& operator[](std::size_t place) { return all_[place]; }
+  const std::unique_ptr<Lane>& operator[](std::size_t place) const { return all_[place]; }
+  void push_back(std::unique_ptr<Lane> lane) { all_[used_++] = std::move(lane); }
+  // So many places, or more.
+  void use(std::size_t places) { used_ = std::max(used_, places); }
+
+ private:
+  std::array<std::unique_ptr<Lane>, config::kMaxPorts> all_;
+  std::size_t used_ = 0;
+};
 
 // Counts and frees a frame that goes no further.
 void drop(Lane& lane, rte_mbuf* frame, DropReason reason);

@@ -1,6 +1,7 @@
 #include "dataplane/link_monitor.h"
 
 #include <chrono>
+#include <utility>
 
 namespace tributary::dataplane {
 namespace {
@@ -9,9 +10,12 @@ constexpr auto kPeriod = std::chrono::milliseconds(20);
 
 }  // namespace
 
-LinkMonitor::LinkMonitor(std::vector<Port*> ports, std::vector<Loop> loops, Report report)
-    : ports_(std::move(ports)), loops_(std::move(loops)), report_(std::move(report)) {
-  for (const Port* port : ports_) was_up_.push_back(port->link_up());
+LinkMonitor::LinkMonitor(std::span<Port* const> ports, std::vector<Loop> loops, Report report)
+    : loops_(std::move(loops)), report_(std::move(report)) {
+  for (std::size_t place = 0; place < ports.size(); ++place) {
+    ports_[place] = ports[place];
+    was_up_[place] = ports[place]->link_up();
+  }
   thread_ = std::thread([this] { run(); });
 }
 
@@ -31,20 +35,28 @@ void LinkMonitor::run() {
   }
 }
 
-void LinkMonitor::exchange(std::size_t index, Port& port) {
+void LinkMonitor::exchange(std::size_t place, Port* port) {
   const std::lock_guard lock(guard_);
-  ports_[index] = &port;
-  was_up_[index] = port.link_up();
-  report_("port " + port.name() + ": " + port.config().devargs + ", mtu " +
-          std::to_string(port.config().mtu) + ", link " + (was_up_[index] ? "up" : "down"));
+  const Port* const before = std::exchange(ports_[place], port);
+  if (port == nullptr) return report_("port " + before->name() + ": removed");
+  was_up_[place] = port->link_up();
+  report_("port " + port->name() + ": " + port->config().devargs + ", mtu " +
+          std::to_string(port->config().mtu) + ", link " + (was_up_[place] ? "up" : "down"));
 }
 
-void LinkMonitor::check(std::size_t index) {
+void LinkMonitor::rename(std::size_t place, const std::string& name) {
   const std::lock_guard lock(guard_);
-  Port& port = *ports_[index];
+  report_("port " + ports_[place]->name() + ": is called " + name);
+  ports_[place]->rename(name);
+}
+
+void LinkMonitor::check(std::size_t place) {
+  const std::lock_guard lock(guard_);
+  if (ports_[place] == nullptr) return;
+  Port& port = *ports_[place];
   const bool up = port.poll_link();
-  if (up == was_up_[index]) return;
-  was_up_[index] = up;
+  if (up == was_up_[place]) return;
+  was_up_[place] = up;
   report_("port " + port.name() + ": link " + (up ? "up" : "down"));
 }
 

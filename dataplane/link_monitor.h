@@ -9,10 +9,12 @@
 // an interface, and only a signal ends its poll(). And says which addresses move to and fro.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,22 +37,24 @@ class LinkMonitor {
   };
 
   // Starts the thread.
-  LinkMonitor(std::vector<Port*> ports, std::vector<Loop> loops, Report report);
+  LinkMonitor(std::span<Port* const> ports, std::vector<Loop> loops, Report report);
   ~LinkMonitor();
   LinkMonitor(const LinkMonitor&) = delete;
   LinkMonitor& operator=(const LinkMonitor&) = delete;
 
-  // Any thread. From its return on, this one is looked at in the place of the one before.
-  void exchange(std::size_t index, Port& port);
+  // Any thread. From its return on, this one is looked at in the place of the one before; nullptr:
+  // none.
+  void exchange(std::size_t place, Port* port);
+  void rename(std::size_t place, const std::string& name);
 
  private:
   void run();
-  void check(std::size_t index);
+  void check(std::size_t place);
   static void check_heartbeat(Loop& loop);
 
-  std::mutex guard_;  // of the two that follow
-  std::vector<Port*> ports_;
-  std::vector<bool> was_up_;
+  std::mutex guard_;  // of the two that follow, by places of ports
+  std::array<Port*, config::kMaxPorts> ports_{};
+  std::array<bool, config::kMaxPorts> was_up_{};
   std::vector<Loop> loops_;
   Report report_;
   FlapWatch flaps_;

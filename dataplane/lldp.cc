@@ -25,7 +25,7 @@ Lldp::Lldp(const config::SwitchConfig& config, const Identity& identity, Lanes& 
       lanes_(lanes),
       transmitter_(transmitter),
       pool_(pool),
-      ports_(lanes.size()) {
+      ports_(config::kMaxPorts) {
   for (const std::uint16_t port : ports) ports_[port].speaks = true;
 }
 
@@ -87,7 +87,7 @@ void Lldp::count(std::int64_t more) {
 
 std::size_t Lldp::expire(Instant now) {
   const std::uint16_t port = looked_at_;
-  looked_at_ = static_cast<std::uint16_t>(port + 1U == ports_.size() ? 0U : port + 1U);
+  looked_at_ = static_cast<std::uint16_t>(port + 1U >= lanes_.size() ? 0U : port + 1U);
   PortState& state = ports_[port];
   const std::size_t gone = forget(state, lanes_[port]->port->link_losses(), now);
   if (!state.speaks || now < state.speak_at || !lanes_[port]->port->link_up()) return gone;
@@ -97,15 +97,26 @@ std::size_t Lldp::expire(Instant now) {
 }
 
 void Lldp::say_goodbye() {
-  for (std::uint16_t port = 0; port < ports_.size(); ++port)
-    if (ports_[port].speaks && lanes_[port]->port->link_up()) send(port, 0);
+  for (std::uint16_t port = 0; port < lanes_.size(); ++port) say_goodbye(port);
+}
+
+void Lldp::say_goodbye(std::uint16_t port) {
+  if (ports_[port].speaks && lanes_[port]->port->link_up()) send(port, 0);
+}
+
+void Lldp::speak_on(std::uint32_t ports) {
+  for (std::uint16_t port = 0; port < ports_.size(); ++port) {
+    const bool speaks = (ports >> port & 1) != 0;
+    if (speaks && !ports_[port].speaks) ports_[port].speak_at = Instant();
+    ports_[port].speaks = speaks;
+  }
 }
 
 void Lldp::send(std::uint16_t port, std::uint16_t ttl_seconds) {
   Lane& lane = *lanes_[port];
   wire::LldpMessage message;
   message.chassis = {wire::kLldpChassisMac, {identity_.mac.begin(), identity_.mac.end()}};
-  message.port = {wire::kLldpPortInterface, lane.port->name()};
+  message.port = {wire::kLldpPortInterface, lane.name};
   message.ttl_seconds = ttl_seconds;
   message.port_description = lane.port->devargs().driver;
   message.system_name = name_;

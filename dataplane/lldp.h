@@ -50,6 +50,9 @@ class Lldp {
   }
   // Neighbours need not wait until what they know is too old.
   void say_goodbye();
+  void say_goodbye(std::uint16_t port);
+  // Other queues are polled here: where to speak from now on.
+  void speak_on(std::uint32_t ports);
 
   [[nodiscard]] std::vector<LldpRow> rows(Instant now) const;
 

@@ -27,6 +27,16 @@ class Mailbox {
   // Throws std::runtime_error when the loop does not answer in time.
   template <typename F>
   auto ask(F function, Duration timeout) -> std::invoke_result_t<F, Instant> {
+    auto answer = post(std::move(function));
+    if (answer.wait_for(std::chrono::nanoseconds(timeout.to_ns())) != std::future_status::ready)
+      throw std::runtime_error("the packet loop did not answer in time");
+    return answer.get();
+  }
+
+  // The same for one who waits for several loops at once. Throws std::runtime_error when there are
+  // too many requests.
+  template <typename F>
+  auto post(F function) -> std::future<std::invoke_result_t<F, Instant>> {
     using Value = std::invoke_result_t<F, Instant>;
     auto task = std::make_shared<std::packaged_task<Value(Instant)>>(std::move(function));
     auto answer = task->get_future();
@@ -36,9 +46,7 @@ class Mailbox {
       if (!ring_.push([task](Instant now) { (*task)(now); }))
         throw std::runtime_error("the packet loop has too many requests waiting");
     }
-    if (answer.wait_for(std::chrono::nanoseconds(timeout.to_ns())) != std::future_status::ready)
-      throw std::runtime_error("the packet loop did not answer in time");
-    return answer.get();
+    return answer;
   }
 
   // Loop only: runs a few waiting requests; returns how many.

@@ -141,7 +141,12 @@ void Port::set_up_queues(rte_mempool* pool) {
 }
 
 Port::~Port() {
-  close();
+  if (is_device_) close();
+}
+
+Port& Port::none() {
+  static Port nowhere;
+  return nowhere;
 }
 
 void Port::close() {

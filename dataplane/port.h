@@ -1,8 +1,7 @@
 // A switch port: one started DPDK ethdev with as many pairs of queues as the configuration says.
 //
-// Constructed and destroyed by the thread that starts the switch, or that changes its
-// configuration. The bursts of a queue belong to
-// one lcore.
+// Constructed, renamed and destroyed by the thread that starts the switch, or that changes its
+// configuration. The bursts of a queue belong to one lcore.
 // The link monitor calls poll_link().
 #pragma once
 
@@ -24,12 +23,16 @@ class Port {
   Port(const config::PortConfig& config, rte_mempool* pool, PortUse use = PortUse::forwarding);
   // Takes over an existing ethdev; used where the device is not made from devargs.
   Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev);
+  // What is at a place where no port is: its link is down.
+  static Port& none();
   ~Port();
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
   [[nodiscard]] const config::PortConfig& config() const { return config_; }
   [[nodiscard]] const std::string& name() const { return config_.name; }
+  // Loops know ports by places; who reads names holds the configuration, or is the link monitor.
+  void rename(const std::string& name) { config_.name = name; }
   [[nodiscard]] const Devargs& devargs() const { return devargs_; }
   [[nodiscard]] std::uint16_t ethdev() const { return ethdev_; }
   // The driver sends chained buffers.
@@ -54,6 +57,7 @@ class Port {
   [[nodiscard]] bool connecting() const { return connecting_; }
 
  private:
+  Port() : is_device_(false) {}
   void start(rte_mempool* pool);
   void set_up_queues(rte_mempool* pool);
   void start_or_close(rte_mempool* pool);
@@ -65,6 +69,7 @@ class Port {
   config::PortConfig config_;
   Devargs devargs_;
   std::uint16_t ethdev_ = 0;
+  bool is_device_ = true;
   bool created_ = false;  // by this object, so it also removes the device
   bool sends_segments_ = false;
   bool shares_memory_ = false;

@@ -22,7 +22,7 @@ Snooping::Snooping(const config::SwitchConfig& config, std::uint64_t seed)
     : config_(config.forwarding.snooping),
       ports_(config.ports.size()),
       queriers_(kVlanIds),
-      routers_(kVlanIds * config.ports.size()),
+      routers_(kVlanIds * config::kMaxPorts),
       groups_(config_.groups, seed) {
   for (std::uint16_t port = 0; port < ports_; ++port)
     if (std::find(config_.router_ports.begin(), config_.router_ports.end(),
@@ -33,7 +33,7 @@ Snooping::Snooping(const config::SwitchConfig& config, std::uint64_t seed)
 PortMask Snooping::routers(std::uint16_t vlan, Instant now) const {
   PortMask out = fixed_routers_;
   for (std::uint16_t port = 0; port < ports_; ++port)
-    if (now < routers_[std::size_t{vlan} * ports_ + port]) out |= mask_of(port);
+    if (now < routers_[std::size_t{vlan} * config::kMaxPorts + port]) out |= mask_of(port);
   return out;
 }
 
@@ -45,7 +45,7 @@ std::vector<GroupRow> Snooping::router_rows(Instant now) const {
     if (there == 0 && !queried) continue;
     Duration left;
     for (std::uint16_t port = 0; port < ports_; ++port)
-      left = std::max(left, routers_[std::size_t{vlan} * ports_ + port] - now);
+      left = std::max(left, routers_[std::size_t{vlan} * config::kMaxPorts + port] - now);
     out.push_back({{}, vlan, there | fixed_routers_, left});
   }
   return out;
@@ -53,6 +53,11 @@ std::vector<GroupRow> Snooping::router_rows(Instant now) const {
 
 bool Snooping::has_querier(std::uint16_t vlan, bool ipv6, Instant now) const {
   return now < queriers_[vlan].until[ipv6 ? 1 : 0];
+}
+
+void Snooping::forget(std::uint16_t port) {
+  for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) router_until(vlan, port) = Instant();
+  groups_.forget(port);
 }
 
 std::optional<PortMask> Snooping::ports_for(std::uint16_t ingress, const wire::EthernetView& frame,

@@ -9,6 +9,7 @@
 // go everywhere, too, where they pass another switch: workers need not know IGMP.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,10 @@ class Snooping {
   std::optional<PortMask> ports_for(std::uint16_t ingress, const wire::EthernetView& frame,
                                     bool linear, std::uint16_t vlan, Instant now);
   std::size_t expire(Instant now) { return groups_.expire(now, kLookPerTurn); }
+  // So many ports, or more.
+  void use_ports(std::size_t ports) { ports_ = std::max(ports_, ports); }
+  // Nobody is behind this port any more.
+  void forget(std::uint16_t port);
 
   [[nodiscard]] const GroupTable& groups() const { return groups_; }
   // Where routers are known to be; 0: nowhere.
@@ -57,7 +62,7 @@ class Snooping {
   void on_report(std::uint16_t ingress, const GroupMessage& report, std::uint16_t vlan,
                  Instant now);
   [[nodiscard]] Instant& router_until(std::uint16_t vlan, std::uint16_t port) {
-    return routers_[std::size_t{vlan} * ports_ + port];
+    return routers_[std::size_t{vlan} * config::kMaxPorts + port];
   }
 
   config::SnoopingConfig config_;

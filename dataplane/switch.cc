@@ -8,10 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <exception>
 #include <stdexcept>
 
-#include "dataplane/devargs.h"
 #include "dataplane/eal.h"
 #include "dataplane/fault_guard.h"
 
@@ -23,9 +21,6 @@ constexpr int kNudgeSignal = SIGURG;
 
 // How long ABORTs may take to leave the peers' rings before the ports close.
 constexpr auto kLinger = std::chrono::milliseconds(20);
-
-// The loop clears what the jobs that end have held, which is a matter of milliseconds.
-constexpr Duration kLongestChange = Duration::seconds(10);
 
 Randomness draw() {
   Randomness out;
@@ -121,82 +116,6 @@ std::uint64_t Switch::heartbeat() {
   for (std::size_t i = 0; i < workers_->size(); ++i)
     last_turns_[i] = (*workers_)[i].counters().turns.get();
   return ++heartbeats_;
-}
-
-config::Change Switch::apply(const config::SwitchConfig& next) {
-  const auto held = hold();
-  config::Change change = config::difference(config_, next, pool_.data_bytes());
-  if (change.empty()) return change;
-  std::vector<std::shared_ptr<Worker::Change>> prepared;
-  for (const auto& worker : *workers_) prepared.push_back(worker->prepare(next, change.forwarding));
-  std::vector<std::unique_ptr<Port>> ports = open_ports(next, change);
-  for (const auto& part : prepared)
-    for (std::size_t i = 0; i < ports.size(); ++i)
-      part->ports.emplace_back(change.ports[i], ports[i].get());
-  // All of them or none: a loop that hangs is found before another has changed.
-  for (const auto& worker : *workers_) worker->mailbox().ask([](Instant) {}, kLongestChange);
-  std::exception_ptr silent;
-  for (std::size_t i = 0; i < prepared.size(); ++i) try {
-      // By address, so that what was replaced is destroyed here and not by the loop.
-      (*workers_)[i].mailbox().ask([worker = &(*workers_)[i], to = prepared[i].get()](
-                                       Instant now) { worker->apply(*to, now); },
-                                   kLongestChange);
-    } catch (const std::runtime_error&) {
-      // The loop comes to it when it wakes up.
-      abandoned_.push_back(prepared[i]);
-      silent = std::current_exception();
-    }
-  exchange_ports(std::move(ports), change, silent != nullptr);
-  config_ = next;
-  if (silent) std::rethrow_exception(silent);
-  PortMask moved = prepared.front()->forwarding.other_vlans;
-  for (const std::uint16_t port : change.ports) moved |= mask_of(port);
-  if (moved != 0 && workers_->size() > 1)
-    for (const auto& worker : *workers_)
-      worker->mailbox().ask([w = worker.get(), moved](Instant) { w->forget_behind(moved); },
-                            kLongestChange);
-  return change;
-}
-
-// The old device is closed after the new one is opened, so the two must not be the same.
-void Switch::check_device(const config::PortConfig& port) const {
-  const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument("the running switch cannot take this configuration:\nport " +
-                                port.name + " (" + port.devargs + "): " + why);
-  };
-  const Devargs device = parse_devargs(port.devargs);
-  if (device.pci() && !has_pci_)
-    refuse("DPDK was started for no network card; only a restart brings the first one");
-  for (const auto& other : ports_) {
-    const Devargs& used = other->devargs();
-    if (used.device == device.device)
-      refuse("port " + other->name() + " has a device of that name; give the new one another");
-    if (device.driver == "net_vhost" && used.driver == "net_vhost" &&
-        used.get("iface") == device.get("iface"))
-      refuse("port " + other->name() + " serves that socket; give the new one another");
-  }
-  if (const std::size_t bytes = data_bytes_needed(port); bytes > pool_.data_bytes())
-    refuse("needs packet buffers of " + std::to_string(bytes) + " bytes; they have " +
-           std::to_string(pool_.data_bytes()));
-}
-
-std::vector<std::unique_ptr<Port>> Switch::open_ports(const config::SwitchConfig& next,
-                                                      const config::Change& change) {
-  for (const std::uint16_t index : change.ports) check_device(next.ports[index]);
-  std::vector<std::unique_ptr<Port>> opened;
-  for (const std::uint16_t index : change.ports)
-    opened.push_back(std::make_unique<Port>(next.ports[index], pool_.get()));
-  return opened;
-}
-
-void Switch::exchange_ports(std::vector<std::unique_ptr<Port>> ports, const config::Change& change,
-                            bool used_still) {
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const std::uint16_t index = change.ports[i];
-    if (monitor_) monitor_->exchange(index, *ports[i]);
-    std::swap(ports_[index], ports[i]);
-    if (used_still) abandoned_ports_.push_back(std::move(ports[i]));
-  }
 }
 
 void Switch::stop() {

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "config/change.h"
@@ -28,19 +30,29 @@ class Switch {
   // Graceful: every job gets ABORT(shutdown), then the loops end. Idempotent.
   void stop();
 
-  // What of another configuration a running switch can take, takes the place of what it has
+  // What of another file's configuration a running switch can take, takes the place of what it has
   // (config/change.h); returns what came of it. Throws, and changes nothing: std::invalid_argument
   // when the running switch cannot take it, std::runtime_error when a device cannot be opened or a
   // loop does not answer at once. One that falls silent after that, std::runtime_error, too, comes
   // to its part when it wakes up.
-  config::Change apply(const config::SwitchConfig& next);
+  config::Change apply(const config::SwitchConfig& file);
   // While it is held, the configuration stays as it is: for readers of jobs and their counters.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(changing_); }
 
-  // Any thread.
+  // While the configuration is held. Its ports are at their places (config/port_places.h).
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
-  // While the configuration is held.
+  // While the configuration is held; by places, nullptr where no port is.
   [[nodiscard]] const std::vector<std::unique_ptr<Port>>& ports() const { return ports_; }
+  // Those that are there.
+  template <typename F>
+  void for_each_port(F f) const {
+    for (std::size_t place = 0; place < ports_.size(); ++place)
+      if (ports_[place] != nullptr) f(place, *ports_[place]);
+  }
+  // "-" where no port is.
+  [[nodiscard]] std::string port_name(std::size_t place) const {
+    return place < ports_.size() && ports_[place] != nullptr ? ports_[place]->name() : "-";
+  }
   [[nodiscard]] const FramePool& pool() const { return pool_; }
   [[nodiscard]] const Workers& workers() const { return *workers_; }
   // Changes as long as all loops turn. One caller.
@@ -55,17 +67,28 @@ class Switch {
  private:
   struct Loop;
   void launch();
-  // Devices for the ports of the change that get another one, in its order; nothing uses them yet.
-  std::vector<std::unique_ptr<Port>> open_ports(const config::SwitchConfig& next,
-                                                const config::Change& change);
-  // Puts them in the place of those that no loop uses any more.
-  void exchange_ports(std::vector<std::unique_ptr<Port>> ports, const config::Change& change,
-                      bool used_still);
+  // switch_change.cc
+  using Prepared = std::vector<std::shared_ptr<Worker::Change>>;
+  // By places.
+  using OpenPorts = std::vector<std::pair<std::uint16_t, std::unique_ptr<Port>>>;
+  Prepared prepare(const config::SwitchConfig& next, const config::Change& change);
+  // Devices for the ports that come or get another one; nothing uses them yet.
+  OpenPorts open_ports(const config::SwitchConfig& next, const config::PortChange& change);
+  static void tell_loops(const OpenPorts& ports, const config::PortChange& change,
+                         const Prepared& prepared);
+  // Throws when a loop does not answer at once, or is not through with the change before.
+  void check_loops();
+  // One step of all loops; false: some loop is silent, and will come to it when it wakes up.
+  template <typename Step>
+  bool everywhere(const Prepared& prepared, Step step);
+  // Puts the ports in the place of those that no loop uses any more, and closes these.
+  void exchange_ports(OpenPorts ports, const config::PortChange& change, bool used_still);
   void check_device(const config::PortConfig& port) const;
 
   std::mutex changing_;
   // A loop that did not answer may come to use these, or still does.
-  std::vector<std::shared_ptr<Worker::Change>> abandoned_;
+  Prepared abandoned_;
+  std::atomic<std::size_t> loops_left_{0};  // see Worker::PortPlan
   config::SwitchConfig config_;
   bool has_pci_ = false;  // DPDK was started with it
   FramePool pool_;

@@ -98,7 +98,7 @@ std::size_t Transmitter::flush() {
 
 std::size_t Transmitter::give(Lane& lane) {
   std::size_t sent = 0;
-  while (sent < lane.waiting_count && lane.port->link_up()) {
+  while (sent < lane.waiting_count && lane.port->link_up() && !lane.held) {
     const auto burst =
         static_cast<std::uint16_t>(std::min<std::size_t>(lane.waiting_count - sent, kBurst));
     rte_mbuf** const frames = lane.waiting.data() + sent;
@@ -137,6 +137,21 @@ std::size_t Transmitter::flush_lane(Lane& lane) {
   }
   if (!lane.port->link_up()) discard(lane.index);
   return sent;
+}
+
+void Transmitter::hand_on(std::uint16_t port) {
+  Lane& lane = *lanes_[port];
+  flush_lane(lane);
+  const auto give_on = [&](rte_mbuf* frame, TrafficClass traffic) {
+    peers_->give(*lane.sender, {.frame = frame, .port = port, .traffic = traffic}, lanes_);
+  };
+  for (std::size_t i = 0; i < lane.waiting_count; ++i)
+    give_on(lane.waiting[i], lane.of_jobs[i] ? TrafficClass::jobs : TrafficClass::others);
+  lane.forget_waiting();
+  while (!lane.behind.empty()) {
+    const FairBacklog::Entry entry = lane.behind.pop();
+    give_on(entry.frame, entry.traffic);
+  }
 }
 
 void Transmitter::discard(std::uint16_t port, DropReason reason) {

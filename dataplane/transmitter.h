@@ -28,6 +28,8 @@ class Transmitter {
 
   // Hands to the drivers, and to other lcores, what waits; returns the number of frames they took.
   std::size_t flush();
+  // What waits for a port goes to the lcore that sends there from now on.
+  void hand_on(std::uint16_t port);
   // Drops what waits for a port.
   void discard(std::uint16_t port, DropReason reason = DropReason::tx_link_down);
 

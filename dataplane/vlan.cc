@@ -1,6 +1,9 @@
 #include "dataplane/vlan.h"
 
+#include <algorithm>
 #include <stdexcept>
+
+#include "config/port_places.h"
 
 namespace tributary::dataplane {
 
@@ -13,6 +16,7 @@ VlanTable::VlanTable(const std::vector<config::PortConfig>& ports) {
     const std::uint16_t untagged =
         (vlan.mode == VlanMode::access ? vlan.id : vlan.native).value_or(0);
     rules_.push_back({vlan.mode, untagged});
+    if (config::is_vacant(ports[port])) continue;
     if (vlan.mode == VlanMode::transparent)
       members_[0] |= mask_of(port);
     else
@@ -46,7 +50,7 @@ std::optional<std::uint16_t> VlanTable::checked_vlan_of(std::uint16_t port,
 
 PortMask VlanTable::differences(const VlanTable& other) const {
   PortMask ports = 0;
-  for (std::uint16_t port = 0; port < rules_.size(); ++port)
+  for (std::uint16_t port = 0; port < std::min(rules_.size(), other.rules_.size()); ++port)
     if (rules_[port] != other.rules_[port]) ports |= mask_of(port);
   for (std::size_t vlan = 0; vlan < kVlanIds; ++vlan)
     ports |= members_[vlan] ^ other.members_[vlan];

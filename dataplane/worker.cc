@@ -13,22 +13,12 @@
 namespace tributary::dataplane {
 namespace {
 
-// A port's frames leave through the lcore's own queue there. Where it has none, through another's,
-// and not all through the same one.
 Lanes make_lanes(const config::SwitchConfig& config, std::span<Port* const> ports,
                  std::size_t lcore) {
   Lanes lanes;
-  for (Port* port : ports)
-    lanes.push_back(std::make_unique<Lane>(*port, static_cast<std::uint16_t>(lanes.size())));
-  std::vector<bool> own(ports.size());
-  for (const config::QueuePlace& place : config::queue_places(config)) {
-    Lane& lane = *lanes[place.port];
-    if (own[place.port]) continue;
-    own[place.port] = place.lcore == lcore;
-    if (!own[place.port] && place.queue != lcore % config.ports[place.port].queues) continue;
-    lane.tx_queue = place.queue;
-    lane.sender = own[place.port] ? std::nullopt : std::optional(place.lcore);
-  }
+  const auto ways = config::ways_out(config, lcore);
+  for (std::uint16_t place = 0; place < ports.size(); ++place)
+    lanes.push_back(make_lane(*ports[place], place, ways[place], lcore));
   return lanes;
 }
 
@@ -101,6 +91,8 @@ std::size_t Worker::turn(Instant now) {
     meter.mark(stage, packets, rte_rdtsc());
   };
   mark(Stage::commands, mailbox_.drain(now));
+  if (taking_in_ != nullptr && taking_in_->loops_left->load(std::memory_order_acquire) == 0)
+    take_in(now);
   if (tap_ != nullptr) tap_->begin_turn(now);
 
   std::size_t total = 0;
@@ -248,6 +240,7 @@ std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next
              identity_of(next),
              JobOwners(next),
              {},
+             {},
              {}});
   forwarder_.prepare(next, parts, change->forwarding);
   return change;
@@ -264,6 +257,7 @@ void Worker::apply(Change& change, Instant now) {
     if ((change.forwarding.other_vlans & mask_of(port)) != 0)
       transmitter_.discard(port, DropReason::vlan_denied);
   for (const auto& [place, port] : change.ports) exchange_port(place, *port);
+  if (change.plan) let_go(*change.plan, now);
 }
 
 void Worker::exchange_port(std::uint16_t place, Port& port) {

@@ -48,6 +48,10 @@ struct LoopPlace {
   Handover* handover = nullptr;
 };
 
+// Of a port at a place, for the loop whose frames leave it this way.
+std::unique_ptr<Lane> make_lane(Port& port, std::uint16_t place, const config::WayOut& way,
+                                std::size_t lcore);
+
 class Worker {
  public:
   Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
@@ -74,6 +78,24 @@ class Worker {
   }
   // Everything goes by this tap from now on, until the next call; nullptr: no longer.
   void capture(CaptureTap* tap);
+  // A receive queue that the loop polls.
+  struct Queue {
+    std::uint16_t port = 0;
+    std::uint16_t queue = 0;
+    Counter packets;
+    Counter bursts;  // that brought any
+  };
+  using LaneAt = std::pair<std::uint16_t, std::unique_ptr<Lane>>;
+  // Ports come and go, or queues move from one loop to another: worker_ports.cc.
+  struct PortPlan {
+    std::size_t places = 0;
+    std::vector<LaneAt> added;    // lanes of what comes
+    std::vector<LaneAt> removed;  // what is there afterwards: nobody
+    std::vector<std::pair<std::uint16_t, std::string>> renamed;
+    std::vector<config::WayOut> ways;                // by place
+    std::vector<Queue> queues;                       // that this loop polls
+    std::atomic<std::size_t>* loops_left = nullptr;  // that have not let go; of all loops together
+  };
   struct Change {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
@@ -81,8 +103,15 @@ class Worker {
     Forwarder::Change forwarding;
     // What is behind a port from now on. The one before is not used any more when apply() returns.
     std::vector<std::pair<std::uint16_t, Port*>> ports;
+    std::optional<PortPlan> plan;
   };
-  void apply(Change& change, Instant now);  // see Aggregation and Forwarder
+  // Three steps, each of all loops before the next one of any; without a plan, the second is all.
+  void make_room(PortPlan& plan);
+  void apply(Change& change, Instant now);  // see Aggregation and Forwarder; lets go of queues
+  // Also done by itself, in the turn after the last loop has let go: one that falls silent in
+  // between holds up nobody for longer than that. The change lives until then.
+  void take_in(Instant now);
+  [[nodiscard]] bool has_taken_in() const { return taking_in_ == nullptr; }
   // Addresses and neighbours there. Once more when every loop has applied a change: one that had
   // not yet may have told this one what it learned by the rules before.
   void forget_behind(PortMask ports);
@@ -101,6 +130,10 @@ class Worker {
   // One control thread at a time:
   [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
                                                 const config::ForwardingChange& parts = {});
+  // Of `next`, whose ports are at their places; the lanes of those that come are the caller's to
+  // add.
+  [[nodiscard]] PortPlan plan_ports(const config::SwitchConfig& next,
+                                    const config::PortChange& ports) const;
 
   // Any thread:
   struct Counters {
@@ -108,13 +141,6 @@ class Worker {
     Counter idle_turns;
     Counter sleep_ns;
     Counter longest_turn_ns;  // from the beginning of one to that of the next, sleep included
-  };
-  // A receive queue that the loop polls.
-  struct Queue {
-    std::uint16_t port = 0;
-    std::uint16_t queue = 0;
-    Counter packets;
-    Counter bursts;  // that brought any
   };
   Mailbox& mailbox() { return mailbox_; }
   [[nodiscard]] std::span<const Queue> queues() const { return queues_; }
@@ -131,6 +157,8 @@ class Worker {
          const Randomness& randomness, const LoopPlace& place);
 
   void exchange_port(std::uint16_t place, Port& port);
+  void let_go(PortPlan& plan, Instant now);
+  void remove_ports(PortPlan& plan, Instant now);
   std::size_t receive(Lane& lane, Queue& queue);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
   std::size_t aggregate(std::uint16_t port, Instant now);
@@ -145,6 +173,8 @@ class Worker {
   }
   // Of a packet for a job: to the lcore that owns it. False: that is this one.
   bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what);
+  // All that others have handed over so far.
+  void drain_peers(Instant now);
   // What others have handed over; returns how much it was.
   std::size_t take_over(Instant now);
   std::size_t take_frames(std::size_t from, Instant now);
@@ -172,6 +202,7 @@ class Worker {
   Forwarder forwarder_;
   Aggregation aggregation_;
   std::optional<Lldp> lldp_;
+  PortPlan* taking_in_ = nullptr;
   // The current burst, and what is known of each frame.
   std::array<rte_mbuf*, kBurst> burst_{};
   std::array<Classified, kBurst> what_;

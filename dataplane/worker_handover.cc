@@ -28,6 +28,11 @@ std::size_t Worker::take_over(Instant now) {
   return all;
 }
 
+void Worker::drain_peers(Instant now) {
+  for (std::size_t taken = 0; peers_ && taken < config::kHandoverFrames; taken += kBurst)
+    if (take_over(now) == 0) return;
+}
+
 std::size_t Worker::take_frames(std::size_t from, Instant now) {
   std::array<Handed, kBurst> room;
   const std::span<Handed> handed = peers_->take(from, room);

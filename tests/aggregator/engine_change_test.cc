@@ -317,5 +317,41 @@ TEST_F(ChangedRootTest, Rule16_AMemberThatComesWithAnotherTreeHasLeftTheEpoch) {
   EXPECT_EQ(status().state, JobState::aborted);
 }
 
+// Rule 16, T1: a port that goes ends the epochs of those behind it, and says who they are; jobs
+// with nobody there go on.
+TEST_F(ChangeTest, APortThatGoesEndsEpochsWithMembersThere) {
+  build(3);
+  join_all();
+  sent_.clear();
+  engine_->end_behind(9, *outbox_);
+  collect();
+  EXPECT_THAT(sent_, IsEmpty());
+  engine_->end_behind(1, *outbox_);
+  collect();
+  ASSERT_THAT(sent_, SizeIs(1));
+  EXPECT_EQ(sent_[0].header.type, PacketType::abort);
+  EXPECT_EQ(sent_[0].header.reason, Reason::configuration_changed);
+  std::array<std::uint32_t, 8> missing;
+  ASSERT_EQ(wire::find_missing_ids(sent_[0].extensions, missing), 1u);
+  EXPECT_EQ(missing[0], 1u);
+  EXPECT_EQ(engine_->counters(0).aborts_change.get(), 1u);
+}
+
+// Nobody has to wait for the lease of a rank that has only asked.
+TEST_F(ChangeTest, WhoHasAskedThroughAPortThatGoesMayAskElsewhere) {
+  build(3);
+  join(0);
+  join(1);
+  engine_->end_behind(1, *outbox_);
+  collect();
+  join(2);
+  EXPECT_EQ(sent_[0].header.type, PacketType::pending);
+  Peer elsewhere = peer(1);
+  elsewhere.port = 2;
+  join(1, 1, elsewhere);
+  ASSERT_THAT(sent_, SizeIs(3));
+  EXPECT_EQ(sent_[0].header.type, PacketType::start);
+}
+
 }  // namespace
 }  // namespace tributary::aggregator

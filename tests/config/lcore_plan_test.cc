@@ -132,5 +132,20 @@ TEST(LcorePlan, PacketBuffersGrowWithLcoresAndQueues) {
             one + 2 * kLeastBuffersPerQueue + 2 * kSharedBuffers + 6 * kHandoverFrames);
 }
 
+TEST(LcorePlan, AFrameLeavesThroughTheLoopsOwnQueueOrAnothers) {
+  SwitchConfig config;
+  config.lcores = {-1, -1, -1};
+  config.ports = {{"a", "net_null0"}, {"b", "net_null1"}};
+  config.ports[0].queues = 2;
+  config.ports[0].lcores = {2, 0};
+  EXPECT_EQ(ways_out(config, 0), (std::vector<WayOut>{{1, 0}, {0, 0}}));
+  EXPECT_EQ(ways_out(config, 1), (std::vector<WayOut>{{1, 0}, {0, 0}}));
+  EXPECT_EQ(ways_out(config, 2), (std::vector<WayOut>{{0, 2}, {0, 0}}));
+  config.ports[1].queues = 0;  // a vacant place
+  EXPECT_EQ(ways_out(config, 2)[1].lcore, WayOut::kNobody);
+  config.ports[0].lcores = {0, 0};
+  EXPECT_EQ(ways_out(config, 0)[0], (WayOut{0, 0})) << "the first of several";
+}
+
 }  // namespace
 }  // namespace tributary::config

@@ -3,10 +3,12 @@
 #include <rte_eth_ring.h>
 #include <rte_ring.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <stdexcept>
 
+#include "config/port_places.h"
 #include "dataplane/eal.h"
 
 namespace tributary::dataplane {
@@ -74,29 +76,71 @@ RingSwitch::RingSwitch(config::SwitchConfig config) : config_(std::move(config))
   pool_ = std::make_unique<FramePool>(size_pool(config_));
   std::vector<Port*> raw;
   for (const auto& port : config_.ports) {
-    auto& in = to_switch_.emplace_back();
-    auto& out = from_switch_.emplace_back();
-    for (unsigned queue = 0; queue < port.queues; ++queue) {
-      in.push_back(make_ring());
-      out.push_back(make_ring());
-    }
-    const int ethdev = rte_eth_from_rings(next_name().c_str(), in.data(), port.queues, out.data(),
-                                          port.queues, SOCKET_ID_ANY);
-    if (ethdev < 0) throw std::runtime_error("no ring port");
-    ports_.push_back(
-        std::make_unique<Port>(port, pool_->get(), static_cast<std::uint16_t>(ethdev)));
+    ports_.push_back(open(ports_.size(), port));
     raw.push_back(ports_.back().get());
   }
   workers_ = std::make_unique<Workers>(config_, raw, pool_->get(), Randomness{77, 1});
 }
 
+std::unique_ptr<Port> RingSwitch::open(std::size_t place, const config::PortConfig& port) {
+  to_switch_.resize(std::max(to_switch_.size(), place + 1));
+  from_switch_.resize(to_switch_.size());
+  auto& in = to_switch_[place];
+  auto& out = from_switch_[place];
+  for (unsigned queue = 0; queue < port.queues; ++queue) {
+    in.push_back(make_ring());
+    out.push_back(make_ring());
+  }
+  const int ethdev = rte_eth_from_rings(next_name().c_str(), in.data(), port.queues, out.data(),
+                                        port.queues, SOCKET_ID_ANY);
+  if (ethdev < 0) throw std::runtime_error("no ring port");
+  return std::make_unique<Port>(port, pool_->get(), static_cast<std::uint16_t>(ethdev));
+}
+
+void RingSwitch::close(std::size_t place) {
+  sent(place);
+  ports_[place].reset();
+  void* frame = nullptr;
+  for (rte_ring* ring : to_switch_[place]) {
+    while (rte_ring_dequeue(ring, &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+    rte_ring_free(ring);
+  }
+  for (rte_ring* ring : from_switch_[place]) rte_ring_free(ring);
+  to_switch_[place].clear();
+  from_switch_[place].clear();
+}
+
+void RingSwitch::reload(const config::SwitchConfig& file, const Between& between) {
+  const auto change = config::difference(config_, file, {pool_->data_bytes(), pool_->buffers()});
+  const auto next = config::seated(config_, file, config::seat_ports(config_, file));
+  ports_.resize(next.ports.size());
+  for (const std::uint16_t place : change.ports.added)
+    ports_[place] = open(place, next.ports[place]);
+  std::vector<std::shared_ptr<Worker::Change>> prepared;
+  for (std::size_t lcore = 0; lcore < workers_->size(); ++lcore) {
+    auto part = worker(lcore).prepare(next, change.forwarding);
+    part->plan = worker(lcore).plan_ports(next, change.ports);
+    part->plan->loops_left = &loops_left_;
+    for (const std::uint16_t place : change.ports.added)
+      part->plan->added.emplace_back(
+          place, make_lane(*ports_[place], place, part->plan->ways[place], lcore));
+    prepared.push_back(std::move(part));
+  }
+  loops_left_ = prepared.size();
+  for (const Step step : {Step::make_room, Step::apply, Step::take_in})
+    for (std::size_t lcore = 0; lcore < prepared.size(); ++lcore) {
+      if (step == Step::make_room) worker(lcore).make_room(*prepared[lcore]->plan);
+      if (step == Step::apply) worker(lcore).apply(*prepared[lcore], now);
+      if (step == Step::take_in) worker(lcore).take_in(now);
+      if (between) between(step, lcore);
+    }
+  config_ = next;
+  for (const std::uint16_t place : change.ports.removed) close(place);
+}
+
 RingSwitch::~RingSwitch() {
   workers_.reset();
-  for (std::size_t i = 0; i < ports_.size(); ++i) sent(i);
-  ports_.clear();
-  for (const auto* rings : {&to_switch_, &from_switch_})
-    for (const auto& of_port : *rings)
-      for (rte_ring* ring : of_port) rte_ring_free(ring);
+  for (std::size_t i = 0; i < ports_.size(); ++i) close(i);
 }
 
 std::size_t RingSwitch::turn() {

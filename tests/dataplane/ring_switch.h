@@ -5,7 +5,9 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,6 +48,12 @@ class RingSwitch {
   [[nodiscard]] rte_mempool* pool() const { return pool_->get(); }
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
 
+  // A file is read anew (dataplane/worker_ports.cc), each step on each lcore in turn; `between` is
+  // called after each lcore's part of each step.
+  enum class Step : std::uint8_t { make_room, apply, take_in };
+  using Between = std::function<void(Step step, std::size_t lcore)>;
+  void reload(const config::SwitchConfig& file, const Between& between = {});
+
   // A frame arrives; `segments` > 1 spreads it over that many chained buffers.
   void inject(std::size_t port, std::span<const std::byte> frame, std::size_t segments = 1);
   // On `queue` of a port, if that has several.
@@ -66,11 +74,16 @@ class RingSwitch {
   Instant now = Instant::from_ns(1'000'000'000);
 
  private:
+  // A port at a place, and its rings there.
+  std::unique_ptr<Port> open(std::size_t place, const config::PortConfig& port);
+  void close(std::size_t place);
+
   config::SwitchConfig config_;
   std::unique_ptr<FramePool> pool_;
   std::vector<std::vector<rte_ring*>> to_switch_;  // by port and queue
   std::vector<std::vector<rte_ring*>> from_switch_;
   std::vector<std::unique_ptr<Port>> ports_;
+  std::atomic<std::size_t> loops_left_ = 0;
   std::unique_ptr<Workers> workers_;
 };
 

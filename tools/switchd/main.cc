@@ -89,11 +89,10 @@ int check_whole_topology(const Options& options) {
 }
 
 void print_ports(const dataplane::Switch& sw) {
-  const auto& ports = sw.ports();
-  for (std::size_t i = 0; i < ports.size(); ++i)
-    std::printf("port %zu %s: %s, mtu %u, link %s\n", i, ports[i]->name().c_str(),
-                ports[i]->config().devargs.c_str(), ports[i]->config().mtu,
-                ports[i]->link_up() ? "up" : "down");
+  sw.for_each_port([](std::size_t place, const dataplane::Port& port) {
+    std::printf("port %zu %s: %s, mtu %u, link %s\n", place, port.name().c_str(),
+                port.config().devargs.c_str(), port.config().mtu, port.link_up() ? "up" : "down");
+  });
 }
 
 // Reads the file again and puts its jobs in the place of those that run. The straggler watch is of

@@ -1,0 +1,334 @@
+// Ports that come and go, and queues that move, while loops run: turned by hand, with traffic in
+// between all steps of a reload.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "tests/dataplane/l2_frame.h"
+#include "tests/dataplane/test_worker.h"
+
+namespace tributary::dataplane {
+namespace {
+
+using Step = RingSwitch::Step;
+
+config::SwitchConfig with_lcores(std::size_t lcores, std::size_t ports) {
+  auto config = test_config(ports);
+  config.lcores.assign(lcores, -1);
+  for (std::size_t i = 0; i < ports; ++i)  // which device is which is told by its name
+    config.ports[i].devargs = std::string("net_ring").append(std::to_string(i));
+  return config;
+}
+
+config::PortConfig port_named(const std::string& name) {
+  return {name, "net_ring_" + name, 1500};
+}
+
+// What leaves through the ports that it is told of, by port.
+class Collector {
+ public:
+  explicit Collector(RingSwitch& sw) : sw_(sw) {}
+  void collect(const std::vector<std::size_t>& ports) {
+    for (const std::size_t port : ports) got_[port] += sw_.sent(port).size();
+  }
+  std::size_t operator[](std::size_t port) { return got_[port]; }
+
+ private:
+  RingSwitch& sw_;
+  std::map<std::size_t, std::size_t> got_;
+};
+
+void settle(RingSwitch& sw, int turns = 12) {
+  for (int i = 0; i < turns; ++i) {
+    sw.now = sw.now + Duration::us(1);
+    sw.turn();
+  }
+}
+
+// Nobody's queue is polled by two.
+void expect_one_loop_a_queue(RingSwitch& sw) {
+  std::map<std::pair<std::uint16_t, std::uint16_t>, int> polled;
+  for (const auto& worker : sw.workers())
+    for (const auto& queue : worker->queues()) {
+      EXPECT_EQ((++polled[{queue.port, queue.queue}]), 1)
+          << "port " << queue.port << " queue " << queue.queue;
+    }
+}
+
+class WorkerPorts : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(WorkerPorts, APortComesAndGoesWhileOthersLoseNothing) {
+  auto file = with_lcores(GetParam(), 3);
+  RingSwitch sw(file);
+  // Hosts 1 and 2, behind ports 0 and 1, who know each other.
+  sw.inject(0, l2_frame(kEverybody, host(1)));
+  sw.inject(1, l2_frame(kEverybody, host(2)));
+  settle(sw);
+  for (std::size_t port = 0; port < 3; ++port) sw.sent(port);
+  Collector got(sw);
+  std::size_t sent = 0;
+  const auto traffic = [&](Step, std::size_t) {
+    sw.inject(0, l2_frame(host(2), host(1)));
+    sw.inject(1, l2_frame(host(1), host(2)));
+    ++sent;
+    sw.turn();
+    expect_one_loop_a_queue(sw);
+    got.collect({0, 1});
+  };
+  for (int round = 0; round < 20; ++round) {
+    auto with = file;
+    with.ports.insert(with.ports.begin(), port_named("new"));
+    sw.reload(with, traffic);
+    const std::size_t place = 3;
+    settle(sw);
+    got.collect({0, 1});
+    EXPECT_EQ(sw.workers().port_counters(place).rx_packets.get(), 0u) << "of the one before";
+    // Who is behind it learns, and is learned.
+    sw.inject(place, l2_frame(host(1), host(9)));
+    settle(sw);
+    EXPECT_EQ(sw.sent(0).size(), 1u);
+    EXPECT_EQ(sw.workers().port_counters(place).rx_packets.get(), 1u);
+    sw.inject(0, l2_frame(host(9), host(1)));
+    settle(sw);
+    EXPECT_EQ(sw.sent(place).size(), 1u);
+    EXPECT_TRUE(sw.sent(2).empty());
+    sw.inject(2, l2_frame(kEverybody, host(3)));
+    settle(sw);
+    EXPECT_EQ(sw.sent(place).size(), 1u) << "it is among those that are flooded";
+    sw.sent(0);
+    sw.sent(1);
+    sw.reload(file, traffic);
+    settle(sw);
+    got.collect({0, 1});
+    // It is nobody's way to host 9 any more.
+    settle(sw);
+    sw.inject(0, l2_frame(host(9), host(1)));
+    settle(sw);
+    EXPECT_EQ(sw.sent(2).size(), 1u);
+    EXPECT_EQ(sw.sent(1).size(), 1u);
+  }
+  EXPECT_EQ(got[0], sent);
+  EXPECT_EQ(got[1], sent);
+  for (std::size_t port = 0; port < 3; ++port)
+    EXPECT_EQ(sw.workers().port_counters(port).drops.total(), 0u);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lcores, WorkerPorts, testing::Values(1u, 2u, 3u));
+
+TEST(PortSteps, QueuesMoveAndLoseNothing) {
+  auto file = with_lcores(3, 3);
+  file.ports[0].queues = 2;
+  file.ports[0].lcores = {0, 1};
+  file.ports[1].lcores = {2};
+  file.ports[2].lcores = {1};
+  RingSwitch sw(file);
+  sw.inject(1, l2_frame(kEverybody, host(2)));
+  sw.inject(2, l2_frame(kEverybody, host(3)));
+  sw.inject_at(0, 0, l2_frame(kEverybody, host(1)));
+  settle(sw);
+  for (std::size_t port = 0; port < 3; ++port) sw.sent(port);
+  Collector got(sw);
+  std::size_t rounds = 0;
+  const auto traffic = [&](Step, std::size_t) {
+    ++rounds;
+    for (const std::size_t queue : {0u, 1u}) {
+      sw.inject_at(0, queue, l2_frame(host(2), host(1)));
+      sw.inject_at(0, queue, l2_frame(host(3), host(1)));
+    }
+    sw.inject(1, l2_frame(host(1), host(2)));
+    sw.inject(2, l2_frame(host(1), host(3)));
+    sw.turn();
+    expect_one_loop_a_queue(sw);
+    got.collect({0, 1, 2});
+  };
+  const std::vector<std::array<std::uint16_t, 4>> plans = {
+      {1, 0, 0, 2}, {2, 2, 2, 2}, {0, 1, 2, 0}, {1, 1, 0, 0}, {0, 2, 1, 1}};
+  for (const auto& plan : plans) {
+    file.ports[0].lcores = {plan[0], plan[1]};
+    file.ports[1].lcores = {plan[2]};
+    file.ports[2].lcores = {plan[3]};
+    sw.reload(file, traffic);
+    traffic(Step::take_in, 0);
+    std::size_t queues = 0;
+    for (const auto& worker : sw.workers()) queues += worker->queues().size();
+    EXPECT_EQ(queues, 4u);
+    settle(sw);
+    got.collect({0, 1, 2});
+  }
+  EXPECT_EQ(got[0], 2 * rounds);
+  EXPECT_EQ(got[1], 2 * rounds);
+  EXPECT_EQ(got[2], 2 * rounds);
+  for (std::size_t port = 0; port < 3; ++port)
+    EXPECT_EQ(sw.workers().port_counters(port).drops.total(), 0u);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+// What has waited for the old lcore's queue goes over to the new one.
+TEST(PortSteps, WhatWaitsForASlowPortIsHandedOn) {
+  auto file = with_lcores(2, 2);
+  file.ports[1].lcores = {1};
+  file.ports[0].lcores = {1};
+  RingSwitch sw(file);
+  sw.inject(1, l2_frame(kEverybody, host(2)));
+  settle(sw);
+  sw.sent(0);
+  constexpr std::size_t kFill = RingSwitch::kRingSize - 1;  // what the device holds
+  for (std::size_t i = 0; i < kFill + 100; ++i) {
+    sw.inject(0, l2_frame(host(2), host(1)));
+    sw.turn(1);
+  }
+  file.ports[1].lcores = {0};
+  sw.reload(file);
+  std::size_t got = sw.sent(1).size();
+  settle(sw);
+  got += sw.sent(1).size();
+  EXPECT_EQ(got, kFill + 100);
+  EXPECT_EQ(sw.workers().port_counters(1).drops.total(), 0u);
+  EXPECT_EQ(sw.worker(0).port_counters(1).tx_packets.get(), 100u);
+}
+
+// A loop that is silent in the middle of it keeps the others from polling what it may still poll;
+// when it wakes up, all of them go on by themselves.
+TEST(PortSteps, NobodyTakesWhatASilentLoopMayStillHave) {
+  auto file = with_lcores(2, 2);
+  file.ports[0].lcores = {0};
+  file.ports[1].lcores = {1};
+  RingSwitch sw(file);
+  auto next = file;
+  next.ports[0].lcores = {1};
+  next.ports[1].lcores = {0};
+  const auto change = config::difference(file, next, {2048, 4096});
+  std::atomic<std::size_t> left = 2;
+  std::vector<std::shared_ptr<Worker::Change>> prepared;
+  for (std::size_t lcore = 0; lcore < 2; ++lcore) {
+    prepared.push_back(sw.worker(lcore).prepare(next, change.forwarding));
+    prepared[lcore]->plan = sw.worker(lcore).plan_ports(next, change.ports);
+    prepared[lcore]->plan->loops_left = &left;
+  }
+  sw.worker(0).make_room(*prepared[0]->plan);
+  sw.worker(0).apply(*prepared[0], sw.now);
+  for (int i = 0; i < 5; ++i) sw.turn(0);
+  EXPECT_TRUE(sw.worker(0).queues().empty());
+  EXPECT_FALSE(sw.worker(0).has_taken_in());
+  sw.worker(1).make_room(*prepared[1]->plan);
+  sw.worker(1).apply(*prepared[1], sw.now);
+  sw.turn();
+  for (std::size_t lcore = 0; lcore < 2; ++lcore) {
+    EXPECT_TRUE(sw.worker(lcore).has_taken_in());
+    ASSERT_EQ(sw.worker(lcore).queues().size(), 1u);
+    EXPECT_EQ(sw.worker(lcore).queues()[0].port, 1 - lcore);
+  }
+  sw.inject(0, l2_frame(kEverybody, host(1)));
+  settle(sw);
+  EXPECT_EQ(sw.sent(1).size(), 1u);
+}
+
+config::SwitchConfig with_job(std::size_t lcores) {
+  auto config = with_lcores(lcores, 3);
+  config::JobConfig job;
+  job.id = 4;
+  job.name = "job4";
+  job.workers = 2;
+  job.window = 8;
+  job.chunk_bytes = 64;
+  config.jobs = {job};
+  return config;
+}
+
+std::optional<wire::Header> last_packet(const std::vector<Bytes>& frames) {
+  std::optional<wire::Header> out;
+  for (const auto& frame : frames)
+    if (const auto packet = read_packet(frame)) out = packet->packet.header;
+  return out;
+}
+
+// T1, rule 16: the ranks that are left need not wait for a lease, and the one that went may come
+// back through another port at once.
+TEST_P(WorkerPorts, MembersBehindAPortThatGoesEndTheEpoch) {
+  auto file = with_job(GetParam());
+  RingSwitch sw(file);
+  std::vector<TestWorker> ranks;
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    ranks.emplace_back(file, 4, rank, std::uint16_t{2});
+  sw.inject(0, ranks[0].join(1));
+  sw.inject(1, ranks[1].join(2));
+  settle(sw);
+  const auto start = last_packet(sw.sent(0));
+  ASSERT_TRUE(start && start->type == wire::PacketType::start);
+  sw.sent(1);
+
+  auto fewer = file;
+  fewer.ports.erase(fewer.ports.begin() + 1);
+  std::vector<Bytes> told;
+  sw.reload(fewer, [&](Step step, std::size_t lcore) {
+    sw.turn();
+    if (step == Step::take_in && lcore + 1 == sw.workers().size()) told = sw.sent(1);
+  });
+  settle(sw);
+  const auto farewell = last_packet(told);
+  ASSERT_TRUE(farewell) << "before it is closed";
+  EXPECT_EQ(farewell->type, wire::PacketType::abort);
+  const auto abort = last_packet(sw.sent(0));
+  ASSERT_TRUE(abort);
+  EXPECT_EQ(abort->type, wire::PacketType::abort);
+  EXPECT_EQ(abort->reason, wire::Reason::configuration_changed);
+
+  sw.inject(0, ranks[0].join(3));
+  sw.inject(2, ranks[1].join(4));
+  settle(sw);
+  const auto again = last_packet(sw.sent(2));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->type, wire::PacketType::start);
+  EXPECT_NE(again->epoch, start->epoch);
+  sw.sent(0);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+// A rank may be tied to a port that comes with its job.
+TEST_P(WorkerPorts, AJobThatComesMayNameAPortThatComes) {
+  auto file = with_job(GetParam());
+  file.memory.reserve_megabytes = 4;
+  const auto job = file.jobs[0];
+  file.jobs.clear();
+  RingSwitch sw(file);
+  file.ports.push_back(port_named("new"));
+  file.jobs = {job};
+  file.jobs[0].members = {{1, "new"}};
+  sw.reload(file);
+  std::vector<TestWorker> ranks;
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    ranks.emplace_back(file, 4, rank, std::uint16_t{2});
+  sw.inject(0, ranks[0].join(1));
+  sw.inject(2, ranks[1].join(2));
+  settle(sw);
+  EXPECT_EQ(last_packet(sw.sent(2))->type, wire::PacketType::nack) << "the wrong port";
+  sw.inject(3, ranks[1].join(2));
+  settle(sw);
+  EXPECT_EQ(last_packet(sw.sent(3))->type, wire::PacketType::start);
+}
+
+TEST(PortSteps, ACaptureOfAPortDoesNotShowTheNextOneThere) {
+  auto file = with_lcores(1, 3);
+  RingSwitch sw(file);
+  auto wish = std::make_shared<CaptureWish>();
+  wish->ports.assign(3, true);
+  CaptureTap tap(wish);
+  sw.worker().capture(&tap);
+  auto fewer = file;
+  fewer.ports.erase(fewer.ports.begin() + 1);
+  sw.reload(fewer);
+  fewer.ports.push_back(port_named("new"));
+  sw.reload(fewer);  // takes place 1
+  sw.inject(1, l2_frame(kEverybody, host(1)));
+  settle(sw);
+  CapturedFrame frame;
+  std::vector<std::byte> bytes(CaptureWish::kMostSnap);
+  std::vector<std::uint16_t> seen;
+  while (tap.take(frame, bytes)) seen.push_back(frame.port);
+  EXPECT_THAT(seen, testing::UnorderedElementsAre(0, 2)) << "where it was flooded to";
+  sw.worker().capture(nullptr);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

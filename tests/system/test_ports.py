@@ -1,0 +1,209 @@
+"""Ports that come and go while the switch runs, and queues that move: what else runs loses nothing."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+import yaml
+from testbed.fabric import worker_address
+from testbed.switch import Job
+
+STEADY = {"do": "allreduce", "count": 20_000, "dtype": "int32", "repeat": 1_000_000}
+SHORT = {"do": "allreduce", "count": 20_000, "dtype": "int32", "repeat": 3}
+ROUNDS = 20
+LATE = 3  # the port that comes and goes: w3
+
+
+class Reloads:
+    """The switch's file, with changes."""
+
+    def __init__(self, bed):
+        self._bed = bed
+        self._file = bed.run / "switchd.yaml"
+        self.whole = yaml.safe_load(self._file.read_text())
+
+    def __call__(self, **sections):
+        self._file.write_text(yaml.safe_dump({**self.whole, **sections}, sort_keys=False))
+        return self._bed.switch.client("reload", "--socket", self._bed.switch.socket)
+
+    def without_late(self, jobs=None):
+        ports = [port for port in self.whole["ports"] if port["name"] != f"w{LATE}"]
+        return self(ports=ports, jobs=self.whole["jobs"][:1] if jobs is None else jobs)
+
+
+def two_lcores():
+    """Two CPUs that this process may use, or the same loops without pinning."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return cpus[:2] if len(cpus) > 1 else [-1, -1]
+
+
+def holdings(bed):
+    """What a switch must not have more of after each round."""
+    pid = bed.switch.process.pid
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
+    return {
+        "files": len(os.listdir(f"/proc/{pid}/fd")),
+        "threads": int(status["Threads"]),
+        "maps": len(Path(f"/proc/{pid}/maps").read_text().splitlines()),
+        "memory_kib": int(status["VmRSS"].split()[0]),
+    }
+
+
+def names(bed, what="ports"):
+    return [row["port"] for row in bed.switch.show(what)]
+
+
+def drops(bed, *ports):
+    return [row for row in bed.switch.show("drops") if row["port"] in ports]
+
+
+def start_steady(bed, launch):
+    workers = launch(bed).start([STEADY], ports=(0, 1))
+    for worker in workers:
+        worker.wait_event("progress")
+    return workers
+
+
+def end_stream(ping):
+    """Every request had its answer; the last one may have been on its way."""
+    ping.signal(signal.SIGINT)
+    ping.wait_exit(20)
+    sent, received = map(int, re.search(r"(\d+) packets.*, (\d+) received", ping.text()).groups())
+    assert received >= sent - 1 > 100, ping.text()
+
+
+def check_steady(workers):
+    for worker in workers:
+        assert worker.process.running, worker.events[-1]
+        assert all(op["exact"] for op in worker.of("progress"))
+
+
+def tied_to_late():
+    """Two jobs: one on the first two ports, and one with a rank that is tied to the late port."""
+    members = ("members", [{"rank": 1, "port": f"w{LATE}"}])
+    return [Job(1, 2), Job(2, 2, options=(members,))]
+
+
+def check_grown(first, last):
+    for what in ("files", "threads", "maps"):
+        assert last[what] <= first[what], what
+    assert last["memory_kib"] <= first["memory_kib"] + 2048
+
+
+@pytest.mark.parametrize("lcores", [1, 2])
+def test_a_port_comes_and_goes_under_traffic(make_bed, launch, lcores):
+    """C1, O1: a kernel host and a rank of a job behind it each time; others lose not one frame."""
+    options = {"lcores": two_lcores()} if lcores == 2 else {}
+    bed = make_bed("veth", 4, jobs=tied_to_late(), **options)
+    reload = Reloads(bed)
+    steady = start_steady(bed, launch)
+    stream = ["ping", "-i", "0.005", "-q", worker_address(1)]
+    ping = bed.start("stream", stream, rank=0)
+    launcher = launch(bed)
+    with pytest.raises(Exception, match="there is no port 'w3'"):
+        reload.without_late(jobs=reload.whole["jobs"])
+    first = None
+    for i in range(ROUNDS):
+        said = reload.without_late()
+        assert "port w3 removed" in said and "2 removed" in said, said
+        assert names(bed) == ["w0", "w1", "w2"] and "w3" not in names(bed, "rxq")
+        assert "w3" not in names(bed, "fdb")
+        said = reload()
+        assert "port w3 added" in said and "2 added" in said, said
+        assert sorted(names(bed)) == ["w0", "w1", "w2", "w3"]
+        late = {row["port"]: row for row in bed.switch.show("ports")}["w3"]
+        assert late["link"] == "up" and late["rx_packets"] < 100, "a new port's counters"
+        host = ["ping", "-c", "1", "-W", "5", worker_address(LATE)]
+        bed.start(f"host{i}", host, rank=2).check_exit(20)
+        if i % 9 == 0:
+            for worker in launcher.start([SHORT], job=2, ports=(2, LATE)):
+                worker.finish()
+        if i == 3:
+            first = holdings(bed)
+    check_grown(first, holdings(bed))
+    end_stream(ping)
+    assert not drops(bed, "w0", "w1")
+    check_steady(steady)
+
+
+def test_a_memif_client_joins_through_a_port_that_comes_and_goes(make_bed, launch):
+    """C1, O1: the same over shared memory; the job that stays is exact throughout."""
+    bed = make_bed("memif", 4, jobs=tied_to_late())
+    reload = Reloads(bed)
+    steady = start_steady(bed, launch)
+    launcher = launch(bed)
+    first = None
+    for i in range(ROUNDS):
+        assert "port w3 removed" in reload.without_late()
+        assert names(bed) == ["w0", "w1", "w2"]
+        assert "port w3 added" in reload()
+        if i % 3 == 0:
+            for worker in launcher.start([SHORT], job=2, ports=(2, LATE)):
+                worker.finish()
+        if i == 3:
+            first = holdings(bed)
+    check_grown(first, holdings(bed))
+    assert not drops(bed, "w0", "w1")
+    check_steady(steady)
+
+
+def test_ranks_behind_a_port_that_goes_are_told(make_bed, launch):
+    """T1, rule 16: nobody waits for a lease; through another port, or the same anew, all join again."""
+    bed = make_bed("veth", 4, jobs=[Job(1, 2), Job(2, 2)])
+    reload = Reloads(bed)
+    steady = start_steady(bed, launch)
+    workers = launch(bed).start([STEADY], job=2, ports=(2, LATE))
+    for worker in workers:
+        worker.wait_event("progress")
+    reload.without_late(jobs=reload.whole["jobs"])
+    for worker in workers:
+        assert worker.fail()["reason"] == "configuration-changed"
+    reload()
+    for worker in launch(bed).start([SHORT], job=2, ports=(2, LATE)):
+        worker.finish()
+    check_steady(steady)
+
+
+def test_a_device_that_cannot_be_opened_changes_nothing(make_bed, launch):
+    """O1: refused whole; also what would take a device that another port has, or buffers that are not there."""
+    bed = make_bed("veth", 3, jobs=[Job(1, 2)])
+    reload = Reloads(bed)
+    steady = start_steady(bed, launch)
+    ports = reload.whole["ports"]
+    before = bed.switch.show("config")
+    for port, why in (
+        ({"name": "x", "devargs": "net_af_packet9,iface=nowhere"}, "interface 'nowhere' must exist"),
+        ({"name": "x", "devargs": "net_af_packet2,iface=w1"}, "port w2 has a device of that name"),
+        ({"name": "x", "devargs": "net_null9,no-rx=1", "mtu": 9200}, "packet buffers have"),
+    ):
+        others = [port for port in ports if port["name"] != "w2"]
+        with pytest.raises(Exception, match=why):
+            reload(ports=[*others, port])
+        assert bed.switch.show("config") == before
+        assert names(bed) == ["w0", "w1", "w2"]
+    assert "nothing changed" in reload(ports=ports[::-1])
+    ports[2] = {**ports[2], "name": "uplink"}
+    assert "port w2 is called uplink" in reload(ports=ports)
+    assert names(bed) == ["w0", "w1", "uplink"]
+    check_steady(steady)
+
+
+def test_queues_move_between_lcores_under_traffic(make_bed, launch):
+    """C1: which lcore polls which queue changes, to and fro, and nobody loses a frame."""
+    bed = make_bed("veth", 4, jobs=[Job(1, 2)], lcores=two_lcores())
+    reload = Reloads(bed)
+    steady = start_steady(bed, launch)
+    ping = bed.start("stream", ["ping", "-i", "0.005", "-q", worker_address(3)], rank=2)
+    for i in range(10):
+        ports = [{**port, "lcores": [(n + i) % 2]} for n, port in enumerate(reload.whole["ports"])]
+        said = reload(ports=ports)
+        assert ("ports[3].lcores" in said) == (i > 0), said
+        queues = {(q["port"], q["lcore"]) for q in bed.switch.show("rxq")}
+        assert queues == {(f"w{n}", (n + i) % 2) for n in range(4)}
+    end_stream(ping)
+    assert not bed.switch.show("drops")
+    check_steady(steady)
