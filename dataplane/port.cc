@@ -3,11 +3,13 @@
 #include <net/if.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <rte_mbuf.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 
@@ -43,6 +45,21 @@ void spread(const rte_eth_dev_info& info, rte_eth_conf& conf) {
   if (hash == 0) return;
   conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
   conf.rx_adv_conf.rss_conf.rss_hf = hash;
+}
+
+// A packet socket hears every interface there is until it is bound to its own, which this driver
+// does last: what its ring has now may be other ports' frames, and their senders are not here.
+void forget_what_others_sent(const Devargs& args, std::uint16_t ethdev, std::uint16_t queues) {
+  const std::size_t room = args.number("framecnt", 512) + kBurst;
+  for (std::uint16_t queue = 0; queue < queues; ++queue) {
+    std::array<rte_mbuf*, kBurst> burst;
+    for (std::size_t seen = 0; seen < room;) {
+      const std::uint16_t count = rte_eth_rx_burst(ethdev, queue, burst.data(), kBurst);
+      if (count == 0) break;
+      rte_pktmbuf_free_bulk(burst.data(), count);
+      seen += count;
+    }
+  }
 }
 
 }  // namespace
@@ -123,6 +140,8 @@ void Port::start(rte_mempool* pool) {
   connecting_ = connects() && error == 0;
   // A switch takes frames for others. Drivers without a filter say "not supported".
   rte_eth_promiscuous_enable(ethdev_);
+  if (devargs_.driver == "net_af_packet")
+    forget_what_others_sent(devargs_, ethdev_, config_.queues);
   poll_link();
 }
 
