@@ -53,6 +53,7 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
     : next_epoch(start.epoch == 0 ? std::uint16_t{1} : start.epoch),
       first_seq(start.seq),
       udp_base_port(config.udp_base_port),
+      takes_fragments(config::takes_fragments(config)),
       switch_id(config.id),
       nonce_seed(start.nonce_seed),
       outbox_capacity(Engine::outbox_capacity(config)),

@@ -106,6 +106,7 @@ struct Engine::Impl {
   std::uint16_t next_epoch;
   std::uint32_t first_seq;
   std::uint16_t udp_base_port;
+  bool takes_fragments;  // START says so
   std::uint32_t switch_id;
   std::uint64_t nonce_seed;
   struct Free {

@@ -167,6 +167,7 @@ void Engine::Impl::send_start(Job& job, std::uint32_t child, Outbox& out) {
   o->header = job.header(wire::PacketType::start);
   o->header.seq = job.first_seq;
   if (config::degrades(job.config)) o->header.flags = wire::kFlagDegraded;
+  if (takes_fragments) o->header.flags |= wire::kFlagFragments;
   o->header.origin = job.child_map[child].id;
   o->header.child = static_cast<std::uint16_t>(child);
   wire::ExtensionWriter ext(o->extensions);

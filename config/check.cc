@@ -117,7 +117,10 @@ bool all_pinned(const std::vector<ChildConfig>& children) {
 }
 
 // Protocol rule 17: a chunk's packet, with room for extensions, crosses every port it may take.
+// Where packets may be cut, any is short enough: the largest is a sixth of what IPv4 can carry.
+static_assert(kMaxChunkBytes + 0x1000 < 0xFFFF);
 void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
+  if (takes_fragments(config)) return;
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     const JobConfig& job = config.jobs[i];
     const std::size_t overhead =
@@ -140,7 +143,8 @@ void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
                      std::to_string(job.chunk_bytes) + " bytes and " + std::to_string(overhead) +
                          " of headers exceed the MTU of port " + quoted(port.name) + ", " +
                          std::to_string(port.mtu) + "; allowed: at most " + std::to_string(room) +
-                         ", or an mtu of at least " + std::to_string(job.chunk_bytes + overhead));
+                         ", an mtu of at least " + std::to_string(job.chunk_bytes + overhead) +
+                         ", or switch.fragments.datagrams for packets that are cut");
       break;
     }
   }

@@ -29,16 +29,20 @@ inline std::size_t lcore_buffers(const SwitchConfig& config) {
   const std::size_t lcores = lcore_count(config);
   return lcores * kSharedBuffers + lcores * (lcores - 1) * kHandoverFrames;
 }
+// Of each pair of queues; what it puts together is beside what drivers and rings need.
+inline std::size_t least_buffers_per_queue(const SwitchConfig& config) {
+  return kLeastBuffersPerQueue + config.fragments.datagrams;
+}
 // What the ports that are there cannot do without, and what is to be there at start: also for those
 // that a reload may add.
 inline std::size_t buffers_in_need(const SwitchConfig& config) {
-  return queue_count(config) * kLeastBuffersPerQueue + lcore_buffers(config);
+  return queue_count(config) * least_buffers_per_queue(config) + lcore_buffers(config);
 }
 inline std::size_t planned_queues(const SwitchConfig& config) {
   return queue_count(config) + config.memory.spare_queues;
 }
 inline std::size_t least_buffers(const SwitchConfig& config) {
-  return planned_queues(config) * kLeastBuffersPerQueue + lcore_buffers(config);
+  return planned_queues(config) * least_buffers_per_queue(config) + lcore_buffers(config);
 }
 
 // Data of the largest frame of any port. A device may need more (af_packet: its ring's frames).

@@ -71,7 +71,8 @@ Fields<JobConfig> membership_fields() {
       scalar("chunk_bytes", &JobConfig::chunk_bytes,
              multiple_of<std::uint32_t>(8, 8, kMaxChunkBytes),
              "Payload bytes of a chunk, a packet's worth. With 146 bytes of headers and extensions "
-             "it must fit the MTU of every port that the job may use."),
+             "it must fit the MTU of every port that the job may use, unless `switch.fragments` "
+             "lets packets be cut."),
       scalar("shards", &JobConfig::shards, integer<std::uint8_t>(1, kMaxShards),
              "Independent parts with a UDP port and a window each."),
       scalar(
@@ -131,6 +132,19 @@ const Fields<MemoryConfig>& memory_fields() {
   return fields;
 }
 
+const Fields<FragmentsConfig>& fragments_fields() {
+  static const Fields<FragmentsConfig> fields = {
+      scalar("datagrams", &FragmentsConfig::datagrams, integer<std::uint32_t>(0, kMaxDatagrams),
+             "Datagrams that each pair of queues of a port may be putting together at once; a "
+             "packet buffer each, reserved at start. A worker has up to `window` x `shards` of "
+             "them on the way. 0: fragments to the switch are dropped, and it sends none."),
+      scalar("timeout", &FragmentsConfig::timeout,
+             duration(Duration::ms(1), Duration::seconds(30)),
+             "From a datagram's first fragment until it is given up for want of the others."),
+  };
+  return fields;
+}
+
 const Fields<SwitchConfig>& switch_fields() {
   static const Fields<SwitchConfig> fields = {
       scalar("name", &SwitchConfig::name, identifier(), "What the switch calls itself."),
@@ -160,6 +174,10 @@ const Fields<SwitchConfig>& switch_fields() {
       mapping<SwitchConfig, MemoryConfig>(
           "memory", [](auto& c) -> auto& { return c.memory; }, memory_fields(),
           "Memory that the switch reserves."),
+      mapping<SwitchConfig, FragmentsConfig>(
+          "fragments", [](auto& c) -> auto& { return c.fragments; }, fragments_fields(),
+          "IPv4 fragments of packets to the switch and from it, so that chunks may be longer than "
+          "the MTU of a port."),
       mapping<SwitchConfig, CompletionConfig>(
           "completion", [](auto& c) -> auto& { return c.completion; }, completion_fields(),
           "The completion engine, which finishes what the switch cannot, of the jobs whose root "

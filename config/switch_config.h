@@ -197,6 +197,14 @@ struct CompletionConfig {
   Duration heartbeat = Duration::ms(100);  // between two signs of life to each of these roots
 };
 
+// IPv4 fragments to the switch itself are put together, and what it sends through a port with a
+// smaller MTU is cut into them.
+struct FragmentsConfig {
+  std::uint32_t datagrams = 0;  // of each pair of queues, that may lack fragments; 0: off
+  Duration timeout = Duration::ms(100);
+};
+inline constexpr std::uint32_t kMaxDatagrams = 4096;
+
 struct StaticMac {
   wire::MacAddress mac{};
   std::string port;
@@ -233,6 +241,7 @@ struct SwitchConfig {
   std::optional<LcoreShare> share;  // this is the part of one of several loops
   Duration idle_sleep_max = Duration::us(200);
   MemoryConfig memory;
+  FragmentsConfig fragments = {};
   CompletionConfig completion;
   CacheConfig cache;
   std::vector<PortConfig> ports;
@@ -272,6 +281,11 @@ inline bool hosts_engines(const SwitchConfig& config) {
 // To which their roots send what is for it, and from which it speaks: beyond those of any shard.
 constexpr std::uint16_t hosting_udp_port(std::uint16_t udp_base_port) {
   return static_cast<std::uint16_t>(udp_base_port + kMaxShards);
+}
+
+// Packets of jobs may be longer than a port's MTU.
+inline bool takes_fragments(const SwitchConfig& config) {
+  return config.fragments.datagrams != 0;
 }
 
 // Other switches have a part in the job's sums.

@@ -67,6 +67,11 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
       PortMetric{"tributary_port_ecn_marked_total",
                  "Frames that were told of the queue which they joined",
                  &dataplane::PortCounters::ecn_marked},
+      PortMetric{"tributary_port_reassembled_total",
+                 "Datagrams to the switch that were put together from fragments",
+                 &dataplane::PortCounters::reassembled},
+      PortMetric{"tributary_port_fragmented_total", "Frames of the switch that left as fragments",
+                 &dataplane::PortCounters::fragmented},
   };
   const auto each = [&](auto f) {
     sw.for_each_port([&](std::size_t place, const dataplane::Port& port) {

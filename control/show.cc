@@ -35,12 +35,12 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
          "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
-         "fdb [vlan=N] [port=NAME], acl, groups, lldp, buffers, config";
+         "fdb [vlan=N] [port=NAME], acl, groups, lldp, fragments, buffers, config";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 20> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 21> kTables = {{
       {"ports", &Show::ports},           {"jobs", &Show::jobs},
       {"members", &Show::members},       {"tree", &Show::tree},
       {"slots", &Show::slots},           {"holds", &Show::holds},
@@ -50,7 +50,8 @@ ordered_json Show::table(const std::string& what) {
       {"lcores", &Show::lcores},         {"rxq", &Show::rxq},
       {"handover", &Show::handover},     {"acl", &Show::acl},
       {"groups", &Show::groups},         {"lldp", &Show::lldp},
-      {"buffers", &Show::buffers},       {"config", &Show::config},
+      {"fragments", &Show::fragments},   {"buffers", &Show::buffers},
+      {"config", &Show::config},
   }};
   const auto held = switch_.hold();
   for (const auto& [name, member] : kTables)

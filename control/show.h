@@ -42,6 +42,7 @@ class Show {
   nlohmann::ordered_json stages_of(const std::string& lcore);
   nlohmann::ordered_json lcores();
   nlohmann::ordered_json rxq();
+  nlohmann::ordered_json fragments();
   nlohmann::ordered_json handover();
   nlohmann::ordered_json fdb(const std::string& which);
   nlohmann::ordered_json acl();

@@ -134,4 +134,20 @@ ordered_json Show::lldp() {
   return rows;
 }
 
+ordered_json Show::fragments() {
+  ordered_json rows = ordered_json::array();
+  if (!config::takes_fragments(switch_.config())) return rows;
+  for (std::size_t port = 0; port < switch_.ports().size(); ++port) {
+    const dataplane::PortCounters counters = switch_.workers().port_counters(port);
+    rows.push_back({{"port", switch_.ports()[port]->name()},
+                    {"put_together", counters.reassembled.get()},
+                    {"cut", counters.fragmented.get()},
+                    {"duplicates", counters.drops.get(DropReason::fragment_duplicate)},
+                    {"overlaps", counters.drops.get(DropReason::fragment_overlap)},
+                    {"timeouts", counters.drops.get(DropReason::fragment_timeout)},
+                    {"evicted", counters.drops.get(DropReason::fragment_evicted)}});
+  }
+  return rows;
+}
+
 }  // namespace tributary::control

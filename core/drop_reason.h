@@ -12,61 +12,67 @@
 namespace tributary {
 
 // X(enumerator, metric label, what it means to an operator)
-#define TRIBUTARY_DROP_REASONS(X)                                                              \
-  X(frame_truncated, "frame-truncated", "frame shorter than the headers it announces")         \
-  X(frame_bad_ip, "frame-bad-ip", "IP header with bad version, length, checksum or options")   \
-  X(frame_fragment, "frame-fragment", "IP fragment of an aggregation packet")                  \
-  X(frame_bad_udp, "frame-bad-udp", "UDP length disagrees with the IP length")                 \
-  X(frame_multi_segment, "frame-multi-segment", "aggregation packet in several mbuf segments") \
-  X(checksum, "checksum", "UDP checksum is wrong")                                             \
-  X(crc32c, "crc32c", "CRC32C extension is wrong")                                             \
-  X(no_integrity, "no-integrity", "neither UDP checksum nor CRC32C is present")                \
-  X(header_truncated, "header-truncated", "shorter than the aggregation header")               \
-  X(bad_version, "bad-version", "unknown protocol version")                                    \
-  X(bad_type, "bad-type", "unknown or unexpected packet type")                                 \
-  X(bad_flags, "bad-flags", "unknown flag that may not be ignored")                            \
-  X(bad_extension, "bad-extension", "extension area is malformed")                             \
-  X(critical_extension, "critical-extension", "unknown extension marked critical")             \
-  X(bad_dtype, "bad-dtype", "data type unknown or not supported")                              \
-  X(bad_reduce_op, "bad-reduce-op", "reduce operation unknown or not valid for the type")      \
-  X(bad_encoding, "bad-encoding", "payload encoding unknown or not supported")                 \
-  X(bad_collective, "bad-collective", "collective unknown or not supported")                   \
-  X(bad_target, "bad-target", "no rank of the job, or array of the model, is named")           \
-  X(bad_payload_length, "bad-payload-length", "element count times size is not the payload")   \
-  X(payload_too_large, "payload-too-large", "payload exceeds the job's chunk size")            \
-  X(unknown_job, "unknown-job", "job is not configured on this switch")                        \
-  X(not_joined, "not-joined", "sender has not joined the job's current epoch")                 \
-  X(stale_epoch, "stale-epoch", "packet of an earlier or unknown epoch")                       \
-  X(stale_term, "stale-term", "completion host of an earlier term")                            \
-  X(bad_child, "bad-child", "child index outside the job's fan-in")                            \
-  X(sender_mismatch, "sender-mismatch", "child is bound to another port or address")           \
-  X(bad_shard, "bad-shard", "shard, plane or stream outside the job's")                        \
-  X(stale_seq, "stale-seq", "chunk finished and acknowledged long ago")                        \
-  X(beyond_window, "beyond-window", "chunk is beyond the window the sender may use")           \
-  X(duplicate, "duplicate", "contribution already counted")                                    \
-  X(overlap, "overlap", "aggregate overlaps what the completion engine holds")                 \
-  X(op_mismatch, "op-mismatch", "workers disagree on count, type or operation")                \
-  X(aborted, "aborted", "packet of an epoch that was aborted")                                 \
-  X(no_slot, "no-slot", "no aggregation slot or buffer is free")                               \
-  X(reply_limit, "reply-limit", "replies to unknown senders are rate limited")                 \
-  X(no_mbuf, "no-mbuf", "packet buffer pool is exhausted")                                     \
-  X(handover_full, "handover-full", "ring to the lcore that owns the job or queue is full")    \
-  X(job_moved, "job-moved", "job went to another lcore while the packet was on its way")       \
-  X(tx_full, "tx-full", "transmit queue is full")                                              \
-  X(tx_link_down, "tx-link-down", "link of the egress port is down")                           \
-  X(mtu, "mtu-exceeded", "frame exceeds the MTU of the port it comes or goes through")         \
-  X(bad_source_mac, "bad-source-mac", "source address is multicast, zero or the switch's own") \
-  X(no_egress, "no-egress", "destination is on the ingress port, or there is no other port")   \
-  X(vlan_denied, "vlan-denied", "VLAN, or lack of a tag, that the ingress port does not take") \
-  X(vlan_stacked, "vlan-stacked", "a second VLAN tag is under the one to be taken off")        \
-  X(storm_control, "storm-control", "flooded frame beyond its port's limit")                   \
-  X(acl_denied, "acl-denied", "denied by an ACL rule, or by its default")                      \
-  X(group_malformed, "group-malformed", "IGMP or MLD message that is cut short or damaged")    \
-  X(lldp_malformed, "lldp-malformed", "LLDP message that is cut short or breaks its rules")    \
-  X(lldp_refused, "lldp-refused", "LLDP from more neighbours, or more often, than is taken")   \
-  X(bridge_reserved, "bridge-reserved",                                                        \
-    "to a group address that no bridge forwards (01:80:c2:00:00:0x)")                          \
-  X(no_member, "no-member", "multicast that nobody behind another port has asked for")         \
+#define TRIBUTARY_DROP_REASONS(X)                                                                 \
+  X(frame_truncated, "frame-truncated", "frame shorter than the headers it announces")            \
+  X(frame_bad_ip, "frame-bad-ip", "IP header with bad version, length, checksum or options")      \
+  X(frame_fragment, "frame-fragment", "IP fragment to the switch, where none are taken")          \
+  X(fragment_malformed, "fragment-malformed", "IP fragment that is empty, or ends between words") \
+  X(fragment_too_large, "fragment-too-large", "IP fragment of more than the largest frame")       \
+  X(fragment_duplicate, "fragment-duplicate", "IP fragment that had come before")                 \
+  X(fragment_overlap, "fragment-overlap", "IP fragments that contradict each other")              \
+  X(fragment_timeout, "fragment-timeout", "IP fragments whose others did not come in time")       \
+  X(fragment_evicted, "fragment-evicted", "IP fragments that gave way to later ones")             \
+  X(frame_bad_udp, "frame-bad-udp", "UDP length disagrees with the IP length")                    \
+  X(frame_multi_segment, "frame-multi-segment", "aggregation packet in several mbuf segments")    \
+  X(checksum, "checksum", "UDP checksum is wrong")                                                \
+  X(crc32c, "crc32c", "CRC32C extension is wrong")                                                \
+  X(no_integrity, "no-integrity", "neither UDP checksum nor CRC32C is present")                   \
+  X(header_truncated, "header-truncated", "shorter than the aggregation header")                  \
+  X(bad_version, "bad-version", "unknown protocol version")                                       \
+  X(bad_type, "bad-type", "unknown or unexpected packet type")                                    \
+  X(bad_flags, "bad-flags", "unknown flag that may not be ignored")                               \
+  X(bad_extension, "bad-extension", "extension area is malformed")                                \
+  X(critical_extension, "critical-extension", "unknown extension marked critical")                \
+  X(bad_dtype, "bad-dtype", "data type unknown or not supported")                                 \
+  X(bad_reduce_op, "bad-reduce-op", "reduce operation unknown or not valid for the type")         \
+  X(bad_encoding, "bad-encoding", "payload encoding unknown or not supported")                    \
+  X(bad_collective, "bad-collective", "collective unknown or not supported")                      \
+  X(bad_target, "bad-target", "no rank of the job, or array of the model, is named")              \
+  X(bad_payload_length, "bad-payload-length", "element count times size is not the payload")      \
+  X(payload_too_large, "payload-too-large", "payload exceeds the job's chunk size")               \
+  X(unknown_job, "unknown-job", "job is not configured on this switch")                           \
+  X(not_joined, "not-joined", "sender has not joined the job's current epoch")                    \
+  X(stale_epoch, "stale-epoch", "packet of an earlier or unknown epoch")                          \
+  X(stale_term, "stale-term", "completion host of an earlier term")                               \
+  X(bad_child, "bad-child", "child index outside the job's fan-in")                               \
+  X(sender_mismatch, "sender-mismatch", "child is bound to another port or address")              \
+  X(bad_shard, "bad-shard", "shard, plane or stream outside the job's")                           \
+  X(stale_seq, "stale-seq", "chunk finished and acknowledged long ago")                           \
+  X(beyond_window, "beyond-window", "chunk is beyond the window the sender may use")              \
+  X(duplicate, "duplicate", "contribution already counted")                                       \
+  X(overlap, "overlap", "aggregate overlaps what the completion engine holds")                    \
+  X(op_mismatch, "op-mismatch", "workers disagree on count, type or operation")                   \
+  X(aborted, "aborted", "packet of an epoch that was aborted")                                    \
+  X(no_slot, "no-slot", "no aggregation slot or buffer is free")                                  \
+  X(reply_limit, "reply-limit", "replies to unknown senders are rate limited")                    \
+  X(no_mbuf, "no-mbuf", "packet buffer pool is exhausted")                                        \
+  X(handover_full, "handover-full", "ring to the lcore that owns the job or queue is full")       \
+  X(job_moved, "job-moved", "job went to another lcore while the packet was on its way")          \
+  X(tx_full, "tx-full", "transmit queue is full")                                                 \
+  X(tx_link_down, "tx-link-down", "link of the egress port is down")                              \
+  X(mtu, "mtu-exceeded", "frame exceeds the MTU of the port it comes or goes through")            \
+  X(bad_source_mac, "bad-source-mac", "source address is multicast, zero or the switch's own")    \
+  X(no_egress, "no-egress", "destination is on the ingress port, or there is no other port")      \
+  X(vlan_denied, "vlan-denied", "VLAN, or lack of a tag, that the ingress port does not take")    \
+  X(vlan_stacked, "vlan-stacked", "a second VLAN tag is under the one to be taken off")           \
+  X(storm_control, "storm-control", "flooded frame beyond its port's limit")                      \
+  X(acl_denied, "acl-denied", "denied by an ACL rule, or by its default")                         \
+  X(group_malformed, "group-malformed", "IGMP or MLD message that is cut short or damaged")       \
+  X(lldp_malformed, "lldp-malformed", "LLDP message that is cut short or breaks its rules")       \
+  X(lldp_refused, "lldp-refused", "LLDP from more neighbours, or more often, than is taken")      \
+  X(bridge_reserved, "bridge-reserved",                                                           \
+    "to a group address that no bridge forwards (01:80:c2:00:00:0x)")                             \
+  X(no_member, "no-member", "multicast that nobody behind another port has asked for")            \
   X(unhandled, "unhandled", "addressed to the switch itself, which has no use for it")
 
 enum class DropReason : std::uint8_t {

@@ -1,5 +1,6 @@
 #include "dataplane/classify.h"
 
+#include "core/wire/fragment.h"
 #include "core/wire/lldp.h"
 
 namespace tributary::dataplane {
@@ -22,6 +23,14 @@ void drop(Classified& c, DropReason reason) {
   c.reason = reason;
 }
 
+// What belongs to it may be more than a frame of the port can hold.
+bool is_fragment_for(const Identity& identity, const Classified& c) {
+  wire::Fragment4View fragment;
+  return identity.takes_fragments && wire::is_fragment4(c.ethernet.payload) &&
+         wire::parse_fragment4(c.ethernet.payload, fragment) == DropReason::count_ &&
+         fragment.destination_ip == identity.ipv4;
+}
+
 // A frame whose destination is the switch (`ours`) or everybody.
 void classify_local(const Identity& identity, Classified& c, bool ours) {
   if (is_arp_request_for(identity, c.ethernet)) {
@@ -32,6 +41,10 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
     return ours ? drop(c, DropReason::unhandled) : void();
   bool is_udp = false;
   const DropReason bad = wire::parse_udp4(c.ethernet.payload, c.udp, is_udp);
+  if (ours && !is_udp && is_fragment_for(identity, c)) {
+    c.action = Action::reassemble;
+    return;
+  }
   if (bad != DropReason::count_) return ours ? drop(c, bad) : void();
   if (is_udp && is_aggregation(identity, c.udp.endpoints)) {
     c.action = Action::aggregate;
@@ -49,11 +62,22 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
   drop(c, DropReason::unhandled);
 }
 
+// Of the UDP ports only the first one has, so addresses suffice.
+void classify_group_fragment(const Identity& identity, Classified& c) {
+  wire::Fragment4View fragment;
+  if (wire::parse_fragment4(c.ethernet.payload, fragment) != DropReason::count_) return;
+  for (const auto& parent : identity.parents)
+    if (fragment.destination_ip == parent.group_ipv4 && fragment.source_ip == parent.parent_ipv4)
+      c.action = Action::reassemble;
+}
+
 // A multicast frame: the switch above says something to this one, or it is none of our business.
 void classify_group(const Identity& identity, Classified& c) {
   if (c.ethernet.ether_type != wire::kEtherTypeIpv4) return;
   bool is_udp = false;
   const DropReason bad = wire::parse_udp4(c.ethernet.payload, c.udp, is_udp);
+  if (bad == DropReason::frame_fragment && identity.takes_fragments)
+    return classify_group_fragment(identity, c);
   if (bad != DropReason::count_ || !is_udp) return;
   const wire::UdpEndpoints& to = c.udp.endpoints;
   if (to.destination_port < identity.udp_first ||

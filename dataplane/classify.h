@@ -3,10 +3,11 @@
 //   to the switch's MAC, or broadcast:  aggregation port → aggregate
 //                                       hosting port     → host, where engines are hosted
 //                                       ARP, ICMP echo   → answer
+//                                       fragments        → reassemble, where they are taken
 //   to the switch's MAC, anything else: drop, never flooded
 //   to a bridge's own group:            LLDP → lldp; drop, never forwarded
-//   to a job's group, from the switch above: aggregate; the children get it from here
-//   otherwise:                          forward
+//   to a job's group, from the switch above: aggregate, or reassemble; the children get it from
+//   here otherwise:                          forward
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,16 @@
 
 namespace tributary::dataplane {
 
-enum class Action : std::uint8_t { aggregate, host, forward, lldp, answer_arp, answer_echo, drop };
+enum class Action : std::uint8_t {
+  aggregate,
+  host,
+  forward,
+  lldp,
+  answer_arp,
+  answer_echo,
+  reassemble,
+  drop,
+};
 
 struct Classified {
   Action action = Action::drop;

@@ -37,8 +37,8 @@ PoolSize size_pool(const config::SwitchConfig& config) {
 
   const auto queues = static_cast<std::uint32_t>(config::planned_queues(config));
   const auto least = static_cast<std::uint32_t>(config::least_buffers(config));
-  const auto wanted =
-      static_cast<std::uint32_t>(queues * kWantedPerQueue + config::lcore_buffers(config));
+  const auto wanted = static_cast<std::uint32_t>(
+      queues * (kWantedPerQueue + config.fragments.datagrams) + config::lcore_buffers(config));
   const std::uint64_t memory = std::uint64_t{config.memory.megabytes} << 20;
   const std::uint64_t budget = memory > config::kRuntimeBytes ? memory - config::kRuntimeBytes : 0;
   const auto fits =

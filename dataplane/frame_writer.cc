@@ -37,6 +37,7 @@ Identity identity_of(const config::SwitchConfig& config) {
                     config::hosts_engines(config) ? config::hosting_udp_port(config.udp_base_port)
                                                   : std::uint16_t{0},
                     {}};
+  identity.takes_fragments = config::takes_fragments(config);
   for (const auto& job : config.jobs)
     if (job.parent) identity.parents.push_back({config::job_group_ipv4(job.id), job.parent->ipv4});
   return identity;

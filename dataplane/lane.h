@@ -36,13 +36,16 @@ struct PortCounters {
   Counter tx_bytes;
   Counter peer_faults;  // shared memory vanished during a burst
   Counter ecn_marked;   // frames that were told of the queue which they joined
+  Counter reassembled;  // datagrams put together from fragments
+  Counter fragmented;   // frames that left as fragments
   DropCounters drops;
 
   // Adds another lcore's figures to these.
   void include(const PortCounters& other) {
     for (Counter PortCounters::*counter :
          {&PortCounters::rx_packets, &PortCounters::rx_bytes, &PortCounters::tx_packets,
-          &PortCounters::tx_bytes, &PortCounters::peer_faults, &PortCounters::ecn_marked})
+          &PortCounters::tx_bytes, &PortCounters::peer_faults, &PortCounters::ecn_marked,
+          &PortCounters::reassembled, &PortCounters::fragmented})
       (this->*counter).add((other.*counter).get());
     drops.include(other.drops);
   }

@@ -24,6 +24,7 @@ struct Identity {
     std::uint32_t parent_ipv4 = 0;
   };
   std::vector<ParentGroup> parents = {};
+  bool takes_fragments = false;
 };
 
 // True for a well-formed ARP request for the switch's address.

@@ -1,5 +1,6 @@
 #include "dataplane/transmitter.h"
 
+#include <rte_config.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
@@ -11,16 +12,26 @@
 namespace tributary::dataplane {
 namespace {
 
+constexpr std::size_t kMostPorts = RTE_MAX_ETHPORTS;
+
+bool exceeds_mtu(const Lane& lane, const rte_mbuf* frame) {
+  if (frame->pkt_len <= lane.most_bytes) return false;
+  const auto* type = rte_pktmbuf_mtod_offset(frame, const std::uint8_t*, 12);
+  const bool tagged = type[0] == wire::kEtherTypeVlan >> 8 && type[1] == 0;
+  return !tagged || frame->pkt_len > lane.most_bytes + wire::kVlanBytes;
+}
+
 // Why a frame cannot leave through this lane; count_ when it can.
 DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
   if (!lane.port->link_up()) return DropReason::tx_link_down;
   if (frame->nb_segs > 1 && !lane.port->sends_segments()) return DropReason::frame_multi_segment;
-  if (frame->pkt_len > lane.most_bytes) {
-    const auto* type = rte_pktmbuf_mtod_offset(frame, const std::uint8_t*, 12);
-    const bool tagged = type[0] == wire::kEtherTypeVlan >> 8 && type[1] == 0;
-    if (!tagged || frame->pkt_len > lane.most_bytes + wire::kVlanBytes) return DropReason::mtu;
-  }
-  return DropReason::count_;
+  return exceeds_mtu(lane, frame) ? DropReason::mtu : DropReason::count_;
+}
+
+// So many holders, of whom the caller is one.
+void hold_for(std::size_t holders, rte_mbuf* frame) {
+  for (rte_mbuf* segment = frame; segment != nullptr; segment = segment->next)
+    rte_mbuf_refcnt_update(segment, static_cast<std::int16_t>(holders - 1));
 }
 
 // RFC 3168, section 5: a sender that listens slows down before frames are lost. What others may
@@ -68,8 +79,11 @@ void Transmitter::send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic
   Lane& lane = *lanes_[port];
   if (lane.sender)
     return peers_->give(*lane.sender, {.frame = frame, .port = port, .traffic = traffic}, lanes_);
-  if (const DropReason reason = refusal(lane, frame); reason != DropReason::count_)
-    return drop(lane, frame, reason);
+  if (const DropReason reason = refusal(lane, frame); reason != DropReason::count_) {
+    if (!to_cut(lane, frame, traffic)) return drop(lane, frame, reason);
+    send_pieces(std::span(&port, 1), frame);
+    return rte_pktmbuf_free(frame);
+  }
   if (!lane.has_room(traffic)) flush_lane(lane);
   if (!lane.has_room(traffic)) return drop(lane, frame, DropReason::tx_full);
   if (lane.backlog(traffic) >= kMarkBacklog) tell_of_queue(lane, frame);
@@ -83,9 +97,59 @@ void Transmitter::send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic
 void Transmitter::multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame,
                             TrafficClass traffic) {
   if (ports.empty()) return rte_pktmbuf_free(frame);
-  for (rte_mbuf* segment = frame; segment != nullptr; segment = segment->next)
-    rte_mbuf_refcnt_update(segment, static_cast<std::int16_t>(ports.size() - 1));
+  const auto is_small = [&](std::uint16_t port) { return to_cut(*lanes_[port], frame, traffic); };
+  if (fragmenter_ != nullptr && std::any_of(ports.begin(), ports.end(), is_small))
+    return multicast_cut(ports, frame);
+  hold_for(ports.size(), frame);
   for (const std::uint16_t port : ports) send(port, frame, traffic);
+}
+
+bool Transmitter::to_cut(const Lane& lane, const rte_mbuf* frame, TrafficClass traffic) const {
+  return fragmenter_ != nullptr && traffic == TrafficClass::jobs && exceeds_mtu(lane, frame) &&
+         lane.port->link_up();
+}
+
+// Ports of one MTU share the fragments, and those that take the frame whole share that.
+void Transmitter::multicast_cut(std::span<const std::uint16_t> ports, rte_mbuf* frame) {
+  std::array<std::uint16_t, kMostPorts> small;
+  std::array<std::uint16_t, kMostPorts> rest;
+  std::size_t left = 0;
+  std::size_t whole = 0;
+  for (const std::uint16_t port : ports)
+    if (to_cut(*lanes_[port], frame, TrafficClass::jobs))
+      small[left++] = port;
+    else
+      rest[whole++] = port;
+  hold_for(whole + 1, frame);
+  for (const std::uint16_t port : std::span(rest).first(whole))
+    send(port, frame, TrafficClass::jobs);
+  while (left != 0) {
+    const auto same = [&, most = lanes_[small[0]]->most_bytes](std::uint16_t port) {
+      return lanes_[port]->most_bytes == most;
+    };
+    const auto all = std::span(small).first(left);
+    const auto others = std::partition(all.begin(), all.end(), same);
+    const auto group = static_cast<std::size_t>(others - all.begin());
+    send_pieces(all.first(group), frame);
+    left = static_cast<std::size_t>(std::copy(others, all.end(), small.begin()) - small.begin());
+  }
+  rte_pktmbuf_free(frame);
+}
+
+void Transmitter::send_pieces(std::span<const std::uint16_t> ports, rte_mbuf* frame) {
+  Fragmenter::Pieces pieces;
+  const std::size_t count = fragmenter_->cut(frame, lanes_[ports.front()]->most_bytes, pieces);
+  for (const std::uint16_t port : ports) {
+    PortCounters& counters = lanes_[port]->counters;
+    if (count == 0)
+      counters.drops.add(DropReason::no_mbuf);
+    else
+      counters.fragmented.add();
+  }
+  for (rte_mbuf* const piece : std::span(pieces).first(count)) {
+    hold_for(ports.size(), piece);
+    for (const std::uint16_t port : ports) send(port, piece, TrafficClass::jobs);
+  }
 }
 
 std::size_t Transmitter::flush() {

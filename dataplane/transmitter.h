@@ -4,12 +4,14 @@
 // Takes ownership of every frame given to it: sent, or dropped and counted under the egress
 // port. A frame that a slow port does not take waits in a bounded backlog, in which jobs' packets
 // and others leave each other their share (fair_backlog.h); one that joins a long backlog is marked
-// (ECN), where its sender listens.
+// (ECN), where its sender listens. Where fragments are taken, jobs' packets that exceed a port's
+// MTU leave as such.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "dataplane/fragmenter.h"
 #include "dataplane/handover.h"
 #include "dataplane/lane.h"
 
@@ -19,6 +21,8 @@ class Transmitter {
  public:
   // `peers`: the way to other lcores, if there are any.
   explicit Transmitter(Lanes& lanes, HandoverEnd* peers = nullptr) : lanes_(lanes), peers_(peers) {}
+  // From now on jobs' packets may be cut.
+  void cut_with(Fragmenter* fragmenter) { fragmenter_ = fragmenter; }
 
   void send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic = TrafficClass::others);
   // One frame to several ports by reference count; frees it if there is none. Nobody may
@@ -37,9 +41,15 @@ class Transmitter {
   std::size_t flush_lane(Lane& lane);
   // What the driver takes of those that wait in front; returns how many.
   std::size_t give(Lane& lane);
+  // True where the frame exceeds what a port takes that is up, and may be cut.
+  [[nodiscard]] bool to_cut(const Lane& lane, const rte_mbuf* frame, TrafficClass traffic) const;
+  void multicast_cut(std::span<const std::uint16_t> ports, rte_mbuf* frame);
+  // To ports that take the same; the frame stays the caller's.
+  void send_pieces(std::span<const std::uint16_t> ports, rte_mbuf* frame);
 
   Lanes& lanes_;
   HandoverEnd* peers_;
+  Fragmenter* fragmenter_ = nullptr;
 };
 
 }  // namespace tributary::dataplane

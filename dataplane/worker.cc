@@ -74,6 +74,10 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
   for (const config::QueuePlace& queue : config::queue_places(config))
     if (queue.lcore == lcore_) queues_.push_back({queue.port, queue.queue, {}, {}});
   if (peers_) forwarder_.tell(&*peers_);
+  if (config::takes_fragments(config)) {
+    transmitter_.cut_with(&fragmenter_.emplace(pool, lcore_));
+    reassembly_.emplace(config, lcore_, randomness.fdb_seed, pool, lanes_);
+  }
   if (config.forwarding.lldp.enabled)
     lldp_.emplace(config, identity_, lanes_, transmitter_, pool, first_queues(queues_));
 }
@@ -111,8 +115,9 @@ std::size_t Worker::turn(Instant now) {
     mark(Stage::answer, answer(port));
   }
 
-  mark(Stage::expire,
-       aggregation_.expire(now) + forwarder_.expire(now) + (lldp_ ? lldp_->expire(now) : 0));
+  mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now) +
+                          (lldp_ ? lldp_->expire(now) : 0) +
+                          (reassembly_ ? reassembly_->expire(now) : 0));
   mark(Stage::transmit, transmitter_.flush());
   counters_.turns.add();
   if (total == 0) counters_.idle_turns.add();
@@ -164,6 +169,7 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
     classify(identity_, first_segment(burst[i]), burst[i]->nb_segs == 1, what_[i]);
   forwarder_.admit(port, burst, what_, now);
   for (std::size_t i = 0; i < received; ++i) {
+    if (what_[i].action == Action::reassemble && !put_together(port, i, now)) continue;
     rte_mbuf* const frame = burst[i];
     const Classified& what = what_[i];
     if (peers_ && hand_over(port, frame, what)) continue;
@@ -174,6 +180,7 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
       case Action::lldp: hear(port, frame, what, now); break;
       case Action::answer_arp:
       case Action::answer_echo: to_answer_.add(i); break;
+      case Action::reassemble:
       case Action::drop:
         tell(port, frame, {.action = Action::drop});
         drop(*lanes_[port], frame, what.reason);
@@ -214,16 +221,19 @@ std::size_t Worker::forward(std::uint16_t port, Instant now) {
 }
 
 std::size_t Worker::answer(std::uint16_t port) {
-  for (const std::size_t i : to_answer_.get()) {
-    const wire::EthernetView& view = what_[i].ethernet;
-    tell(port, burst_[i], {.action = what_[i].action});
-    if (what_[i].action == Action::answer_arp)
-      answer_arp(identity_, first_segment(burst_[i]), view);
-    else
-      answer_echo(first_segment(burst_[i]), view);
-    transmitter_.send(port, burst_[i]);
-  }
+  for (const std::size_t i : to_answer_.get()) answer_one(port, burst_[i], what_[i]);
   return to_answer_.count;
+}
+
+void Worker::answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
+  tell(port, frame, {.action = what.action});
+  if (what.action == Action::answer_arp)
+    answer_arp(identity_, first_segment(frame), what.ethernet);
+  else
+    answer_echo(first_segment(frame), what.ethernet);
+  // What came in fragments leaves in fragments, as packets of jobs do.
+  const bool long_one = frame->pkt_len > lanes_[port]->most_bytes + wire::kVlanBytes;
+  transmitter_.send(port, frame, long_one ? TrafficClass::jobs : TrafficClass::others);
 }
 
 void Worker::hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now) {
@@ -262,6 +272,7 @@ void Worker::apply(Change& change, Instant now) {
 
 void Worker::exchange_port(std::uint16_t place, Port& port) {
   transmitter_.discard(place);
+  if (reassembly_) reassembly_->discard(place);
   lanes_[place]->exchange(port);
   forwarder_.look_at_ports();
   forget_behind(mask_of(place));

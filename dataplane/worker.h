@@ -29,6 +29,7 @@
 #include "dataplane/lane.h"
 #include "dataplane/lldp.h"
 #include "dataplane/mailbox.h"
+#include "dataplane/reassembly.h"
 #include "dataplane/stage.h"
 #include "dataplane/transmitter.h"
 #include "dataplane/tsc_clock.h"
@@ -165,12 +166,18 @@ class Worker {
   std::size_t host(std::uint16_t port, Instant now);
   std::size_t forward(std::uint16_t port, Instant now);
   std::size_t answer(std::uint16_t port);
+  void answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what);
   // What a neighbour says of itself.
   void hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
   // What becomes of a received frame, to whoever traces; aggregation tells of its own.
   void tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict) {
     if (tap_ != nullptr && tap_->wants_verdicts()) tap_->tell(port, frame, verdict);
   }
+  // A fragment at a place in the burst: to the lcore that puts its datagram together, or with the
+  // others. True: the datagram is whole, and has taken that place.
+  bool put_together(std::uint16_t port, std::size_t place, Instant now);
+  // The same without a place: the whole datagram and what it is, or nullptr.
+  rte_mbuf* join_fragment(std::uint16_t port, rte_mbuf* frame, Classified& what, Instant now);
   // Of a packet for a job: to the lcore that owns it. False: that is this one.
   bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what);
   // All that others have handed over so far.
@@ -178,7 +185,7 @@ class Worker {
   // What others have handed over; returns how much it was.
   std::size_t take_over(Instant now);
   std::size_t take_frames(std::size_t from, Instant now);
-  void take_packet(std::size_t place, const Handed& handed, Instant now);
+  void take_packet(std::size_t place, Handed& handed, Instant now);
 
   // Places in the current burst of what the same happens to.
   struct Sorted {
@@ -199,6 +206,8 @@ class Worker {
   std::vector<Queue> queues_;
   std::optional<HandoverEnd> peers_;
   Transmitter transmitter_;
+  std::optional<Fragmenter> fragmenter_;
+  std::optional<Reassembly> reassembly_;
   Forwarder forwarder_;
   Aggregation aggregation_;
   std::optional<Lldp> lldp_;

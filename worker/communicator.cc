@@ -45,6 +45,7 @@ std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& opti
   s.loss_group = options.loss_group;
   s.at_host = options.at_host;
   s.max_datagram_bytes = transport->max_datagram_bytes();
+  s.max_cut_bytes = transport->max_cut_bytes();
   s.switch_name = options.address;
   return std::make_unique<worker::Progress>(std::move(transport), s);
 }

@@ -42,10 +42,11 @@ struct SessionOptions {
   std::uint64_t nonce = 0;  // random: tells this incarnation of the rank from earlier ones
   Duration join_timeout = Duration::seconds(60);
   Duration op_timeout = Duration::seconds(60);
-  std::size_t max_datagram_bytes = 1472;
-  std::uint32_t loss_group = 0;  // see worker/communicator.h
-  bool at_host = false;          // the same
-  std::string switch_name;       // for error texts
+  std::size_t max_datagram_bytes = 1472;  // in one packet
+  std::size_t max_cut_bytes = 0;          // in fragments, where the switch takes them
+  std::uint32_t loss_group = 0;           // see worker/communicator.h
+  bool at_host = false;                   // the same
+  std::string switch_name;                // for error texts
 };
 
 // Bytes are payload bytes.
@@ -117,7 +118,7 @@ class Session {
   void poll_leave(Instant now, SendBatch& batch);
   void on_packet_joining(const wire::Packet& packet, Instant now);
   void on_start(const wire::Packet& packet, Instant now);
-  [[nodiscard]] std::string objection(const wire::StartInfo& info) const;
+  [[nodiscard]] std::string objection(const wire::StartInfo& info, bool fragments) const;
 
   // session_receive.cc
   void on_packet_running(const wire::Packet& packet, Instant now);

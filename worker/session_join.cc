@@ -53,8 +53,8 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
   }
 }
 
-// Empty when this worker can run with it.
-std::string Session::objection(const wire::StartInfo& info) const {
+// Empty when this worker can run with it. `fragments`: the switch takes them.
+std::string Session::objection(const wire::StartInfo& info, bool fragments) const {
   const auto number = [](auto n) { return std::to_string(n); };
   if (info.workers != options_.size)
     return "the switch counts " + number(info.workers) + " workers, this rank " +
@@ -76,11 +76,12 @@ std::string Session::objection(const wire::StartInfo& info) const {
     return "how the job sums (partials " + number(info.partials) + ", order " + number(info.order) +
            ", arithmetic " + number(info.arithmetic) + ") is unknown to this library";
   if (info.lease_ms == 0) return "the lease is 0";
-  if (const std::size_t most = wire::kHeaderBytes + kExtensionRoom + info.chunk_bytes;
-      most > options_.max_datagram_bytes)
+  const std::size_t path = fragments ? std::max(options_.max_datagram_bytes, options_.max_cut_bytes)
+                                     : options_.max_datagram_bytes;
+  if (const std::size_t most = wire::kHeaderBytes + kExtensionRoom + info.chunk_bytes; most > path)
     return "chunks of " + number(info.chunk_bytes) + " bytes need datagrams of " + number(most) +
-           ", but the path carries " + number(options_.max_datagram_bytes) +
-           ": raise the MTU or lower chunk_bytes";
+           ", but the path carries " + number(path) +
+           ": raise the MTU, lower chunk_bytes, or let the switch take fragments";
   return {};
 }
 
@@ -89,7 +90,8 @@ void Session::on_start(const wire::Packet& packet, Instant now) {
   if (!info || packet.header.epoch == 0) return drop(DropReason::bad_extension);
   epoch_ = packet.header.epoch;
   member_ = true;
-  if (const std::string why = objection(*info); !why.empty())
+  const bool fragments = (packet.header.flags & wire::kFlagFragments) != 0;
+  if (const std::string why = objection(*info, fragments); !why.empty())
     return fail(bad_start(options_.job, why));
   if (packet.header.child >= packet.header.fan_in)
     return fail(bad_start(options_.job, "child " + std::to_string(packet.header.child) + " of " +

@@ -51,8 +51,10 @@ class Transport {
   // Any thread: makes the current or next wait() return at once.
   virtual void wake() = 0;
 
-  // Largest UDP payload the path carries.
+  // Largest UDP payload the path carries in one packet.
   [[nodiscard]] virtual std::size_t max_datagram_bytes() const = 0;
+  // Largest one that can be sent and received in fragments; 0: none.
+  [[nodiscard]] virtual std::size_t max_cut_bytes() const { return 0; }
   [[nodiscard]] virtual const DropCounters& drops() const = 0;
   [[nodiscard]] virtual std::string describe() const = 0;
 };

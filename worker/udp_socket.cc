@@ -41,8 +41,10 @@ UdpSocket::UdpSocket(const UdpAddress& own, std::size_t datagram_bytes)
   const sockaddr_in address = address_of(own);
   if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     fail(own, "cannot bind; an interface must have the address, and nobody else the port");
-  const int never = IP_PMTUDISC_DO;
-  ::setsockopt(socket_.get(), IPPROTO_IP, IP_MTU_DISCOVER, &never, sizeof never);
+  // What exceeds the interface's MTU leaves in fragments: a switch that takes them may have jobs of
+  // such chunks, and one that does not drops and counts them.
+  const int cut = IP_PMTUDISC_DONT;
+  ::setsockopt(socket_.get(), IPPROTO_IP, IP_MTU_DISCOVER, &cut, sizeof cut);
   // What goes to a job's group (T9) leaves where the own address is.
   const in_addr interface = address.sin_addr;
   ::setsockopt(socket_.get(), IPPROTO_IP, IP_MULTICAST_IF, &interface, sizeof interface);

@@ -17,6 +17,7 @@
 namespace tributary::worker {
 namespace {
 
+constexpr std::size_t kExtensionRoom = 64;  // protocol rule 17
 // Before START only control packets arrive.
 constexpr std::size_t kControlDatagramBytes = 2048;
 constexpr std::size_t kMinSocketBufferBytes = std::size_t{1} << 20;
@@ -101,6 +102,10 @@ void UdpTransport::find_route() {
       static_cast<std::size_t>(std::clamp(mtu, 576, 65535)) - wire::kIpv4Bytes - wire::kUdpBytes;
 }
 
+std::size_t UdpTransport::max_cut_bytes() const {
+  return 0xFFFF - wire::kIpv4Bytes - wire::kUdpBytes;
+}
+
 void UdpTransport::grow_socket_buffers(int socket, std::size_t wanted_bytes) {
   const int wanted = static_cast<int>(std::min<std::size_t>(wanted_bytes, 1 << 30));
   wanted_buffer_bytes_ = static_cast<std::size_t>(wanted);
@@ -131,6 +136,9 @@ void UdpTransport::on_start(const wire::StartInfo& info) {
   base_port_ = info.udp_base_port;
   start_ = info;
   const std::size_t datagram = info.chunk_bytes + kControlDatagramBytes;
+  // The session has made sure that the switch takes fragments.
+  if (wire::kHeaderBytes + kExtensionRoom + info.chunk_bytes > max_datagram_bytes_)
+    set_option(sources_[0].socket.get(), IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT, "no cuts");
   if (datagram > receive_bytes_) size_receive_buffers(datagram);
   const std::size_t wanted = std::max(
       kMinSocketBufferBytes, kSocketBufferOverhead * info.window * (info.chunk_bytes + 1024));

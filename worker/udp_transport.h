@@ -11,7 +11,8 @@
 // with CRC32C integrity are verified here. ICMP errors (switch not up yet, no route) never end the
 // transport: the datagram counts as lost and the session's timers recover it.
 //
-// The path's MTU is asked from the route once, and datagrams are never fragmented. On a veth with
+// The path's MTU is asked from the route once. Datagrams are not fragmented, unless a job's chunks
+// are longer and its switch takes fragments: then the kernel cuts them. On a veth with
 // transmit offload the kernel leaves checksums partial, and a switch that reads raw frames sees
 // wrong ones: turn it off on the worker's end (`ethtool -K IFACE tx off`).
 #pragma once
@@ -41,6 +42,7 @@ class UdpTransport final : public Transport {
   void wait(Duration limit) override;
   void wake() override;
   [[nodiscard]] std::size_t max_datagram_bytes() const override { return max_datagram_bytes_; }
+  [[nodiscard]] std::size_t max_cut_bytes() const override;
   [[nodiscard]] const DropCounters& drops() const override { return drops_; }
   [[nodiscard]] std::string describe() const override;
 

@@ -48,7 +48,8 @@ enum Flag : std::uint32_t {
   kFlagCe = 1u << 12,
   kFlagExcluded = 1u << 13,
   kFlagCompleteSubtree = 1u << 14,
-  kFlagLast = 1u << 15,  // last chunk of its op
+  kFlagLast = 1u << 15,       // last chunk of its op
+  kFlagFragments = 1u << 16,  // START: the switch takes IPv4 fragments, and may send them
 };
 inline constexpr std::uint32_t kFlagsMustUnderstand = 0xFF000000u;
 

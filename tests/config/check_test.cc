@@ -117,11 +117,19 @@ TEST(ChunkSize, MustFitTheSmallestMtuOfTheJobsPorts) {
     return sample_with(12, std::string("  - {name: w1, devargs: net_null1, mtu: ") + mtu + "}");
   };
   EXPECT_THAT(errors_of(with_mtu("8338")), ElementsAre());
-  EXPECT_THAT(
-      errors_of(with_mtu("8337")),
-      ElementsAre("f.yaml:18:18: jobs[0].chunk_bytes: 8192 bytes and 146 of headers exceed "
-                  "the MTU of port 'w1', 8337; allowed: at most 8184, or an mtu of at least "
-                  "8338"));
+  EXPECT_THAT(errors_of(with_mtu("8337")),
+              ElementsAre("f.yaml:18:18: jobs[0].chunk_bytes: 8192 bytes and 146 of headers exceed "
+                          "the MTU of port 'w1', 8337; allowed: at most 8184, an mtu of at least "
+                          "8338, or switch.fragments.datagrams for packets that are cut"));
+}
+
+// C1: cut, they are shorter.
+TEST(ChunkSize, MayExceedTheMtuWherePacketsAreCut) {
+  const std::string small = "  - {name: w1, devargs: net_null1, mtu: 1500}";
+  std::string text = sample_with(12, small);
+  EXPECT_THAT(errors_of(text), ElementsAre(testing::HasSubstr("switch.fragments.datagrams")));
+  text.insert(text.find("switch:\n") + 8, "  fragments: {datagrams: 64, timeout: 20ms}\n");
+  EXPECT_THAT(errors_of(text), ElementsAre());
 }
 
 TEST(ChunkSize, PortsThatAFullyPinnedJobCannotUseDoNotMatter) {

@@ -32,9 +32,10 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what : {"ports", "jobs", "members", "tree", "slots", "holds", "stragglers",
-                           "completion", "escalated", "drops", "stages", "lcores", "rxq",
-                           "handover", "fdb", "acl", "groups", "lldp", "buffers"}) {
+  for (const char* what :
+       {"ports",      "jobs",      "members", "tree",   "slots",     "holds",  "stragglers",
+        "completion", "escalated", "drops",   "stages", "lcores",    "rxq",    "handover",
+        "fdb",        "acl",       "groups",  "lldp",   "fragments", "buffers"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -354,6 +355,25 @@ TEST(ShowLcores, ReloadsJobsOfBothLcores) {
   EXPECT_EQ(jobs[1]["lcore"], 1);
   EXPECT_EQ(jobs[2]["job"], 10);
   EXPECT_EQ(jobs[2]["lcore"], 0);
+}
+
+TEST(ShowFragments, AreOfEachPortWhereTheyAreTaken) {
+  config::SwitchConfig config = two_lcores();
+  {
+    RunningSwitch sw(config);
+    EXPECT_TRUE(Show(*sw).table("fragments").empty());
+  }
+  config.fragments.datagrams = 8;
+  RunningSwitch sw(config);
+  const auto table = Show(*sw).table("fragments");
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_EQ(table[1], (ordered_json{{"port", "right"},
+                                    {"put_together", 0},
+                                    {"cut", 0},
+                                    {"duplicates", 0},
+                                    {"overlaps", 0},
+                                    {"timeouts", 0},
+                                    {"evicted", 0}}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "core/wire/arp.h"
 #include "core/wire/ecn.h"
+#include "core/wire/fragment.h"
 #include "core/wire/lldp.h"
 #include "dataplane/acl_key.h"
 #include "dataplane/classify.h"
@@ -47,8 +48,25 @@ void check_echo_answer(std::vector<std::byte> frame, const Classified& c) {
   FUZZ_CHECK(std::equal(packet.begin() + 12, packet.begin() + 16, c.ethernet.payload.begin() + 16));
 }
 
+// Where fragments are taken, only what would have been dropped, or forwarded to all, is another
+// thing.
+void check_fragments(const std::vector<std::byte>& frame, bool linear, const Classified& off) {
+  dataplane::Identity identity = kIdentity;
+  identity.takes_fragments = true;
+  const Classified on = dataplane::classify(identity, frame, linear);
+  if (on.action != Action::reassemble) {
+    FUZZ_CHECK(on.action == off.action && on.reason == off.reason);
+    return;
+  }
+  wire::Fragment4View fragment;
+  FUZZ_CHECK(linear && off.action == Action::drop);
+  FUZZ_CHECK(wire::parse_fragment4(on.ethernet.payload, fragment) == DropReason::count_);
+  FUZZ_CHECK(fragment.destination_ip == kIdentity.ipv4);
+}
+
 void check(const std::vector<std::byte>& frame, bool linear) {
   const Classified c = dataplane::classify(kIdentity, frame, linear);
+  check_fragments(frame, linear, c);
   FUZZ_CHECK((c.action == Action::drop || c.action == Action::lldp) ==
              (c.reason != DropReason::count_));
   if (c.action == Action::drop) return;

@@ -54,6 +54,32 @@ def host_frames():
     write("arp", "reply", body[:7] + b"\x02" + body[8:])
 
 
+def fragments():
+    """For each fragment: microseconds, length, packet, and "its lengths are right"."""
+
+    def fragment(offset, size, more, ident=1, pause=10):
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, 0, ident, offset // 8 | more << 13, 64, 17, 0)
+        packet = ip + bytes([10, 77, 0, 1, 10, 77, 0, 254]) + bytes(size)
+        return struct.pack("<HB", pause, len(packet)) + packet + b"\x01"
+
+    whole = [fragment(0, 40, 1), fragment(40, 40, 1), fragment(80, 7, 0)]
+    cases = {
+        "whole": whole,
+        "backwards": whole[::-1],
+        "twice": [whole[0], whole[0], *whole[1:]],
+        "overlap": [whole[0], fragment(32, 16, 1)],
+        "two-ends": [whole[2], fragment(96, 8, 0)],
+        "late": [whole[0]] + [fragment(0, 8, 1, n, 4095) for n in range(2, 8)] + whole[1:],
+        "flood": [fragment(0, 8, 1, n) for n in range(12)],
+        "too-large": [fragment(65528, 8, 0), fragment(512, 16, 0)],
+        "odd": [fragment(0, 9, 1), fragment(0, 0, 1)],
+    }
+    for name, pieces in cases.items():
+        write("fragments", name, b"\x00" + b"".join(pieces))
+    for mtu in (28, 100, 255):
+        write("fragments", f"cut-{mtu}", b"\x01" + struct.pack("<HHH", mtu - 28, 7, 300) + bytes(60))
+
+
 def ones_complement(data):
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total > 0xFFFF:
@@ -231,6 +257,7 @@ def patterns():
 if __name__ == "__main__":
     packets()
     host_frames()
+    fragments()
     group_frames()
     lldp_messages()
     yaml_files()

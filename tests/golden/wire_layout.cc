@@ -71,7 +71,8 @@ json flags() {
           {"ce", kFlagCe},
           {"excluded", kFlagExcluded},
           {"complete-subtree", kFlagCompleteSubtree},
-          {"last", kFlagLast}};
+          {"last", kFlagLast},
+          {"fragments", kFlagFragments}};
 }
 
 json extension_types() {

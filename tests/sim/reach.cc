@@ -83,6 +83,12 @@ void visit(const Reach& r, Visitor visitor) {
 const char* unreachable(DropReason reason) {
   switch (reason) {
     case DropReason::frame_multi_segment: return "simulated frames are in one piece";
+    case DropReason::fragment_malformed:
+    case DropReason::fragment_too_large:
+    case DropReason::fragment_duplicate:
+    case DropReason::fragment_overlap:
+    case DropReason::fragment_timeout:
+    case DropReason::fragment_evicted: return "the simulated switch puts no fragments together";
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
     case DropReason::handover_full:
     case DropReason::job_moved: return "the simulated switch has one lcore";

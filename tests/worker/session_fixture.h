@@ -137,7 +137,7 @@ class SessionTest : public ::testing::Test {
   }
   void receive_start(const wire::StartInfo& info, std::uint32_t first_seq = 0,
                      std::uint64_t nonce = kNonce, std::uint16_t child = 1,
-                     std::uint16_t fan_in = 3) {
+                     std::uint16_t fan_in = 3, std::uint32_t flags = 0) {
     wire::ExtensionWriter w(room);
     w.add_nonce(nonce);
     w.add(info);
@@ -145,6 +145,7 @@ class SessionTest : public ::testing::Test {
     h.child = child;
     h.fan_in = fan_in;
     h.seq = first_seq;
+    h.flags = flags;
     receive(h, &w);
   }
   void start(const wire::StartInfo& info, std::uint32_t first_seq = 0) {

@@ -136,6 +136,25 @@ TEST_F(SessionTest, UnusableStartIsRefusedWithItsReason) {
               HasSubstr("need datagrams of 1526, but the path carries 1472"));
 }
 
+// C1: chunks longer than the path's packets, where the switch and this end know fragments.
+TEST_F(SessionTest, C1_LongChunksNeedFragmentsAtBothEnds) {
+  const auto state = [this](std::size_t cut, std::uint32_t flags) {
+    options.max_cut_bytes = cut;
+    create();
+    drain();
+    wire::StartInfo info = start_info();
+    info.chunk_bytes = 8192;
+    receive_start(info, 0, kNonce, 1, 3, flags);
+    return session->state();
+  };
+  EXPECT_EQ(state(65507, wire::kFlagFragments), SessionState::running);
+  EXPECT_EQ(state(65507, 0), SessionState::failed);
+  EXPECT_THAT(session->failure()->text, HasSubstr("the path carries 1472"));
+  EXPECT_EQ(state(0, wire::kFlagFragments), SessionState::failed);
+  EXPECT_EQ(state(4000, wire::kFlagFragments), SessionState::failed);
+  EXPECT_THAT(session->failure()->text, HasSubstr("the path carries 4000"));
+}
+
 TEST_F(SessionTest, O3_StartSaysWhichChildOfItsSwitchThisRankIs) {
   drain();
   receive_start(start_info(), 0, kNonce, 0, 2);

@@ -218,6 +218,7 @@ TEST_F(UdpTransportTest, WakeEndsTheNextWait) {
 TEST_F(UdpTransportTest, DescribesItself) {
   EXPECT_THAT(transport_->describe(), HasSubstr("to switch 127.0.0.1:"));
   EXPECT_GT(transport_->max_datagram_bytes(), 1400u);
+  EXPECT_EQ(transport_->max_cut_bytes(), 65507u);
 }
 
 TEST(MakeTransport, RefusesBadAddressesWithTheForms) {

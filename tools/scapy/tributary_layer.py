@@ -31,7 +31,7 @@ PACKET_TYPES = {
 }
 FLAGS = ["at-ps", "resend", "collision", "bypass", "partial", "verified", "overflow",
          "float-retry", "degraded", "raw", "modular", "params", "ce", "excluded",
-         "complete-subtree", "last"] + ["bit%d" % i for i in range(16, 32)]
+         "complete-subtree", "last", "fragments"] + ["bit%d" % i for i in range(17, 32)]
 DTYPES = {
     0: "none", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "uint8", 6: "uint32",
     7: "uint64", 8: "float16", 9: "bfloat16", 10: "float32", 11: "float64", 12: "bool",
