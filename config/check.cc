@@ -16,6 +16,7 @@
 #include "config/codec.h"
 #include "config/lift.h"
 #include "config/memory_plan.h"
+#include "config/steering_plan.h"
 
 namespace tributary::config {
 namespace {
@@ -111,11 +112,6 @@ void check_members(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
-bool all_pinned(const std::vector<ChildConfig>& children) {
-  return std::none_of(children.begin(), children.end(),
-                      [](const ChildConfig& c) { return c.port.empty(); });
-}
-
 // Protocol rule 17: a chunk's packet, with room for extensions, crosses every port it may take.
 // Where packets may be cut, any is short enough: the largest is a sixth of what IPv4 can carry.
 static_assert(kMaxChunkBytes + 0x1000 < 0xFFFF);
@@ -126,18 +122,10 @@ void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
     const std::size_t overhead =
         kFrameOverheadBytes - wire::kEthernetBytes - wire::kVlanBytes + coverage_bytes(job);
     if (!context.usable(job_path(i, "chunk_bytes"))) continue;
-    const bool pinned = (job.workers > 0 && job.members.size() >= job.workers) ||
-                        (!job.children.empty() && all_pinned(job.children));
     for (std::size_t p = 0; p < config.ports.size(); ++p) {
       const PortConfig& port = config.ports[p];
       if (!context.usable(port_path(p, "mtu")) || job.chunk_bytes + overhead <= port.mtu) continue;
-      bool used = !pinned;
-      for (const auto& member : job.members) used = used || member.port == port.name;
-      for (const auto& child : job.children) used = used || child.port == port.name;
-      used = used || (job.parent && job.parent->uplink == port.name);
-      for (const auto& host : config.completion.hosts)
-        used = used || (host.port == port.name && is_among(job.completion_hosts, host.name));
-      if (!used) continue;
+      if (!uses_port(config, job, port)) continue;
       const std::size_t room = port.mtu > overhead ? (port.mtu - overhead) / 8 * 8 : 0;
       context.report(job_path(i, "chunk_bytes"),
                      std::to_string(job.chunk_bytes) + " bytes and " + std::to_string(overhead) +

@@ -125,6 +125,7 @@ ordered_json Show::rxq() {
   for (const config::QueuePlace& place : config::queue_places(switch_.config()))
     for (const auto& queue : switch_.workers()[place.lcore].queues()) {
       if (queue.port != place.port || queue.queue != place.queue) continue;
+      const dataplane::Steering& steering = switch_.ports()[place.port]->steering();
       const std::uint64_t packets = queue.packets.get();
       const std::uint64_t bursts = queue.bursts.get();
       rows.push_back(
@@ -135,7 +136,10 @@ ordered_json Show::rxq() {
            {"packets", packets},
            {"bursts", bursts},
            {"packets_per_burst",
-            bursts == 0 ? 0.0 : static_cast<double>(packets) / static_cast<double>(bursts)}});
+            bursts == 0 ? 0.0 : static_cast<double>(packets) / static_cast<double>(bursts)},
+           {"steering", dataplane::name_of(steering.how())},
+           {"rules", steering.rules()},
+           {"device_says", steering.note().empty() ? "-" : steering.note()}});
     }
   return rows;
 }

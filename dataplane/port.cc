@@ -138,6 +138,8 @@ void Port::start(rte_mempool* pool) {
   const int error = rte_eth_dev_start(ethdev_);
   if (error != 0 && !connects()) fail("the device does not start", error);
   connecting_ = connects() && error == 0;
+  if (config_.queues > 1)
+    steering_.begin(ethdev_, conf.rx_adv_conf.rss_conf.rss_hf, info.flow_type_rss_offloads);
   // A switch takes frames for others. Drivers without a filter say "not supported".
   rte_eth_promiscuous_enable(ethdev_);
   if (devargs_.driver == "net_af_packet")
@@ -169,6 +171,7 @@ Port& Port::none() {
 }
 
 void Port::close() {
+  steering_.end();
   rte_eth_dev_info info;
   rte_device* device = rte_eth_dev_info_get(ethdev_, &info) == 0 ? info.device : nullptr;
   const auto end = [this] {

@@ -11,6 +11,7 @@
 
 #include "config/switch_config.h"
 #include "dataplane/devargs.h"
+#include "dataplane/steering.h"
 
 struct rte_mempool;
 
@@ -39,6 +40,9 @@ class Port {
   [[nodiscard]] bool sends_segments() const { return sends_segments_; }
   // The peer owns memory that bursts touch; see fault_guard.h.
   [[nodiscard]] bool shares_memory() const { return shares_memory_; }
+
+  // To which queues packets had best come; of a port with several. Control threads.
+  Steering& steering() { return steering_; }
 
   // Any thread. False: frames for this port are dropped.
   [[nodiscard]] bool link_up() const { return link_up_.load(std::memory_order_relaxed); }
@@ -74,6 +78,7 @@ class Port {
   bool sends_segments_ = false;
   bool shares_memory_ = false;
   bool connecting_ = false;
+  Steering steering_;
   std::atomic<bool> link_up_{false};
   std::atomic<std::uint32_t> link_losses_{0};
 };

@@ -67,6 +67,7 @@ Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
     ports_.push_back(std::make_unique<Port>(port, pool_.get()));
     has_pci_ = has_pci_ || ports_.back()->devargs().pci();
   }
+  steer();
   const auto raw = pointers(ports_);
   workers_ = std::make_unique<Workers>(config_, raw, pool_.get(), draw());
   install_fault_handlers();

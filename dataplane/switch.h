@@ -84,6 +84,8 @@ class Switch {
   // Puts the ports in the place of those that no loop uses any more, and closes these.
   void exchange_ports(OpenPorts ports, const config::PortChange& change, bool used_still);
   void check_device(const config::PortConfig& port) const;
+  // Asks all devices for what is best for the jobs of the configuration.
+  void steer();
 
   std::mutex changing_;
   // A loop that did not answer may come to use these, or still does.

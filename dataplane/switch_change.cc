@@ -64,6 +64,7 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
                      [](Worker& worker, Worker::Change&, Instant now) { worker.take_in(now); });
   exchange_ports(std::move(opened), change.ports, !all);
   config_ = next;
+  steer();
   for (const std::uint16_t place : change.ports.renamed)
     if (monitor_) monitor_->rename(place, next.ports[place].name);
   PortMask moved = prepared.front()->forwarding.other_vlans;
@@ -149,6 +150,12 @@ void Switch::check_loops() {
       throw std::runtime_error(
           "the change of ports before this one is not through yet: some packet loop was silent for "
           "too long; try again");
+}
+
+void Switch::steer() {
+  for_each_port([&](std::size_t place, const Port&) {
+    ports_[place]->steering().apply(config::steering_plan(config_, place));
+  });
 }
 
 void Switch::exchange_ports(OpenPorts opened, const config::PortChange& change, bool used_still) {

@@ -283,7 +283,10 @@ TEST(ShowLcores, SaysWhoHasWhat) {
                                   {"cpu", "-"},
                                   {"packets", 0},
                                   {"bursts", 0},
-                                  {"packets_per_burst", 0.0}}));
+                                  {"packets_per_burst", 0.0},
+                                  {"steering", "-"},
+                                  {"rules", 0},
+                                  {"device_says", "-"}}));
   EXPECT_EQ(rxq[1]["lcore"], 1);
   const auto handover = show.table("handover");
   ASSERT_EQ(handover.size(), 2u);

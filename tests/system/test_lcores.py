@@ -2,7 +2,7 @@
 
 import os
 
-from testbed.fabric import worker_address
+from testbed.fabric import Port, worker_address
 from testbed.switch import Job
 
 
@@ -50,3 +50,25 @@ def test_other_traffic_crosses_lcores(make_bed):
     ping.check_exit(50)
     assert " 0% packet loss" in ping.text()
     assert {row["port"] for row in bed.switch.show("fdb")} >= {"w0", "w1"}
+
+
+def test_a_device_is_asked_to_steer_and_what_it_says_is_shown(make_bed, launch):
+    """net_tap has rules where the kernel's tc has all that they need; else its hash is left."""
+    bed = make_bed(
+        "veth",
+        2,
+        lcores=two_lcores(),
+        more_ports=lambda run: [Port("tap", "net_tap0,iface=tributary0", 1500)],
+        port_options=[{}, {}, {"queues": 2, "lcores": [0, 1]}],
+        fragments={"datagrams": 64},
+    )
+    rows = {(q["port"], q["queue"]): q for q in bed.switch.show("rxq")}
+    assert rows["w0", 0]["steering"] == "-"
+    for queue in (0, 1):
+        row = rows["tap", queue]
+        # Job 1 is lcore 1's, and nobody else uses its UDP port.
+        assert (row["steering"], row["rules"]) in (("flow", 1), ("rss", 0)), row
+        assert (row["device_says"] == "-") == (row["steering"] == "flow"), row
+        assert row["steering"] == "flow" or row["device_says"].startswith("rte_flow ")
+    for worker in launch(bed).start([{"do": "allreduce", "count": 5000, "dtype": "int32"}]):
+        worker.finish()
