@@ -69,6 +69,16 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
     to.forwarding.static_macs = next.forwarding.static_macs;
     copy_of_ports(to, &PortConfig::max_addresses);
   });
+  take(change.ageing,
+       [&](SwitchConfig& to) { to.forwarding.fdb_ageing = next.forwarding.fdb_ageing; });
+  take(change.snooping, [&](SwitchConfig& to) {
+    SnoopingConfig snooping = next.forwarding.snooping;  // but what its tables were made for
+    snooping.enabled = to.forwarding.snooping.enabled;
+    snooping.groups = to.forwarding.snooping.groups;
+    to.forwarding.snooping = snooping;
+  });
+  take(change.lldp, [&](SwitchConfig& to) { to.forwarding.lldp = next.forwarding.lldp; });
+  take(change.idle_sleep, [&](SwitchConfig& to) { to.idle_sleep_max = next.idle_sleep_max; });
   return change;
 }
 

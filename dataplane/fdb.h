@@ -40,6 +40,7 @@ class Fdb {
 
   // So many ports, or more; of config::kMaxPorts at most.
   void use_ports(std::size_t ports);
+  void set_ageing(Duration ageing) { ageing_ = ageing; }
   // Entries that the port may have; 0: no limit.
   void limit(std::uint16_t port, std::uint32_t entries) { lists_[port].limit = entries; }
   // Addresses that do not move, on every VLAN.

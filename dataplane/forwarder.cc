@@ -23,6 +23,10 @@ Fdb::Statics static_addresses(const config::SwitchConfig& config) {
   return statics;
 }
 
+Duration refresh_for(Duration ageing) {
+  return std::min(Duration::seconds(1), ageing / 8);
+}
+
 bool exceeds_mtu(const Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view) {
   return frame->pkt_len > lane.most_bytes + (view.vlan_tci ? wire::kVlanBytes : 0);
 }
@@ -42,7 +46,7 @@ bool is_later(const Learned& address, const Fdb::Seen& known) {
 Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lanes& lanes,
                      Transmitter& transmitter, rte_mempool* pool)
     : lanes_(lanes),
-      refresh_(std::min(Duration::seconds(1), config.forwarding.fdb_ageing / 8)),
+      refresh_(refresh_for(config.forwarding.fdb_ageing)),
       vlans_(config.ports),
       acl_(config, vlans_),
       storm_(config.ports),
@@ -64,6 +68,8 @@ void Forwarder::prepare(const config::SwitchConfig& next, const config::Forwardi
   }
   if (parts.acl) change.acl = std::make_unique<Acl>(next, vlans_);
   if (parts.storm) change.storm.emplace(next.ports);
+  if (parts.ageing) change.ageing = next.forwarding.fdb_ageing;
+  if (parts.snooping && snooping_) change.snooping.emplace(next);
   if (!parts.addresses) return;
   if (Fdb::Statics statics = static_addresses(next); statics.ports != fdb_.statics().ports)
     change.statics = std::move(statics);
@@ -77,6 +83,11 @@ void Forwarder::apply(Change& change) {
   if (change.statics) fdb_.swap_statics(*change.statics);
   for (std::uint16_t port = 0; port < change.limits.size(); ++port)
     fdb_.limit(port, change.limits[port]);
+  if (change.ageing) {
+    fdb_.set_ageing(*change.ageing);
+    refresh_ = refresh_for(*change.ageing);
+  }
+  if (change.snooping) snooping_->swap(*change.snooping);
   for (const auto& lane : lanes_) lane->last_source = 0;
   forget_behind(change.other_vlans);
 }

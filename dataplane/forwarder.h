@@ -64,6 +64,8 @@ class Forwarder {
     std::optional<StormControl> storm;
     std::optional<Fdb::Statics> statics;
     std::vector<std::uint32_t> limits;  // by port; empty: as before
+    std::optional<Duration> ageing;
+    std::optional<Snooping::Rules> snooping;
   };
   // Control thread. Throws std::runtime_error when there is no memory for an access list.
   void prepare(const config::SwitchConfig& next, const config::ForwardingChange& parts,

@@ -21,6 +21,8 @@ class IdlePolicy {
   IdlePolicy(Duration longest, std::size_t busy_packets)
       : longest_(longest), busy_packets_(busy_packets) {}
 
+  void set_longest(Duration longest) { longest_ = longest; }
+
   // Time to sleep after a turn that handled this many packets.
   Duration after_turn(std::size_t packets) {
     if (packets != 0) {

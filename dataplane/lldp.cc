@@ -29,6 +29,11 @@ Lldp::Lldp(const config::SwitchConfig& config, const Identity& identity, Lanes& 
   for (const std::uint16_t port : ports) ports_[port].speaks = true;
 }
 
+void Lldp::set_rules(const config::LldpConfig& rules, Instant now) {
+  config_ = rules;
+  for (PortState& port : ports_) port.speak_at = std::min(port.speak_at, now + rules.interval);
+}
+
 DropReason Lldp::receive(std::uint16_t ingress, const wire::EthernetView& frame, Instant now) {
   PortState& port = ports_[ingress];
   if (!port.limit.take(now)) {

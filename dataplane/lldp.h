@@ -39,6 +39,8 @@ class Lldp {
   Lldp(const config::SwitchConfig& config, const Identity& identity, Lanes& lanes,
        Transmitter& transmitter, rte_mempool* pool, std::span<const std::uint16_t> ports);
 
+  // Who is known stays known.
+  void set_rules(const config::LldpConfig& rules, Instant now);
   // count_: it is of use. Else why not.
   DropReason receive(std::uint16_t ingress, const wire::EthernetView& frame, Instant now);
   // Speaks where it is time to, forgets who has said nothing for too long, or was behind a link

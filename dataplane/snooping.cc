@@ -18,20 +18,22 @@ static_assert((config::job_group_ipv4(0) >> 16 & 0x7F) == 0x43);
 
 }  // namespace
 
+Snooping::Rules::Rules(const config::SwitchConfig& all) : config(all.forwarding.snooping) {
+  const auto& names = config.router_ports;
+  for (std::uint16_t port = 0; port < all.ports.size(); ++port)
+    if (std::find(names.begin(), names.end(), all.ports[port].name) != names.end())
+      fixed_routers |= mask_of(port);
+}
+
 Snooping::Snooping(const config::SwitchConfig& config, std::uint64_t seed)
-    : config_(config.forwarding.snooping),
+    : rules_(config),
       ports_(config.ports.size()),
       queriers_(kVlanIds),
       routers_(kVlanIds * config::kMaxPorts),
-      groups_(config_.groups, seed) {
-  for (std::uint16_t port = 0; port < ports_; ++port)
-    if (std::find(config_.router_ports.begin(), config_.router_ports.end(),
-                  config.ports[port].name) != config_.router_ports.end())
-      fixed_routers_ |= mask_of(port);
-}
+      groups_(rules_.config.groups, seed) {}
 
 PortMask Snooping::routers(std::uint16_t vlan, Instant now) const {
-  PortMask out = fixed_routers_;
+  PortMask out = rules_.fixed_routers;
   for (std::uint16_t port = 0; port < ports_; ++port)
     if (now < routers_[std::size_t{vlan} * config::kMaxPorts + port]) out |= mask_of(port);
   return out;
@@ -40,13 +42,13 @@ PortMask Snooping::routers(std::uint16_t vlan, Instant now) const {
 std::vector<GroupRow> Snooping::router_rows(Instant now) const {
   std::vector<GroupRow> out;
   for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) {
-    const PortMask there = routers(vlan, now) & ~fixed_routers_;
+    const PortMask there = routers(vlan, now) & ~rules_.fixed_routers;
     const bool queried = has_querier(vlan, false, now) || has_querier(vlan, true, now);
     if (there == 0 && !queried) continue;
     Duration left;
     for (std::uint16_t port = 0; port < ports_; ++port)
       left = std::max(left, routers_[std::size_t{vlan} * config::kMaxPorts + port] - now);
-    out.push_back({{}, vlan, there | fixed_routers_, left});
+    out.push_back({{}, vlan, there | rules_.fixed_routers, left});
   }
   return out;
 }
@@ -77,14 +79,14 @@ std::optional<PortMask> Snooping::ports_for(std::uint16_t ingress, const wire::E
   if (is_for_everybody(frame.destination) || !has_querier(vlan, ipv6, now)) return kAll;
   if (const auto members = groups_.lookup(frame.destination, vlan, now))
     return *members | routers(vlan, now);
-  return config_.flood_unknown ? kAll : routers(vlan, now);
+  return rules_.config.flood_unknown ? kAll : routers(vlan, now);
 }
 
 void Snooping::on_query(std::uint16_t ingress, const GroupMessage& query, std::uint16_t vlan,
                         Instant now) {
   counters_.queries.add();
-  queriers_[vlan].until[query.ipv6 ? 1 : 0] = now + config_.router_ageing;
-  if (query.from_router) router_until(vlan, ingress) = now + config_.router_ageing;
+  queriers_[vlan].until[query.ipv6 ? 1 : 0] = now + rules_.config.router_ageing;
+  if (query.from_router) router_until(vlan, ingress) = now + rules_.config.router_ageing;
 }
 
 void Snooping::on_report(std::uint16_t ingress, const GroupMessage& report, std::uint16_t vlan,
@@ -94,9 +96,9 @@ void Snooping::on_report(std::uint16_t ingress, const GroupMessage& report, std:
   for (GroupRecord record; records.next(record);) {
     if (is_for_everybody(record.group)) continue;
     if (record.wanted)
-      groups_.join(record.group, vlan, ingress, now + config_.membership);
+      groups_.join(record.group, vlan, ingress, now + rules_.config.membership);
     else
-      groups_.leave(record.group, vlan, ingress, now + config_.leave_delay);
+      groups_.leave(record.group, vlan, ingress, now + rules_.config.leave_delay);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "config/switch_config.h"
@@ -27,6 +28,14 @@ namespace tributary::dataplane {
 class Snooping {
  public:
   Snooping(const config::SwitchConfig& config, std::uint64_t seed);
+
+  // What may be exchanged while it runs. What is known already keeps the time that it was given.
+  struct Rules {
+    explicit Rules(const config::SwitchConfig& config);
+    config::SnoopingConfig config;
+    PortMask fixed_routers = 0;
+  };
+  void swap(Rules& rules) { std::swap(rules_, rules); }
 
   // Ports that a frame to a group goes to, of all; nullopt: it is malformed.
   std::optional<PortMask> ports_for(std::uint16_t ingress, const wire::EthernetView& frame,
@@ -65,9 +74,8 @@ class Snooping {
     return routers_[std::size_t{vlan} * config::kMaxPorts + port];
   }
 
-  config::SnoopingConfig config_;
+  Rules rules_;
   std::size_t ports_;
-  PortMask fixed_routers_ = 0;
   std::vector<Queriers> queriers_;  // by VLAN
   std::vector<Instant> routers_;    // by VLAN and port: until when there is one
   GroupTable groups_;

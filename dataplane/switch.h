@@ -36,6 +36,8 @@ class Switch {
   // loop does not answer at once. One that falls silent after that, std::runtime_error, too, comes
   // to its part when it wakes up.
   config::Change apply(const config::SwitchConfig& file);
+  // The same but for doing it: what would come of it. Memory and devices may still be lacking.
+  [[nodiscard]] config::Change compare(const config::SwitchConfig& file);
   // While it is held, the configuration stays as it is: for readers of jobs and their counters.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(changing_); }
 

@@ -79,6 +79,11 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
   return change;
 }
 
+config::Change Switch::compare(const config::SwitchConfig& file) {
+  const auto held = hold();
+  return config::difference(config_, file, {pool_.data_bytes(), pool_.buffers()});
+}
+
 Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config::Change& change) {
   const config::PortChange& ports = change.ports;
   const bool in_steps =

@@ -7,7 +7,6 @@
 
 #include <ctime>
 
-#include "dataplane/idle.h"
 #include "dataplane/port_burst.h"
 
 namespace tributary::dataplane {
@@ -70,7 +69,8 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
       transmitter_(lanes_, open(peers_, place)),
       forwarder_(config, randomness.fdb_seed, lanes_, transmitter_, pool),
       aggregation_(config, part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_),
-      idle_sleep_max_(config.idle_sleep_max) {
+      pool_(pool),
+      idle_(config.idle_sleep_max, kBurst / 2) {
   for (const config::QueuePlace& queue : config::queue_places(config))
     if (queue.lcore == lcore_) queues_.push_back({queue.port, queue.queue, {}, {}});
   if (peers_) forwarder_.tell(&*peers_);
@@ -78,8 +78,13 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
     transmitter_.cut_with(&fragmenter_.emplace(pool, lcore_));
     reassembly_.emplace(config, lcore_, randomness.fdb_seed, pool, lanes_);
   }
-  if (config.forwarding.lldp.enabled)
-    lldp_.emplace(config, identity_, lanes_, transmitter_, pool, first_queues(queues_));
+  lldp_ = make_lldp(config);
+}
+
+std::unique_ptr<Lldp> Worker::make_lldp(const config::SwitchConfig& config) {
+  if (!config.forwarding.lldp.enabled) return nullptr;
+  return std::make_unique<Lldp>(config, identity_, lanes_, transmitter_, pool_,
+                                first_queues(queues_));
 }
 
 Worker::~Worker() {
@@ -126,9 +131,8 @@ std::size_t Worker::turn(Instant now) {
 
 void Worker::run(const TscClock& clock) {
   prctl(PR_SET_TIMERSLACK, 1'000);  // the default of 50 µs would be the shortest sleep
-  IdlePolicy idle(idle_sleep_max_, kBurst / 2);
   while (!stopping_.load(std::memory_order_relaxed)) {
-    const Duration pause = idle.after_turn(turn(clock.now()));
+    const Duration pause = idle_.after_turn(turn(clock.now()));
     if (pause == Duration()) continue;
     sleep_for(pause);
     counters_.sleep_ns.add(static_cast<std::uint64_t>(pause.to_ns()));
@@ -246,13 +250,19 @@ void Worker::hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, I
 std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next,
                                                 const config::ForwardingChange& parts) {
   auto change = std::make_shared<Change>(
-      Change{aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
-             identity_of(next),
-             JobOwners(next),
-             {},
-             {},
-             {}});
+      Change{.aggregation = aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
+             .identity = identity_of(next),
+             .owners = JobOwners(next),
+             .forwarding = {},
+             .idle_sleep_max = {},
+             .lldp_rules = {},
+             .lldp = {},
+             .ports = {},
+             .plan = {}});
   forwarder_.prepare(next, parts, change->forwarding);
+  if (parts.idle_sleep) change->idle_sleep_max = next.idle_sleep_max;
+  if (parts.lldp) change->lldp_rules = next.forwarding.lldp;
+  if (parts.lldp && !lldp_) change->lldp = make_lldp(next);
   return change;
 }
 
@@ -261,6 +271,8 @@ void Worker::apply(Change& change, Instant now) {
   forwarder_.apply(change.forwarding);
   std::swap(identity_, change.identity);
   std::swap(owners_, change.owners);
+  if (change.idle_sleep_max) idle_.set_longest(*change.idle_sleep_max);
+  if (change.lldp_rules) apply_lldp(change, now);
   transmitter_.flush();
   // What still waits is for those who were there before.
   for (std::uint16_t port = 0; port < lanes_.size(); ++port)
@@ -268,6 +280,12 @@ void Worker::apply(Change& change, Instant now) {
       transmitter_.discard(port, DropReason::vlan_denied);
   for (const auto& [place, port] : change.ports) exchange_port(place, *port);
   if (change.plan) let_go(*change.plan, now);
+}
+
+void Worker::apply_lldp(Change& change, Instant now) {
+  if (lldp_ && change.lldp_rules->enabled) return lldp_->set_rules(*change.lldp_rules, now);
+  if (lldp_) lldp_->say_goodbye();
+  std::swap(lldp_, change.lldp);
 }
 
 void Worker::exchange_port(std::uint16_t place, Port& port) {

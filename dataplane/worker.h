@@ -15,6 +15,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -25,6 +27,7 @@
 #include "dataplane/classify.h"
 #include "dataplane/forwarder.h"
 #include "dataplane/handover.h"
+#include "dataplane/idle.h"
 #include "dataplane/job_owners.h"
 #include "dataplane/lane.h"
 #include "dataplane/lldp.h"
@@ -102,6 +105,9 @@ class Worker {
     Identity identity;
     JobOwners owners;
     Forwarder::Change forwarding;
+    std::optional<Duration> idle_sleep_max;
+    std::optional<config::LldpConfig> lldp_rules;
+    std::unique_ptr<Lldp> lldp;  // where there was none
     // What is behind a port from now on. The one before is not used any more when apply() returns.
     std::vector<std::pair<std::uint16_t, Port*>> ports;
     std::optional<PortPlan> plan;
@@ -126,7 +132,7 @@ class Worker {
   [[nodiscard]] const Acl& acl() const { return forwarder_.acl(); }
   [[nodiscard]] const Snooping* snooping() const { return forwarder_.snooping(); }
   // nullptr: it is off.
-  [[nodiscard]] const Lldp* lldp() const { return lldp_ ? &*lldp_ : nullptr; }
+  [[nodiscard]] const Lldp* lldp() const { return lldp_.get(); }
 
   // One control thread at a time:
   [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
@@ -157,6 +163,8 @@ class Worker {
          const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
          const Randomness& randomness, const LoopPlace& place);
 
+  [[nodiscard]] std::unique_ptr<Lldp> make_lldp(const config::SwitchConfig& config);
+  void apply_lldp(Change& change, Instant now);
   void exchange_port(std::uint16_t place, Port& port);
   void let_go(PortPlan& plan, Instant now);
   void remove_ports(PortPlan& plan, Instant now);
@@ -210,7 +218,7 @@ class Worker {
   std::optional<Reassembly> reassembly_;
   Forwarder forwarder_;
   Aggregation aggregation_;
-  std::optional<Lldp> lldp_;
+  std::unique_ptr<Lldp> lldp_;
   PortPlan* taking_in_ = nullptr;
   // The current burst, and what is known of each frame.
   std::array<rte_mbuf*, kBurst> burst_{};
@@ -220,7 +228,8 @@ class Worker {
   Sorted to_forward_;
   Sorted to_answer_;
 
-  Duration idle_sleep_max_;
+  rte_mempool* pool_;
+  IdlePolicy idle_;
   std::atomic<bool> stopping_{false};  // set by the stopping thread, read by the loop
   Counters counters_;
   Instant turn_began_;

@@ -67,6 +67,20 @@ TEST_F(OtherRules, AnAccessListComesChangesAndGoes) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
+TEST_F(OtherRules, AShorterAgeingHoldsForWhatIsKnownAlready) {
+  pass(1, l2_frame(kEverybody, host(2)));
+  sw.now = sw.now + Duration::seconds(10);
+  const Bytes frame = l2_frame(host(2), host(1));
+  EXPECT_EQ(pass(0, frame), (Counts{0, 1, 0}));
+  change([](auto& next) { next.forwarding.fdb_ageing = Duration::seconds(10); });
+  EXPECT_EQ(pass(0, frame), (Counts{0, 1, 1}));
+  EXPECT_EQ(sw.worker().fdb().counters().aged.get(), 1u);
+  change([](auto& next) { next.forwarding.fdb_ageing = Duration::seconds(300); });
+  pass(1, l2_frame(kEverybody, host(2)));
+  sw.now = sw.now + Duration::seconds(299);
+  EXPECT_EQ(pass(0, frame), (Counts{0, 1, 0}));
+}
+
 TEST_F(OtherRules, PortsMoveToOtherVlansAndOnlyTheyForgetWhoWasThere) {
   change([](auto& next) {
     for (auto& port : next.ports) put_in(port, 5);

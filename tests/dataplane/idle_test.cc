@@ -13,6 +13,15 @@ TEST(IdlePolicy, GrowsByAMicrosecondUpToTheLimit) {
   EXPECT_EQ(idle.after_turn(0), kLongest);
 }
 
+TEST(IdlePolicy, AnotherLimitHoldsFromTheNextTurn) {
+  IdlePolicy idle(kLongest, 16);
+  for (int i = 0; i < 20; ++i) idle.after_turn(0);
+  idle.set_longest(Duration::us(3));
+  EXPECT_EQ(idle.after_turn(0), Duration::us(3));
+  idle.set_longest(Duration());
+  EXPECT_EQ(idle.after_turn(0), Duration());
+}
+
 TEST(IdlePolicy, HalfABurstResetsIt) {
   IdlePolicy idle(kLongest, 16);
   for (int i = 0; i < 20; ++i) idle.after_turn(0);

@@ -214,6 +214,38 @@ TEST(Lldp, WhatNoBridgeForwardsEndsHere) {
   }
 }
 
+void change(RingSwitch& sw, const config::SwitchConfig& next) {
+  config::ForwardingChange parts;
+  parts.lldp = true;
+  const auto prepared = sw.worker().prepare(next, parts);
+  sw.worker().apply(*prepared, sw.now);
+}
+
+TEST_F(Neighbours, ItComesChangesAndGoesWhileTheSwitchRuns) {
+  hear(0, neighbour("eth0"));
+  auto next = sw.config();
+  next.forwarding.lldp.interval = Duration::seconds(5);
+  change(sw, next);
+  EXPECT_EQ(known(), 1u);
+  wait(Duration::seconds(5));
+  EXPECT_EQ(messages(sw, 0).size(), 1u);
+  next.forwarding.lldp.enabled = false;
+  change(sw, next);
+  look();
+  const auto last = messages(sw, 1);
+  ASSERT_FALSE(last.empty());
+  EXPECT_EQ(last.back().ttl_seconds, 0u) << "neighbours are told";
+  EXPECT_EQ(sw.worker().lldp(), nullptr);
+  next.forwarding.lldp.enabled = true;
+  change(sw, next);
+  look();
+  EXPECT_EQ(messages(sw, 1).size(), 1u);
+  hear(0, neighbour("eth0"));
+  EXPECT_EQ(known(), 1u);
+  (void)messages(sw, 0);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
 TEST(Lldp, OffTheSwitchIsSilentAndDeaf) {
   RingSwitch sw(lldp_config(false));
   sw.inject(0, frame_of(neighbour("eth0")));

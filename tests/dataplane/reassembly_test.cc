@@ -323,12 +323,9 @@ TEST_F(Reassembling, ADeviceThatIsExchangedTakesItsFragmentsWithIt) {
   sw->inject(0, cut(contribution(0, 0), 1)[0]);
   sw->turn();
   EXPECT_EQ(sw->buffers_in_use(), 1u);
-  Worker::Change change{sw->worker().prepare(sw->config())->aggregation,
-                        identity_of(sw->config()),
-                        JobOwners(sw->config()),
-                        {},
-                        {{0, &sw->port(0)}}};
-  sw->worker().apply(change, sw->now);
+  const auto change = sw->worker().prepare(sw->config());
+  change->ports.emplace_back(std::uint16_t{0}, &sw->port(0));
+  sw->worker().apply(*change, sw->now);
   EXPECT_EQ(sw->buffers_in_use(), 0u);
   EXPECT_EQ(sw->drops(0, DropReason::fragment_timeout), 1u);
 }

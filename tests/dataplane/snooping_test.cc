@@ -120,6 +120,24 @@ TEST_F(Snoop, DamagedMessagesAreDropped) {
   EXPECT_EQ(sw.drops(1, DropReason::group_malformed), 1u);
 }
 
+TEST_F(Snoop, RulesChangeAndWhatIsKnownStays) {
+  pass(0, igmp_frame(0x11, 0));
+  pass(1, igmp_frame(0x16, kTestGroup4));
+  auto next = sw.config();
+  next.forwarding.snooping.flood_unknown = false;
+  next.forwarding.snooping.router_ports = {"p2"};
+  next.forwarding.snooping.leave_delay = Duration::seconds(50);
+  config::ForwardingChange parts;
+  parts.snooping = true;
+  const auto prepared = sw.worker().prepare(next, parts);
+  sw.worker().apply(*prepared, sw.now);
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
+  EXPECT_EQ(pass(3, ipv4_frame({}, wire::multicast_mac(0xE0010299))), (Ports{0, 2}));
+  pass(1, igmp_frame(0x17, kTestGroup4));
+  sw.now = sw.now + Duration::seconds(49);
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
+}
+
 TEST(SnoopingKeys, UnknownGroupsMayGoToRoutersOnly) {
   auto config = snooping_config();
   config.forwarding.snooping.flood_unknown = false;
