@@ -222,6 +222,9 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next, const B
   // What is kept by port is for other ports.
   if (!change.ports.added.empty() || !change.ports.removed.empty())
     change.forwarding.vlans = change.forwarding.storm = change.forwarding.addresses = true;
+  // And what names ports is kept by their places.
+  if (!change.ports.added.empty() || !change.ports.removed.empty() || !change.ports.renamed.empty())
+    change.forwarding.snooping = true;
   for (const std::string& path : keys_that_differ(can_be, next))
     refused += "\n" + path + ": only a restart changes it";
   const auto check_service = [&](const JobConfig* a, const JobConfig* b) {

@@ -14,7 +14,10 @@ SwitchConfig load_switch_config(const std::string& path) {
 }
 
 SwitchConfig parse_switch_config(std::string_view text, const std::string& file_name) {
-  const Node root = parse_text(text, file_name);
+  return read_switch_config(parse_text(text, file_name), file_name);
+}
+
+SwitchConfig read_switch_config(const Node& root, const std::string& file_name) {
   ReadContext context(file_name);
   SwitchConfig config;
   read_mapping(context, "", root, schema(), config);

@@ -9,12 +9,14 @@
 
 #include "config/error.h"
 #include "config/switch_config.h"
+#include "config/yaml_tree.h"
 
 namespace tributary::config {
 
-// Both throw ConfigErrors. `file_name` is only what errors call the text.
+// Each throws ConfigErrors. `file_name` is only what errors call the text.
 SwitchConfig load_switch_config(const std::string& path);
 SwitchConfig parse_switch_config(std::string_view text, const std::string& file_name);
+SwitchConfig read_switch_config(const Node& root, const std::string& file_name);
 
 // Canonical YAML, with every default written out; parses back to the same configuration.
 std::string dump(const SwitchConfig& config);

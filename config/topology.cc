@@ -22,7 +22,10 @@ Topology load_topology(const std::string& path) {
 }
 
 Topology parse_topology(std::string_view text, const std::string& file_name) {
-  const Node root = parse_text(text, file_name);
+  return read_topology(parse_text(text, file_name), file_name);
+}
+
+Topology read_topology(const Node& root, const std::string& file_name) {
   ReadContext context(file_name);
   Topology topology;
   read_mapping(context, "", root, topology_schema(), topology);

@@ -70,9 +70,10 @@ struct Topology {
 
 // True when the text, which may be broken, looks like a topology rather than one switch's file.
 bool is_topology(std::string_view text);
-// Both throw ConfigErrors. `file_name` is only what errors call the text.
+// Each throws ConfigErrors. `file_name` is only what errors call the text.
 Topology load_topology(const std::string& path);
 Topology parse_topology(std::string_view text, const std::string& file_name);
+Topology read_topology(const Node& root, const std::string& file_name);
 // Canonical YAML; parses back to the same.
 std::string dump(const Topology& topology);
 

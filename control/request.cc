@@ -29,8 +29,30 @@ ElectRequest elect_request(const ordered_json& request) {
   return wish;
 }
 
+SetRequest set_request(const ordered_json& request) {
+  check_keys(request, {"command", "values", "dry_run"});
+  SetRequest wish;
+  if (const auto dry = request.find("dry_run"); dry != request.end()) {
+    if (!dry->is_boolean()) throw std::invalid_argument("\"dry_run\" must be true or false");
+    wish.dry_run = dry->get<bool>();
+  }
+  const auto values = request.find("values");
+  if (values == request.end() || !values->is_object() || values->empty() ||
+      values->size() > kMostSetKeys)
+    throw std::invalid_argument("\"values\" must be an object of 1 to " +
+                                std::to_string(kMostSetKeys) + " paths and their values");
+  for (const auto& [path, value] : values->items()) {
+    if (!value.is_string() && !value.is_null())
+      throw std::invalid_argument("the value of '" + path + "' must be a string, or null");
+    wish.values.emplace_back(
+        path, value.is_null() ? std::nullopt : std::optional(value.get<std::string>()));
+  }
+  return wish;
+}
+
 ordered_json answer(std::string_view line, const ShowFunction& show, const ExcludeFunction& exclude,
-                    const ReloadFunction& reload, const ElectFunction& elect) {
+                    const ReloadFunction& reload, const ElectFunction& elect,
+                    const SetFunction& set) {
   const ordered_json request = ordered_json::parse(line, nullptr, false);
   if (request.is_discarded() || !request.is_object())
     throw std::invalid_argument("the request is not a JSON object on one line");
@@ -50,19 +72,20 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
     check_keys(request, {"command"});
     return {{"ok", true}, {"data", reload()}};
   }
+  if (set && command == "set") return {{"ok", true}, {"data", set(set_request(request))}};
   throw std::invalid_argument("no command is called '" + command + "'; allowed: show" +
                               (exclude ? ", exclude, reinstate" : "") + (elect ? ", elect" : "") +
-                              (reload ? ", reload" : ""));
+                              (reload ? ", reload" : "") + (set ? ", set" : ""));
 }
 
 }  // namespace
 
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude, const ReloadFunction& reload,
-                           const ElectFunction& elect) {
+                           const ElectFunction& elect, const SetFunction& set) {
   ordered_json reply;
   try {
-    reply = answer(line, show, exclude, reload, elect);
+    reply = answer(line, show, exclude, reload, elect, set);
   } catch (const std::exception& error) {
     reply = {{"ok", false}, {"error", error.what()}};
   }

@@ -6,6 +6,9 @@
 //   {"command":"elect","job":1,"loads":{"A":7,"ps1":3},"candidates":["A"]}
 //                                      →  {"ok":true,"data":{"moved":1,"hosts":[...]}}
 //   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
+//   {"command":"set","values":{"ports.w0.storm.broadcast":"1000","switch.idle_sleep_max":null},
+//    "dry_run":false}                  →  {"ok":true,"data":{"keys":[...],"change":"changed: ...",
+//                                          "dry_run":false}}; null: as in the file
 //   anything else                      →  {"ok":false,"error":"what is wrong; what is allowed"}
 #pragma once
 
@@ -16,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tributary::control {
@@ -42,9 +46,18 @@ using ElectFunction = std::function<nlohmann::ordered_json(const ElectRequest&)>
 // Reads the configuration anew; returns what came of it.
 using ReloadFunction = std::function<std::string()>;
 
+struct SetRequest {
+  // Paths and values as people write them; nullopt: what the file says.
+  std::vector<std::pair<std::string, std::optional<std::string>>> values;
+  bool dry_run = false;
+};
+inline constexpr std::size_t kMostSetKeys = 32;
+// What came of it, key by key.
+using SetFunction = std::function<nlohmann::ordered_json(const SetRequest&)>;
+
 // Never throws; the reply has no newline. Commands without a function do not exist.
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {},
-                           const ElectFunction& elect = {});
+                           const ElectFunction& elect = {}, const SetFunction& set = {});
 
 }  // namespace tributary::control

@@ -35,7 +35,7 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
          "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
-         "fdb [vlan=N] [port=NAME], acl, groups, lldp, fragments, buffers, config";
+         "fdb [vlan=N] [port=NAME], acl, groups, lldp, fragments, buffers, config, overrides";
 }
 
 ordered_json Show::table(const std::string& what) {

@@ -30,7 +30,7 @@ class StragglerWatch {
         : config(job_config),
           place(placed),
           history(config.stragglers, config::job_fan_in(config)) {}
-    const config::JobConfig& config;
+    config::JobConfig config;  // the engine's own may be exchanged under its hands
     dataplane::PlacedJob place;
     StragglerHistory history;
     std::uint16_t epoch = 0;

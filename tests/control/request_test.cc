@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace tributary::control {
 namespace {
@@ -127,6 +129,45 @@ TEST(Request, Elect) {
             "\"candidates\" must be a list of hosts");
   EXPECT_EQ(error(R"({"command":"elect","job":1,"rank":3})"),
             "unknown key 'rank'; allowed: command, job, loads, candidates");
+}
+
+TEST(Request, Set) {
+  SetRequest got;
+  const auto ask_to = [&](const std::string& line) {
+    return ordered_json::parse(answer_request(
+        line, [](const std::string&) { return ordered_json(); }, {}, {}, {},
+        [&](const SetRequest& wish) -> ordered_json {
+          got = wish;
+          return {{"change", "nothing changed"}};
+        }));
+  };
+  EXPECT_EQ(ask_to(R"({"command":"set","values":{"a.b":"7","c":null},"dry_run":true})").dump(),
+            R"({"ok":true,"data":{"change":"nothing changed"}})");
+  ASSERT_EQ(got.values.size(), 2u);
+  EXPECT_EQ(got.values[0], (std::pair<std::string, std::optional<std::string>>("a.b", "7")));
+  EXPECT_EQ(got.values[1].second, std::nullopt);
+  EXPECT_TRUE(got.dry_run);
+  EXPECT_EQ(ask_to(R"({"command":"set","values":{"a":""}})")["ok"], true);
+  EXPECT_FALSE(got.dry_run);
+  const auto error = [&](const std::string& line) {
+    return ask_to(line)["error"].get<std::string>();
+  };
+  const char* const values = "\"values\" must be an object of 1 to 32 paths and their values";
+  std::string many = R"({"command":"set","values":{"k":"v")";
+  for (int i = 0; i < 32; ++i) many += ",\"k" + std::to_string(i) + "\":\"v\"";
+  for (const std::string& bad :
+       {std::string(R"({"command":"set"})"), std::string(R"({"command":"set","values":{}})"),
+        std::string(R"({"command":"set","values":["a"]})"), many + "}}"})
+    EXPECT_EQ(error(bad), values) << bad;
+  for (const char* bad : {"7", "true", "[]", "{}"})
+    EXPECT_EQ(error(std::string(R"({"command":"set","values":{"a":)") + bad + "}}"),
+              "the value of 'a' must be a string, or null");
+  EXPECT_EQ(error(R"({"command":"set","values":{"a":"1"},"dry_run":1})"),
+            "\"dry_run\" must be true or false");
+  EXPECT_EQ(error(R"({"command":"set","values":{"a":"1"},"default":true})"),
+            "unknown key 'default'; allowed: command, values, dry_run");
+  EXPECT_EQ(error(R"({"command":"stop"})"), "no command is called 'stop'; allowed: show, set");
+  EXPECT_EQ(ask(R"({"command":"set"})")["ok"], false);
 }
 
 TEST(Request, AnythingQuotedBackIsValidJson) {

@@ -1,10 +1,13 @@
 // The control socket's requests: whatever comes in, one line of valid JSON goes out, and only a
 // well-formed `show` reaches the switch. What asks for a capture is one that can be made, or is
-// refused with a text.
+// refused with a text; so is what is to be set.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 
+#include "config/document.h"
+#include "config/error.h"
+#include "config/override.h"
 #include "control/capture.h"
 #include "control/request.h"
 #include "tests/fuzz/target.h"
@@ -23,12 +26,43 @@ void check_capture(std::string_view line) {
   }
 }
 
+// What is to be set is found in a document and read back from it, or refused with a text.
+void check_set(std::string_view line) {
+  using namespace tributary;
+  static const config::Document kDocument = config::parse_document(
+      "switch: {address: 10.77.0.254}\n"
+      "ports: [{name: w0, devargs: net_null0, storm: }, {name: w0.5, devargs: net_null1}]\n"
+      "jobs: [{id: 1, workers: 2}]\n",
+      "f", "");
+  const auto set = [](const control::SetRequest& request) -> nlohmann::ordered_json {
+    FUZZ_CHECK(!request.values.empty() && request.values.size() <= control::kMostSetKeys);
+    config::Document document = kDocument;
+    for (const auto& [path, value] : request.values) {
+      const config::Place place = config::find_place(document, path);
+      FUZZ_CHECK(config::find_place(document, place.path).path == place.path);
+      if (!value) continue;
+      config::put_value(document, place, config::parse_value(place.path, *value));
+      FUZZ_CHECK(config::value_at(document, place) != nullptr);
+    }
+    try {
+      (void)config::switch_config(document);
+    } catch (const config::ConfigErrors& errors) {
+      FUZZ_CHECK(errors.what()[0] != '\0');
+    }
+    return "set";
+  };
+  const std::string reply = control::answer_request(
+      line, [](const std::string&) { return nlohmann::ordered_json::array(); }, {}, {}, {}, set);
+  FUZZ_CHECK(reply.find('\n') == std::string::npos);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using nlohmann::ordered_json;
   const auto line = tributary::fuzz::as_text(data, size);
   check_capture(line);
+  check_set(line);
   bool asked = false;
   const std::string reply =
       tributary::control::answer_request(line, [&](const std::string& what) -> ordered_json {

@@ -195,7 +195,8 @@ def texts():
         write("text", str(number), text.encode())
     for number, line in enumerate((
             '{"command":"show","what":"ports"}', '{"command":"show"}', '{"command":7,"what":[]}',
-            '{"command":"show","what":"ports","x":1}', '[1e9999, "\\ud800"]', '"')):
+            '{"command":"show","what":"ports","x":1}', '[1e9999, "\\ud800"]', '"',
+            '{"command":"set","values":{"ports.w0.storm.broadcast":"7","jobs.1.lease":null}}')):
         write("control_request", str(number), line.encode())
 
 

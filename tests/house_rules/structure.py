@@ -9,6 +9,7 @@ NOT_MIRRORED = {
     "tests/completion/late_switch_test.cc": "the engine, when a whole subtree is late",
     "tests/completion/server_model_test.cc": "a model, from the ranks' packets to their results",
     "tests/completion/storm_test.cc": "both engines of a root switch together, in storms",
+    "tests/config/change_keys_test.cc": "the handbook's table of keys that may change",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",
     "tests/worker/session_collectives_test.cc": "what all of session*.cc do with other collectives",
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",

@@ -14,6 +14,7 @@ void add_show(CLI::App& app);
 void add_exclude(CLI::App& app);
 void add_elect(CLI::App& app);
 void add_reload(CLI::App& app);
+void add_set(CLI::App& app);
 void add_capture(CLI::App& app);
 void add_trace(CLI::App& app);
 void add_allreduce(CLI::App& app, int& exit_status);

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   add_exclude(app);
   add_elect(app);
   add_reload(app);
+  add_set(app);
   add_capture(app);
   add_trace(app);
   add_allreduce(app, exit_status);

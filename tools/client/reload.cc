@@ -23,6 +23,7 @@ void add_reload(CLI::App& app) {
   command->footer(
       "Jobs that are the same go on; those that changed end their epoch, and can be joined again.\n"
       "A file with a mistake, or that changes more than a running switch can, changes nothing.\n"
+      "The file is what counts: what `tributary set` had changed is dropped, by name.\n"
       "Examples:\n"
       "  tributary reload\n"
       "  tributary reload --socket /run/tributary/leaf1.sock");

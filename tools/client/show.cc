@@ -149,6 +149,7 @@ constexpr std::array kTables = {
               "datagrams put together and frames cut, and fragments that were lost,\nof each port"},
     ShowTable{"buffers", "packet buffers in use, and free"},
     ShowTable{"config", "the configuration in force, defaults included"},
+    ShowTable{"overrides", "keys that `tributary set` changed, and what the file says of them"},
 };
 
 std::string help_of_tables() {

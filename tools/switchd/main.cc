@@ -4,14 +4,15 @@
 //
 // The first SIGINT or SIGTERM stops it gracefully: every job is told, ports are closed, exit 0.
 // A second one ends the process at once. SIGHUP, or `reload` on the control socket, reads the
-// configuration anew.
+// configuration anew; `set` changes single keys of it.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "config/aggregation_memory.h"
+#include "config/document.h"
 #include "config/file.h"
 #include "config/load.h"
 #include "config/memory_plan.h"
@@ -21,6 +22,7 @@
 #include "control/exclude.h"
 #include "control/metrics.h"
 #include "control/request.h"
+#include "control/running_config.h"
 #include "control/show.h"
 #include "control/socket_server.h"
 #include "control/straggler_watch.h"
@@ -55,17 +57,6 @@ std::vector<std::string> device_mistakes(const config::SwitchConfig& config) {
 
 using tools::report;
 
-// The switch's own file, or its part of a topology. Throws ConfigErrors and std::invalid_argument.
-config::SwitchConfig load(const Options& options) {
-  if (!options.node.empty())
-    return config::node_config(config::load_topology(options.config_path), options.node);
-  return config::load_switch_config(options.config_path);
-}
-
-bool is_topology(const std::string& path) {
-  return config::is_topology(config::read_file(path));
-}
-
 // A topology without a node: there is a lot to check, but nothing to serve.
 int check_whole_topology(const Options& options) {
   const config::Topology topology = config::load_topology(options.config_path);
@@ -95,18 +86,15 @@ void print_ports(const dataplane::Switch& sw) {
   });
 }
 
-// Reads the file again and puts its jobs in the place of those that run. The straggler watch is of
-// one configuration: each has its own.
-class Reloader {
+// Puts another configuration in the place of the one that runs. The straggler watch is of one set
+// of jobs: each has its own.
+class Changer {
  public:
-  Reloader(const Options& options, dataplane::Switch& sw)
-      : options_(options), switch_(sw), watch_(std::in_place, sw, report) {}
+  explicit Changer(dataplane::Switch& sw) : switch_(sw), watch_(std::in_place, sw, report) {}
 
-  // Returns what came of it. Throws, and has changed nothing, when the file is bad or the running
-  // switch cannot take it. Any thread.
-  std::string reload() {
-    const std::lock_guard lock(one_at_a_time_);
-    const config::SwitchConfig next = load(options_);
+  // One thread at a time. Throws as Switch::apply().
+  config::Change apply(const config::SwitchConfig& next) {
+    if (switch_.config().jobs == next.jobs) return switch_.apply(next);
     watch_.reset();
     config::Change change;
     try {
@@ -116,28 +104,39 @@ class Reloader {
       throw;
     }
     watch_.emplace(switch_, report);
-    std::string text = config::describe(change);
-    report("reloaded " + options_.config_path + ": " + text);
-    return text;
-  }
-
-  // The same for nobody who waits for an answer.
-  void reload_on_signal() {
-    try {
-      reload();
-    } catch (const std::exception& error) {
-      report(std::string("not reloaded: ") + error.what());
-    }
+    return change;
   }
 
  private:
-  const Options& options_;
   dataplane::Switch& switch_;
-  std::mutex one_at_a_time_;
   std::optional<control::StragglerWatch> watch_;
 };
 
-int serve(const config::SwitchConfig& config, const Options& options) {
+std::string reloaded(const std::string& path, const std::string& text) {
+  report("reloaded " + path + ": " + text);
+  return text;
+}
+
+// For nobody who waits for an answer.
+void reload_on_signal(control::RunningConfig& running, const std::string& path) {
+  try {
+    reloaded(path, running.reload_patiently());
+  } catch (const std::exception& error) {
+    report(std::string("not reloaded: ") + error.what());
+  }
+}
+
+nlohmann::ordered_json set_keys(control::RunningConfig& running,
+                                const control::SetRequest& request) {
+  nlohmann::ordered_json answer = running.set(request);
+  if (request.dry_run) return answer;
+  for (const auto& key : answer["keys"])
+    report("set " + key["path"].get<std::string>() + ": " + key["from"].get<std::string>() +
+           " -> " + key["to"].get<std::string>());
+  return answer;
+}
+
+int serve(const config::SwitchConfig& config, config::Document document, const Options& options) {
   tools::Daemon daemon;
   auto environment = dataplane::current_environment();
   environment.log_level = options.dpdk_log_level;
@@ -146,7 +145,12 @@ int serve(const config::SwitchConfig& config, const Options& options) {
   control::Show show(sw);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
-  std::optional<Reloader> reloader(std::in_place, options, sw);
+  std::optional<Changer> changer(std::in_place, sw);
+  control::RunningConfig running(
+      std::move(document),
+      {[&] { return config::read_file(options.config_path); },
+       [&](const config::SwitchConfig& next) { return sw.compare(next); },
+       [&](const config::SwitchConfig& next) { return changer->apply(next); }});
   std::optional<control::CaptureServer> captures(std::in_place, sw);
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
@@ -154,10 +158,14 @@ int serve(const config::SwitchConfig& config, const Options& options) {
         config.control_socket,
         [&](std::string_view line) {
           return control::answer_request(
-              line, [&](const std::string& what) { return show.table(what); },
+              line,
+              [&](const std::string& what) {
+                return what == "overrides" ? running.overrides() : show.table(what);
+              },
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
-              [&] { return reloader->reload(); },
-              [&](const control::ElectRequest& wish) { return control::elect_hosts(sw, wish); });
+              [&] { return reloaded(options.config_path, running.reload()); },
+              [&](const control::ElectRequest& wish) { return control::elect_hosts(sw, wish); },
+              [&](const control::SetRequest& wish) { return set_keys(running, wish); });
         },
         [&](std::string_view line, int connection) { return captures->take(line, connection); });
   std::printf("%s", memory_text(config).c_str());
@@ -166,20 +174,23 @@ int serve(const config::SwitchConfig& config, const Options& options) {
     print_ports(sw);
   }
   daemon.announce_ready(options.ready_fd);
-  daemon.wait({[&reloader] { reloader->reload_on_signal(); }, [&sw] { return sw.heartbeat(); }});
+  daemon.wait(
+      {[&] { reload_on_signal(running, options.config_path); }, [&sw] { return sw.heartbeat(); }});
   socket.reset();  // nobody may ask a loop that no longer answers
   captures.reset();
-  reloader.reset();
+  changer.reset();
   sw.stop();
   return 0;
 }
 
 int run(const Options& options) {
+  config::Document document;
   config::SwitchConfig config;
   try {
-    if (options.node.empty() && is_topology(options.config_path))
-      return check_whole_topology(options);
-    config = load(options);
+    const std::string text = config::read_file(options.config_path);
+    if (options.node.empty() && config::is_topology(text)) return check_whole_topology(options);
+    document = config::parse_document(text, options.config_path, options.node);
+    config = config::switch_config(document);
   } catch (const config::ConfigErrors& errors) {
     report(errors.what());
     return 1;
@@ -197,7 +208,7 @@ int run(const Options& options) {
     std::printf("%s%s: good\n", memory_text(config).c_str(), options.config_path.c_str());
   if (options.check || options.print_config) return 0;
   try {
-    return serve(config, options);
+    return serve(config, std::move(document), options);
   } catch (const std::exception& error) {
     report(std::string("tributary-switchd: ") + error.what());
     return 1;

@@ -1,0 +1,70 @@
+// The configuration that a switch runs with: its file as it was read last, and what `set` has
+// overridden in it since.
+//
+//   reload   the file is what counts: it is read anew, and what was overridden is dropped, by name
+//   set      keys of it say something else, or again what the file says; nothing is written
+//
+// Both make a whole configuration, check it as any file, and hand it to the switch, which takes it
+// whole or refuses it; then nothing has changed here, either. One change at a time: who comes while
+// another is under way is told so at once, but for the signal, which waits.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/change.h"
+#include "config/document.h"
+#include "config/override.h"
+#include "control/request.h"
+
+namespace tributary::control {
+
+class RunningConfig {
+ public:
+  static constexpr std::size_t kMostOverrides = 256;
+
+  // How it reaches the world; each may throw, and has then changed nothing.
+  struct Shell {
+    std::function<std::string()> read;  // the text of the file, now
+    std::function<config::Change(const config::SwitchConfig& next)> compare;
+    std::function<config::Change(const config::SwitchConfig& next)> apply;
+  };
+  // `document`: what the switch was started with.
+  RunningConfig(config::Document document, Shell shell);
+
+  // Any thread. Throw std::runtime_error when another change is under way, what is wrong with a
+  // file or a value, and what the switch throws that cannot take it.
+  std::string reload();            // what came of it
+  std::string reload_patiently();  // waits for its turn
+  nlohmann::ordered_json set(const SetRequest& request);
+  // Rows of `show overrides`.
+  nlohmann::ordered_json overrides();
+
+ private:
+  struct Override {
+    config::Place place;
+    config::Node value;
+  };
+  using Overrides = std::vector<Override>;
+
+  [[nodiscard]] std::unique_lock<std::mutex> take_turn();
+  std::string read_anew();
+  [[nodiscard]] config::Document overridden(const Overrides& overrides) const;
+  [[nodiscard]] std::string text_in(const config::Document& document,
+                                    const config::Place& place) const;
+  // The overrides as they would be.
+  void override_key(const config::Place& place, const std::optional<std::string>& value,
+                    Overrides& overrides) const;
+
+  std::mutex changing_;
+  config::Document file_;
+  Overrides overrides_;
+  Shell shell_;
+};
+
+}  // namespace tributary::control
