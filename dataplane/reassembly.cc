@@ -22,6 +22,8 @@ DatagramKey key_of(const wire::EthernetView& frame, const wire::Fragment4View& f
           .source = frame.source};
 }
 
+constexpr std::size_t kHeaders = wire::kEthernetBytes + wire::kVlanBytes + wire::kIpv4Bytes;
+
 std::byte* bytes_of(rte_mbuf* frame) {
   return rte_pktmbuf_mtod(frame, std::byte*);
 }
@@ -37,19 +39,45 @@ struct Reassembly::Fragment {
 
 Reassembly::Reassembly(const config::SwitchConfig& config, std::size_t lcore, std::uint64_t seed,
                        rte_mempool* pool, Lanes& lanes)
-    : pool_(pool), lanes_(lanes), seed_(seed), ports_(lanes.size()) {
-  for (const config::QueuePlace& queue : config::queue_places(config)) {
-    auto& lcores = ports_[queue.port].lcores;
-    if (std::find(lcores.begin(), lcores.end(), queue.lcore) == lcores.end())
-      lcores.push_back(queue.lcore);
+    : pool_(pool),
+      lanes_(lanes),
+      lcore_(lcore),
+      seed_(seed),
+      limits_(config.fragments),
+      most_bytes_(config::buffer_data_bytes(config) - kHeaders),
+      ports_(config::kMaxPorts) {
+  Plan all = plan(config);
+  take_in(all);
+}
+
+void Reassembly::make_room(PortState& port) const {
+  port.table =
+      std::make_unique<FragmentTable>(limits_.datagrams, limits_.timeout, most_bytes_, seed_);
+  port.datagrams.resize(limits_.datagrams);
+}
+
+Reassembly::Plan Reassembly::plan(const config::SwitchConfig& next) const {
+  Plan plan(ports_.size());
+  for (const config::QueuePlace& queue : config::queue_places(next)) {
+    PortState& port = plan[queue.port];
+    if (std::find(port.lcores.begin(), port.lcores.end(), queue.lcore) == port.lcores.end())
+      port.lcores.push_back(queue.lcore);
+    if (queue.lcore == lcore_ && port.table == nullptr && ports_[queue.port].table == nullptr)
+      make_room(port);
   }
-  constexpr std::size_t kHeaders = wire::kEthernetBytes + wire::kVlanBytes + wire::kIpv4Bytes;
-  const std::size_t most = config::buffer_data_bytes(config) - kHeaders;
-  for (PortState& port : ports_) {
-    if (std::find(port.lcores.begin(), port.lcores.end(), lcore) == port.lcores.end()) continue;
-    port.table = std::make_unique<FragmentTable>(config.fragments.datagrams,
-                                                 config.fragments.timeout, most, seed);
-    port.datagrams.resize(config.fragments.datagrams);
+  return plan;
+}
+
+void Reassembly::take_in(Plan& plan) {
+  for (std::uint16_t place = 0; place < ports_.size(); ++place) {
+    PortState& port = ports_[place];
+    PortState& next = plan[place];
+    // What is begun here is gone on with elsewhere, where it lacks what is here.
+    if (port.lcores != next.lcores && port.table != nullptr) discard(place);
+    std::swap(port.lcores, next.lcores);
+    if (next.table == nullptr) continue;
+    std::swap(port.table, next.table);
+    std::swap(port.datagrams, next.datagrams);
   }
 }
 
@@ -60,6 +88,8 @@ Reassembly::~Reassembly() {
 
 std::uint16_t Reassembly::owner(std::uint16_t port, const wire::EthernetView& frame) const {
   const auto& lcores = ports_[port].lcores;
+  // Of a port that has just come, or goes.
+  if (lcores.empty()) return static_cast<std::uint16_t>(lcore_);
   if (lcores.size() == 1) return lcores.front();
   wire::Fragment4View ip;
   // What is malformed belongs to anybody.

@@ -41,7 +41,6 @@ class Reassembly {
   // Gives up what came through a port.
   void discard(std::uint16_t port);
 
- private:
   struct Datagram {
     rte_mbuf* frame = nullptr;
     bool congestion = false;
@@ -51,8 +50,17 @@ class Reassembly {
     std::unique_ptr<FragmentTable> table;
     std::vector<Datagram> datagrams;
   };
+  // Ports come and go, and queues move. By place: who polls it, and, where this loop is the first
+  // time among them, room. Made by the control thread, one at a time.
+  using Plan = std::vector<PortState>;
+  [[nodiscard]] Plan plan(const config::SwitchConfig& next) const;
+  // In the loop.
+  void take_in(Plan& plan);
+
+ private:
   struct Fragment;
 
+  void make_room(PortState& port) const;
   void give_up(std::uint16_t port, const FragmentTable::GivenUp& given_up, DropReason reason);
   static void copy(Datagram& to, const Fragment& fragment);
   // The datagram's buffer as a frame: `headers` in front of IPv4's, `payload` behind that.
@@ -60,8 +68,11 @@ class Reassembly {
 
   rte_mempool* pool_;
   Lanes& lanes_;
+  std::size_t lcore_;
   std::uint64_t seed_;
-  std::vector<PortState> ports_;
+  config::FragmentsConfig limits_;
+  std::size_t most_bytes_;        // of a datagram behind IPv4's header
+  std::vector<PortState> ports_;  // by place, of all that there may be
 };
 
 }  // namespace tributary::dataplane

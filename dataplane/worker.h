@@ -98,6 +98,7 @@ class Worker {
     std::vector<std::pair<std::uint16_t, std::string>> renamed;
     std::vector<config::WayOut> ways;                // by place
     std::vector<Queue> queues;                       // that this loop polls
+    Reassembly::Plan reassembly;                     // empty: it puts nothing together
     std::atomic<std::size_t>* loops_left = nullptr;  // that have not let go; of all loops together
   };
   struct Change {

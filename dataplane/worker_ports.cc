@@ -50,6 +50,7 @@ Worker::PortPlan Worker::plan_ports(const config::SwitchConfig& next,
     plan.removed.emplace_back(place, std::make_unique<Lane>(Port::none(), place));
   for (const std::uint16_t place : ports.renamed)
     plan.renamed.emplace_back(place, next.ports[place].name);
+  if (reassembly_) plan.reassembly = reassembly_->plan(next);
   return plan;
 }
 
@@ -100,6 +101,7 @@ void Worker::remove_ports(PortPlan& plan, Instant now) {
   transmitter_.flush();
   for (auto& [place, lane] : plan.removed) {
     transmitter_.discard(place);
+    if (reassembly_) reassembly_->discard(place);
     std::swap(lanes_[place], lane);
     forwarder_.forget_port(place);
     if (lldp_) lldp_->forget_behind(place);
@@ -115,6 +117,7 @@ void Worker::take_in(Instant now) {
   for (Queue& queue : plan.queues)
     if (const Queue* const before = find_queue(queues_, queue)) queue = *before;
   std::swap(queues_, plan.queues);
+  if (reassembly_) reassembly_->take_in(plan.reassembly);
   for (const auto& lane : lanes_) lane->held = false;
   forwarder_.look_at_ports();
   PortMask speaks = 0;
