@@ -8,6 +8,7 @@
 #include <chrono>
 #include <future>
 #include <stdexcept>
+#include <utility>
 
 #include "config/port_places.h"
 #include "dataplane/devargs.h"
@@ -170,7 +171,7 @@ void Switch::exchange_ports(OpenPorts opened, const config::PortChange& change, 
     std::swap(ports_[place], port);
     if (used_still && port != nullptr) abandoned_ports_.push_back(std::move(port));
   };
-  for (auto& [place, port] : opened) put(place, std::move(port));
+  for (auto& [place, port] : std::exchange(opened, {})) put(place, std::move(port));
   for (const std::uint16_t place : change.removed) put(place, nullptr);
 }
 

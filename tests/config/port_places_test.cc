@@ -94,8 +94,8 @@ TEST(PortPlaces, QueuesStayWhereTheyAre) {
   auto tied = next;
   tied.ports[3].lcores = {0};  // b
   EXPECT_THAT(lcores(after(more, tied)), ElementsAre(0, 1, 0, 0, 1));
-  EXPECT_THAT(lcores(after(after(more, tied), next)), ElementsAre(0, 1, 1, 0, 1))
-      << "b goes where there are fewer";
+  EXPECT_THAT(lcores(after(after(more, tied), next)), ElementsAre(0, 1, 0, 0, 1))
+      << "b may go to either: to the first";
 }
 
 }  // namespace

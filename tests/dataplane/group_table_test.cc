@@ -41,6 +41,17 @@ TEST(GroupTable, LeavingShortensButNeverProlongs) {
   EXPECT_TRUE(table.lookup(group(1), 0, at(299)));
 }
 
+TEST(GroupTable, APortThatGoesWantsNothing) {
+  GroupTable table(4, 1);
+  table.join(group(1), 0, 2, at(100));
+  table.join(group(1), 0, 5, at(100));
+  table.join(group(2), 0, 2, at(100));
+  table.forget(2);
+  EXPECT_EQ(table.lookup(group(1), 0, at(1)), mask_of(5));
+  EXPECT_EQ(table.lookup(group(2), 0, at(1)), std::nullopt);
+  EXPECT_EQ(table.expire(at(1), 4), 1u);
+}
+
 TEST(GroupTable, IsBoundedAndSaysSo) {
   GroupTable table(4, 1);
   for (std::uint8_t n = 0; n < 10; ++n) table.join(group(n), 0, 0, at(10));

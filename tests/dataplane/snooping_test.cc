@@ -59,6 +59,24 @@ TEST_F(Snoop, AGroupGoesToItsMembersAndToRouters) {
   EXPECT_EQ(pass(3, ipv4_frame({}, wire::multicast_mac(0xE0010299))), (Ports{0, 1, 2}));
 }
 
+TEST_F(Snoop, APortThatGoesLeavesItsGroupsAndItsRouterBehind) {
+  pass(0, igmp_frame(0x11, 0));
+  pass(3, igmp_frame(0x11, 0));
+  pass(1, igmp_frame(0x16, kTestGroup4));
+  pass(2, igmp_frame(0x16, kTestGroup4));
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
+  auto file = sw.config();
+  file.ports.erase(file.ports.begin(), file.ports.begin() + 2);
+  sw.reload(file);
+  EXPECT_EQ(data4(3), (Ports{2}));
+  for (const char* name : {"n0", "n1"})
+    file.ports.push_back({name, std::string("net_ring_") + name, 1500});
+  sw.reload(file);
+  EXPECT_EQ(data4(3), (Ports{2})) << "others are there now";
+  EXPECT_EQ(pass(0, igmp_frame(0x16, kTestGroup4)), (Ports{3}));
+  EXPECT_EQ(data4(3), (Ports{0, 2}));
+}
+
 TEST_F(Snoop, Ipv6Likewise) {
   EXPECT_EQ(pass(0, mld_frame(130, 0)), (Ports{1, 2, 3}));
   EXPECT_EQ(pass(1, mld_frame(131, 0x77)), (Ports{0}));

@@ -24,6 +24,17 @@ config::SwitchConfig vlan_config() {
   return config;
 }
 
+TEST(VlanTable, AVacantPlaceIsInNoVlan) {
+  auto config = test_config(3);
+  config.ports[1] = {};
+  config.ports[1].queues = 0;
+  const VlanTable table(config.ports);
+  EXPECT_EQ(table.members(0), mask_of(0) | mask_of(2));
+  EXPECT_EQ(table.members(7), mask_of(0) | mask_of(2));
+  const VlanTable before(test_config(2).ports);
+  EXPECT_EQ(before.differences(table), mask_of(1) | mask_of(2)) << "who goes, and who comes";
+}
+
 using Tag = std::optional<std::uint16_t>;
 // A frame that is the same behind its tag, whatever that is.
 Bytes tagged(const wire::MacAddress& to, const wire::MacAddress& from, Tag tci,

@@ -13,6 +13,7 @@ from testbed.switch import Job
 STEADY = {"do": "allreduce", "count": 20_000, "dtype": "int32", "repeat": 1_000_000}
 SHORT = {"do": "allreduce", "count": 20_000, "dtype": "int32", "repeat": 3}
 ROUNDS = 20
+BUFFERS_ON_THE_WAY = 2048  # more than ports, rings and a job have in use at any time
 LATE = 3  # the port that comes and goes: w3
 LOSSES = {"tx-full", "tx-link-down", "handover-full", "job-moved", "no-mbuf", "no-egress"}
 MEMORY = {"hugepages": False, "megabytes": 512, "reserve_megabytes": 64}
@@ -51,7 +52,9 @@ def holdings(bed):
         "files": len(os.listdir(f"/proc/{pid}/fd")),
         "threads": int(status["Threads"]),
         "maps": len(Path(f"/proc/{pid}/maps").read_text().splitlines()),
-        "memory_kib": int(status["VmRSS"].split()[0]),
+        # Of what DPDK reserved at start, packet buffers that are used for the first time become resident.
+        "memory_kib": int(status["RssAnon"].split()[0]),
+        "buffers": bed.switch.show("buffers")[0]["in_use"],
     }
 
 
@@ -95,6 +98,7 @@ def tied_to_late():
 def check_grown(first, last):
     """A few mappings are the allocator's to choose; one more a round would be many."""
     assert last["files"] <= first["files"] and last["threads"] <= first["threads"]
+    assert last["buffers"] <= first["buffers"] + BUFFERS_ON_THE_WAY
     assert last["maps"] <= first["maps"] + 4
     assert last["memory_kib"] <= first["memory_kib"] + 2048
 
@@ -201,13 +205,15 @@ def test_queues_move_between_lcores_under_traffic(make_bed, launch):
     bed = make_bed("veth", 4, jobs=[Job(1, 2)], lcores=two_lcores())
     reload = Reloads(bed)
     steady = start_steady(bed, launch)
-    ping = bed.start("stream", ["ping", "-i", "0.005", "-q", worker_address(3)], rank=2)
-    for i in range(10):
+    ping = bed.start("stream", ["ping", "-i", "0.005", "-c", "400", "-q", worker_address(3)], rank=2)
+    i = 0
+    while ping.running or i < 10:
         ports = [{**port, "lcores": [(n + i) % 2]} for n, port in enumerate(reload.whole["ports"])]
         said = reload(ports=ports)
         assert ("ports[3].lcores" in said) == (i > 0), said
         queues = {(q["port"], q["lcore"]) for q in bed.switch.show("rxq")}
         assert queues == {(f"w{n}", (n + i) % 2) for n in range(4)}
-    end_stream(ping)
+        i += 1
+    assert "400 packets transmitted, 400 received" in ping.text()
     assert not lost(bed)
     check_steady(steady)
