@@ -138,8 +138,7 @@ const Fields<FragmentsConfig>& fragments_fields() {
              "Datagrams that each pair of queues of a port may be putting together at once; a "
              "packet buffer each, reserved at start. A worker has up to `window` x `shards` of "
              "them on the way. 0: fragments to the switch are dropped, and it sends none."),
-      scalar("timeout", &FragmentsConfig::timeout,
-             duration(Duration::ms(1), Duration::seconds(30)),
+      scalar("timeout", &FragmentsConfig::timeout, duration(Duration::ms(1), Duration::seconds(30)),
              "From a datagram's first fragment until it is given up for want of the others."),
   };
   return fields;

@@ -52,7 +52,8 @@ Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lan
       storm_(config.ports),
       fdb_(config.forwarding.fdb_entries, config.forwarding.fdb_ageing, config.ports.size(), seed),
       egress_(vlans_, lanes, transmitter, pool, chain_ports(lanes)),
-      links_(config::kMaxPorts) {
+      links_(config::kMaxPorts),
+      takes_fragments_(config::takes_fragments(config)) {
   if (config.forwarding.snooping.enabled) snooping_.emplace(config, seed);
   for (std::uint16_t port = 0; port < config.ports.size(); ++port)
     fdb_.limit(port, config.ports[port].max_addresses);
@@ -119,7 +120,7 @@ void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
       if (!acl_.idle() && acl_.verdict(i) != DropReason::count_) deny(c, acl_.verdict(i));
       continue;
     }
-    const DropReason refused = refusal(lane, burst[i], c.ethernet, i);
+    const DropReason refused = refusal(lane, burst[i], c, i);
     if (refused == DropReason::count_) {
       learn(lane, mac_key(c.ethernet.source, vlan_[i]), now);
     } else {
@@ -128,10 +129,11 @@ void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
   }
 }
 
-inline DropReason Forwarder::refusal(Lane& lane, const rte_mbuf* frame,
-                                     const wire::EthernetView& view, std::size_t place) {
+inline DropReason Forwarder::refusal(Lane& lane, const rte_mbuf* frame, const Classified& what,
+                                     std::size_t place) {
+  const wire::EthernetView& view = what.ethernet;
   if (!acl_.idle() && acl_.verdict(place) != DropReason::count_) return acl_.verdict(place);
-  if (exceeds_mtu(lane, frame, view)) return DropReason::mtu;
+  if (exceeds_mtu(lane, frame, view) && !may_be_long(what)) return DropReason::mtu;
   const auto vlan = vlans_.vlan_of(lane.index, view);
   if (!vlan) return DropReason::vlan_denied;
   vlan_[place] = *vlan;

@@ -87,8 +87,12 @@ class Forwarder {
  private:
   static constexpr std::size_t kExpirePerTurn = 16;
 
-  DropReason refusal(Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view,
-                     std::size_t place);
+  DropReason refusal(Lane& lane, const rte_mbuf* frame, const Classified& what, std::size_t place);
+  // A kernel may have put it together from fragments that fit, as af_packet's does.
+  [[nodiscard]] bool may_be_long(const Classified& what) const {
+    return takes_fragments_ && (what.action == Action::aggregate || what.action == Action::host ||
+                                what.action == Action::answer_echo);
+  }
   void forward_one(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan,
                    Instant now);
   // Nobody's address in particular, or that of somebody unknown: to several ports.
@@ -121,6 +125,7 @@ class Forwarder {
   };
   std::vector<Link> links_;  // by port
   std::uint16_t looked_at_ = 0;
+  bool takes_fragments_;
   HandoverEnd* peers_ = nullptr;
 };
 

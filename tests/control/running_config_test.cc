@@ -38,7 +38,7 @@ class RunningConfigTest : public testing::Test {
        [this](const config::SwitchConfig& next) {
          if (meanwhile) meanwhile();
          if (refuses) throw std::runtime_error("no memory");
-         const auto change = config::difference(in_force, next);
+         auto change = config::difference(in_force, next);
          in_force = next;
          return change;
        }}};

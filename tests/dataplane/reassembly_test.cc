@@ -166,6 +166,18 @@ TEST_F(Reassembling, PortsOfOneMtuShareFragmentsAndLargeOnesTheFrame) {
   EXPECT_EQ(sw->buffers_in_use(), 0u);
 }
 
+// As a kernel does before it hands frames to af_packet.
+TEST_F(Reassembling, WhatSomebodyElseHasPutTogetherMayExceedTheMtu) {
+  start(fragment_config(2));
+  join();
+  for (const std::uint32_t rank : {0u, 1u}) sw->inject(rank, contribution(rank, 0));
+  sw->turn();
+  EXPECT_TRUE(is_sum(put_together(sw->sent(0)), 0));
+  sw->inject(0, ipv4_frame({.payload = 3000}, host(9)));
+  sw->turn();
+  EXPECT_EQ(sw->drops(0, DropReason::mtu), 1u) << "others may not";
+}
+
 TEST_F(Reassembling, OffFragmentsAreDroppedAsEver) {
   auto config = fragment_config(2, 0);
   config.ports[0].mtu = config.ports[1].mtu = 9000;
