@@ -60,7 +60,8 @@ void Acl::read(std::uint16_t port, const rte_mbuf* frame, std::size_t i) {
     return;
   }
   keys_[i].ingress = port;
-  keys_[i].vlan = vlans_.vlan_of(port, *view).value_or(0);
+  const std::uint16_t vlan = vlans_.vlan_of(port, *view);
+  keys_[i].vlan = vlan == kNoVlan ? std::uint16_t{0} : vlan;
   Batch& batch = batches_[static_cast<std::size_t>(fields.kind)];
   batch.keys[batch.count] = reinterpret_cast<const std::uint8_t*>(&keys_[i]);
   batch.frames[batch.count++] = static_cast<std::uint8_t>(i);

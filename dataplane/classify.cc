@@ -33,12 +33,13 @@ bool is_fragment_for(const Identity& identity, const Classified& c) {
 
 // A frame whose destination is the switch (`ours`) or everybody.
 void classify_local(const Identity& identity, Classified& c, bool ours) {
-  if (is_arp_request_for(identity, c.ethernet)) {
-    c.action = Action::answer_arp;
+  if (c.ethernet.ether_type != wire::kEtherTypeIpv4) {
+    if (is_arp_request_for(identity, c.ethernet))
+      c.action = Action::answer_arp;
+    else if (ours)
+      drop(c, DropReason::unhandled);
     return;
   }
-  if (c.ethernet.ether_type != wire::kEtherTypeIpv4)
-    return ours ? drop(c, DropReason::unhandled) : void();
   bool is_udp = false;
   const DropReason bad = wire::parse_udp4(c.ethernet.payload, c.udp, is_udp);
   if (ours && !is_udp && is_fragment_for(identity, c)) {

@@ -10,6 +10,7 @@
 //   here otherwise:                          forward
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -34,23 +35,25 @@ enum class Action : std::uint8_t {
 struct Classified {
   Action action = Action::drop;
   DropReason reason = DropReason::count_;  // of drop, and of lldp where nobody listens
-  wire::EthernetView ethernet;             // of all but a truncated frame
-  wire::Udp4View udp;                      // of aggregate and host
+  wire::EthernetView ethernet;             // of all but a truncated frame, as are:
+  std::uint64_t source = 0;                // mac_bits() of its addresses
+  std::uint64_t destination = 0;
+  wire::Udp4View udp;  // of aggregate and host
 };
 
 // Of a frame to the switch's own address (`ours`), or to several.
 void classify_destination(const Identity& identity, bool linear, bool ours, Classified& frame);
 
-// `frame` is the first segment; `linear` says that it is the whole frame. What does not belong to
-// the action may hold anything.
-inline void classify(const Identity& identity, std::span<const std::byte> frame, bool linear,
-                     Classified& into) {
+// `frame` is the first segment; `linear` says that it is the whole frame. `own` is mac_bits() of
+// the identity's address. What does not belong to the action may hold anything.
+inline void classify(const Identity& identity, std::uint64_t own, std::span<const std::byte> frame,
+                     bool linear, Classified& into) {
   into.action = Action::drop;
   into.reason = wire::parse_ethernet(frame, into.ethernet);
   if (into.reason != DropReason::count_) return;
-  const std::uint64_t own = mac_bits(identity.mac);
-  const std::uint64_t source = mac_bits(into.ethernet.source);
-  const std::uint64_t destination = mac_bits(into.ethernet.destination);
+  const auto [destination, source] = mac_pair(frame);
+  into.source = source;
+  into.destination = destination;
   if ((source & kGroupBit) != 0 || source == 0 || source == own) {
     into.reason = DropReason::bad_source_mac;
     return;
@@ -58,6 +61,10 @@ inline void classify(const Identity& identity, std::span<const std::byte> frame,
   into.action = Action::forward;
   if ((destination & kGroupBit) != 0 || destination == own)
     classify_destination(identity, linear, destination == own, into);
+}
+inline void classify(const Identity& identity, std::span<const std::byte> frame, bool linear,
+                     Classified& into) {
+  classify(identity, mac_bits(identity.mac), frame, linear, into);
 }
 inline Classified classify(const Identity& identity, std::span<const std::byte> frame,
                            bool linear) {

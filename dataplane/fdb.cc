@@ -105,9 +105,9 @@ void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t p
   append(index, port);
 }
 
-std::optional<std::uint16_t> Fdb::lookup_static(std::uint64_t key) const {
+std::uint16_t Fdb::static_port_of(std::uint64_t key) const {
   const auto it = statics_.ports.find(mac_bits(mac_of_key(key)));
-  return it == statics_.ports.end() ? std::nullopt : std::optional(it->second);
+  return it == statics_.ports.end() ? kNoPort : it->second;
 }
 
 std::size_t Fdb::expire(Instant now, std::size_t most) {

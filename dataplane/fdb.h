@@ -56,12 +56,16 @@ class Fdb {
   void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
   [[nodiscard]] std::optional<std::uint16_t> lookup(const wire::MacAddress& mac, std::uint16_t vlan,
                                                     Instant now) const {
-    return lookup(mac_key(mac, vlan), now);
+    const std::uint16_t port = port_of(mac_key(mac, vlan), now);
+    return port == kNoPort ? std::nullopt : std::optional(port);
   }
-  [[nodiscard]] std::optional<std::uint16_t> lookup(std::uint64_t key, Instant now) const {
+  // The same for the packet path, of a key of mac_key.h; kNoPort: nowhere. An optional would be
+  // written in two parts, and read in one that waits for both.
+  static constexpr std::uint16_t kNoPort = 0xFFFF;
+  [[nodiscard]] std::uint16_t port_of(std::uint64_t key, Instant now) const {
     const std::uint32_t index = entries_.find(key);
     if (index != kNone && now - entries_[index].seen < ageing_) return entries_[index].port;
-    return statics_.ports.empty() ? std::nullopt : lookup_static(key);
+    return statics_.ports.empty() ? kNoPort : static_port_of(key);
   }
   // Where and when it was learned last, old or not; nullopt: it is not known.
   struct Seen {
@@ -118,7 +122,7 @@ class Fdb {
     [[nodiscard]] bool full() const { return limit != 0 && count >= limit; }
   };
 
-  [[nodiscard]] std::optional<std::uint16_t> lookup_static(std::uint64_t key) const;
+  [[nodiscard]] std::uint16_t static_port_of(std::uint64_t key) const;
   std::size_t clean_statics();
   void unlink(std::uint32_t index);
   void append(std::uint32_t index, std::uint16_t port);

@@ -114,15 +114,18 @@ void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
   Lane& lane = *lanes_[ingress];
   for (std::size_t i = 0; i < burst.size(); ++i) {
     Classified& c = what[i];
-    if (c.reason == DropReason::bad_source_mac || c.reason == DropReason::frame_truncated) continue;
-    // Neighbours' own business is in no VLAN, and says nothing of where addresses are.
-    if (c.reason == DropReason::bridge_reserved) {
-      if (!acl_.idle() && acl_.verdict(i) != DropReason::count_) deny(c, acl_.verdict(i));
-      continue;
+    if (c.reason != DropReason::count_) {
+      if (c.reason == DropReason::bad_source_mac || c.reason == DropReason::frame_truncated)
+        continue;
+      // Neighbours' own business is in no VLAN, and says nothing of where addresses are.
+      if (c.reason == DropReason::bridge_reserved) {
+        if (!acl_.idle() && acl_.verdict(i) != DropReason::count_) deny(c, acl_.verdict(i));
+        continue;
+      }
     }
     const DropReason refused = refusal(lane, burst[i], c, i);
     if (refused == DropReason::count_) {
-      learn(lane, mac_key(c.ethernet.source, vlan_[i]), now);
+      learn(lane, mac_key(c.source, vlan_[i]), now);
     } else {
       deny(c, refused);
     }
@@ -134,9 +137,9 @@ inline DropReason Forwarder::refusal(Lane& lane, const rte_mbuf* frame, const Cl
   const wire::EthernetView& view = what.ethernet;
   if (!acl_.idle() && acl_.verdict(place) != DropReason::count_) return acl_.verdict(place);
   if (exceeds_mtu(lane, frame, view) && !may_be_long(what)) return DropReason::mtu;
-  const auto vlan = vlans_.vlan_of(lane.index, view);
-  if (!vlan) return DropReason::vlan_denied;
-  vlan_[place] = *vlan;
+  const std::uint16_t vlan = vlans_.vlan_of(lane.index, view);
+  if (vlan == kNoVlan) return DropReason::vlan_denied;
+  vlan_[place] = vlan;
   return DropReason::count_;
 }
 
@@ -221,22 +224,23 @@ void Forwarder::spread(Lane& lane, rte_mbuf* frame, const wire::EthernetView& vi
   egress_.send(to, frame, view, vlan);
 }
 
-inline void Forwarder::forward_one(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view,
+inline void Forwarder::forward_one(Lane& lane, rte_mbuf* frame, const Classified& what,
                                    std::uint16_t vlan, Instant now) {
-  const std::uint64_t key = mac_key(view.destination, vlan);
+  const wire::EthernetView& view = what.ethernet;
+  const std::uint64_t key = mac_key(what.destination, vlan);
   if ((key & kGroupBit) != 0) return spread(lane, frame, view, vlan, now);
-  const auto egress = fdb_.lookup(key, now);
-  if (!egress) return spread(lane, frame, view, vlan, now);
-  if (*egress == lane.index || (vlans_.members(vlan) & mask_of(*egress)) == 0)
+  const std::uint16_t egress = fdb_.port_of(key, now);
+  if (egress == Fdb::kNoPort) return spread(lane, frame, view, vlan, now);
+  if (egress == lane.index || (vlans_.members(vlan) & mask_of(egress)) == 0)
     return drop(lane, frame, DropReason::no_egress);
-  egress_.send(*egress, frame, view, vlan);
+  egress_.send(egress, frame, view, vlan);
 }
 
 void Forwarder::forward(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
                         std::span<const Classified> what, std::span<const std::uint8_t> places,
                         Instant now) {
   Lane& lane = *lanes_[ingress];
-  for (const std::size_t i : places) forward_one(lane, burst[i], what[i].ethernet, vlan_[i], now);
+  for (const std::size_t i : places) forward_one(lane, burst[i], what[i], vlan_[i], now);
 }
 
 }  // namespace tributary::dataplane

@@ -93,7 +93,7 @@ class Forwarder {
     return takes_fragments_ && (what.action == Action::aggregate || what.action == Action::host ||
                                 what.action == Action::answer_echo);
   }
-  void forward_one(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan,
+  void forward_one(Lane& lane, rte_mbuf* frame, const Classified& what, std::uint16_t vlan,
                    Instant now);
   // Nobody's address in particular, or that of somebody unknown: to several ports.
   void spread(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan,

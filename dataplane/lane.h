@@ -85,6 +85,11 @@ struct Lane {
   [[nodiscard]] bool has_room(TrafficClass traffic) const {
     return behind.empty() ? waiting_count < waiting.size() : backlog(traffic) < FairBacklog::kRoom;
   }
+  // What the driver can send waits for the next flush, and for nothing else; nobody watches.
+  [[nodiscard]] bool takes_at_once() const {
+    return waiting_count < waiting.size() && behind.empty() && !sender && tap == nullptr &&
+           port->link_up();
+  }
   void add(rte_mbuf* frame, TrafficClass traffic) {
     if (traffic == TrafficClass::jobs) of_jobs.set(waiting_count);
     waiting[waiting_count++] = frame;

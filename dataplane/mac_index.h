@@ -4,6 +4,8 @@
 // `hash_next`, which are the index's to write.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -20,7 +22,10 @@ class MacIndex {
  public:
   // Capacity is a power of two. `seed` makes the hash unpredictable to senders.
   MacIndex(std::uint32_t capacity, std::uint64_t seed)
-      : seed_(seed | 1), entries_(capacity), buckets_(capacity, kNoEntry) {
+      : multiplier_(hash_multiplier(seed)),
+        entries_(capacity),
+        buckets_(std::max(capacity, 2U), kNoEntry),
+        shift_(64U - static_cast<unsigned>(std::countr_zero(buckets_.size()))) {
     if (capacity == 0 || (capacity & (capacity - 1)) != 0)
       throw std::invalid_argument("a table's capacity must be a power of two");
     for (std::uint32_t i = capacity; i-- > 0;) release(i);
@@ -57,16 +62,17 @@ class MacIndex {
 
  private:
   [[nodiscard]] std::size_t bucket_of(std::uint64_t key) const {
-    return hash_mac_key(key, seed_) & (buckets_.size() - 1);
+    return hash_mac_key(key, multiplier_, shift_);
   }
   void release(std::uint32_t index) {
     entries_[index].hash_next = free_;
     free_ = index;
   }
 
-  std::uint64_t seed_;
+  std::uint64_t multiplier_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> buckets_;
+  std::vector<std::uint32_t> buckets_;  // two at least: a number may not be shifted by its width
+  unsigned shift_;
   std::uint32_t free_ = kNoEntry;  // chained through hash_next
 };
 

@@ -75,19 +75,20 @@ void drop(Lane& lane, rte_mbuf* frame, DropReason reason) {
   rte_pktmbuf_free(frame);
 }
 
-void Transmitter::send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic) {
-  Lane& lane = *lanes_[port];
+void Transmitter::send_with_care(Lane& lane, rte_mbuf* frame, TrafficClass traffic) {
   if (lane.sender)
-    return peers_->give(*lane.sender, {.frame = frame, .port = port, .traffic = traffic}, lanes_);
+    return peers_->give(*lane.sender, {.frame = frame, .port = lane.index, .traffic = traffic},
+                        lanes_);
   if (const DropReason reason = refusal(lane, frame); reason != DropReason::count_) {
     if (!to_cut(lane, frame, traffic)) return drop(lane, frame, reason);
+    const std::uint16_t port = lane.index;
     send_pieces(std::span(&port, 1), frame);
     return rte_pktmbuf_free(frame);
   }
   if (!lane.has_room(traffic)) flush_lane(lane);
   if (!lane.has_room(traffic)) return drop(lane, frame, DropReason::tx_full);
   if (lane.backlog(traffic) >= kMarkBacklog) tell_of_queue(lane, frame);
-  if (lane.tap != nullptr) lane.tap->offer(CapturePoint::tx, port, frame);
+  if (lane.tap != nullptr) lane.tap->offer(CapturePoint::tx, lane.index, frame);
   if (lane.behind.empty())
     lane.add(frame, traffic);
   else

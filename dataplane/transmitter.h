@@ -8,6 +8,8 @@
 // MTU leave as such.
 #pragma once
 
+#include <rte_mbuf_core.h>
+
 #include <cstdint>
 #include <span>
 
@@ -24,7 +26,13 @@ class Transmitter {
   // From now on jobs' packets may be cut.
   void cut_with(Fragmenter* fragmenter) { fragmenter_ = fragmenter; }
 
-  void send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic = TrafficClass::others);
+  void send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic = TrafficClass::others) {
+    Lane& lane = *lanes_[port];
+    if (lane.takes_at_once() && frame->nb_segs == 1 && frame->pkt_len <= lane.most_bytes)
+      lane.add(frame, traffic);
+    else
+      send_with_care(lane, frame, traffic);
+  }
   // One frame to several ports by reference count; frees it if there is none. Nobody may
   // write to it afterwards (protocol rule 19).
   void multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame,
@@ -38,6 +46,8 @@ class Transmitter {
   void discard(std::uint16_t port, DropReason reason = DropReason::tx_link_down);
 
  private:
+  // Whatever may be in the way of the frame, or of the lane.
+  void send_with_care(Lane& lane, rte_mbuf* frame, TrafficClass traffic);
   std::size_t flush_lane(Lane& lane);
   // What the driver takes of those that wait in front; returns how many.
   std::size_t give(Lane& lane);

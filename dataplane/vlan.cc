@@ -34,17 +34,17 @@ VlanTable::VlanTable(const std::vector<config::PortConfig>& ports) {
   }
 }
 
-std::optional<std::uint16_t> VlanTable::checked_vlan_of(std::uint16_t port,
-                                                        const wire::EthernetView& frame) const {
+std::uint16_t VlanTable::checked_vlan_of(std::uint16_t port,
+                                         const wire::EthernetView& frame) const {
   const std::uint16_t id = vlan_id(frame);
   const PortRule& rule = rules_[port];
   if (rule.mode == VlanMode::transparent) return id;
   if (id == 0) {
     // A tag of another kind, or one behind a priority tag, is a tag nevertheless.
-    if (rule.untagged == 0 || is_vlan_tag(frame.ether_type)) return std::nullopt;
+    if (rule.untagged == 0 || is_vlan_tag(frame.ether_type)) return kNoVlan;
     return rule.untagged;
   }
-  if (rule.mode == VlanMode::access || (members_[id] & mask_of(port)) == 0) return std::nullopt;
+  if (rule.mode == VlanMode::access || (members_[id] & mask_of(port)) == 0) return kNoVlan;
   return id;
 }
 

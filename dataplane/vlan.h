@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,13 +16,15 @@ namespace tributary::dataplane {
 
 using PortMask = std::uint32_t;  // bit p: port p
 inline constexpr std::size_t kVlanIds = 4096;
+// An optional VLAN would be written in two parts, and read in one that waits for both.
+inline constexpr std::uint16_t kNoVlan = 0xFFFF;
 
 constexpr PortMask mask_of(std::uint16_t port) {
   return PortMask{1} << port;
 }
 
 constexpr std::uint16_t vlan_id(const wire::EthernetView& frame) {
-  return frame.vlan_tci.value_or(0) & 0x0FFF;
+  return frame.vlan_tci ? *frame.vlan_tci & 0x0FFF : 0;
 }
 
 class VlanTable {
@@ -32,9 +33,8 @@ class VlanTable {
 
   // Every port is transparent: frames leave as they came.
   [[nodiscard]] bool transparent() const { return transparent_; }
-  // nullopt: the port does not take it.
-  [[nodiscard]] std::optional<std::uint16_t> vlan_of(std::uint16_t port,
-                                                     const wire::EthernetView& frame) const {
+  // kNoVlan: the port does not take it.
+  [[nodiscard]] std::uint16_t vlan_of(std::uint16_t port, const wire::EthernetView& frame) const {
     if (transparent_) return vlan_id(frame);
     return checked_vlan_of(port, frame);
   }
@@ -45,8 +45,8 @@ class VlanTable {
   [[nodiscard]] PortMask differences(const VlanTable& other) const;
 
  private:
-  [[nodiscard]] std::optional<std::uint16_t> checked_vlan_of(std::uint16_t port,
-                                                             const wire::EthernetView& frame) const;
+  [[nodiscard]] std::uint16_t checked_vlan_of(std::uint16_t port,
+                                              const wire::EthernetView& frame) const;
 
   struct PortRule {
     config::VlanMode mode = config::VlanMode::transparent;

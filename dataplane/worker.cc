@@ -169,8 +169,9 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
   to_aggregate_.count = to_host_.count = to_forward_.count = to_answer_.count = 0;
   const std::span burst = std::span(burst_).first(received);
   forwarder_.filter(port, burst);
+  const std::uint64_t own = mac_bits(identity_.mac);
   for (std::size_t i = 0; i < received; ++i)
-    classify(identity_, first_segment(burst[i]), burst[i]->nb_segs == 1, what_[i]);
+    classify(identity_, own, first_segment(burst[i]), burst[i]->nb_segs == 1, what_[i]);
   forwarder_.admit(port, burst, what_, now);
   for (std::size_t i = 0; i < received; ++i) {
     if (what_[i].action == Action::reassemble && !put_together(port, i, now)) continue;

@@ -31,6 +31,35 @@ TEST(MacKey, IsTheAddressInItsVlan) {
   static_assert((mac_key({0x01, 0, 0, 0, 0, 0}, 0) & kGroupBit) != 0);
 }
 
+TEST(MacKey, AFramesAddressesAreReadWhereTheyLie) {
+  std::array<std::byte, wire::kEthernetBytes> frame;
+  for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = static_cast<std::byte>(0xF0 + i);
+  wire::EthernetView view;
+  ASSERT_EQ(wire::parse_ethernet(frame, view), DropReason::count_);
+  const MacPair pair = mac_pair(frame);
+  EXPECT_EQ(pair.destination, mac_bits(view.destination));
+  EXPECT_EQ(pair.source, mac_bits(view.source));
+}
+
+// C1: small or related seeds, and addresses that differ little, make no long chains: as many keys
+// as places meet no more often than by chance.
+TEST(MacKey, KeysMeetNoMoreThanByChance) {
+  constexpr unsigned kBits = 10;
+  constexpr std::uint64_t kKeys = std::uint64_t{1} << kBits;
+  constexpr std::uint64_t kSeeds = 64;
+  constexpr std::uint64_t kByChance = kSeeds * kKeys / 2;
+  for (const unsigned step : {0U, 8U, 16U, 38U, 48U}) {  // where in the key they differ
+    std::uint64_t pairs = 0;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      std::array<std::uint32_t, kKeys> met{};
+      for (std::uint64_t n = 0; n < kKeys; ++n)
+        pairs +=
+            met[hash_mac_key(mac_bits(mac(7)) ^ (n << step), hash_multiplier(seed), 64 - kBits)]++;
+    }
+    EXPECT_LE(pairs, kByChance + kByChance / 8) << "bits from " << step;
+  }
+}
+
 TEST(Fdb, LearnsPerVlan) {
   Fdb fdb(16, kAgeing, 3, 1);
   fdb.learn(mac(1), 0, 2, at(0));
