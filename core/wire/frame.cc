@@ -154,6 +154,7 @@ bool udp4_checksum_ok(const Udp4View& view) {
                              ones_complement_sum(view.datagram)) == 0xFFFF;
 }
 
+// As above: a header put together on the stack and copied from there waits for its own stores.
 std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> frame,
                                 std::size_t payload_bytes,
                                 std::optional<std::uint16_t> payload_sum) {
@@ -162,9 +163,10 @@ std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> fra
   if (frame.size() < headers + payload_bytes || udp_length + kIpv4Bytes > 0xFFFF) return 0;
 
   std::byte* at = frame.data();
-  const EthernetHeader eth{t.destination, t.source,
-                           be16(t.vlan_tci ? kEtherTypeVlan : kEtherTypeIpv4)};
-  std::memcpy(at, &eth, sizeof eth);
+  EthernetHeader& eth = *reinterpret_cast<EthernetHeader*>(at);
+  eth.destination = t.destination;
+  eth.source = t.source;
+  eth.ether_type = t.vlan_tci ? kEtherTypeVlan : kEtherTypeIpv4;
   at += sizeof eth;
   if (t.vlan_tci) {
     const std::array<be16, 2> tag = {be16(*t.vlan_tci), be16(kEtherTypeIpv4)};
@@ -172,25 +174,25 @@ std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> fra
     at += sizeof tag;
   }
 
-  const Ipv4Header ip{0x45,
-                      t.dscp_ecn,
-                      be16(static_cast<std::uint16_t>(kIpv4Bytes + udp_length)),
-                      be16(0u),
-                      be16(kDontFragment),
-                      64,
-                      kProtocolUdp,
-                      0,
-                      be32(t.endpoints.source_ip),
-                      be32(t.endpoints.destination_ip)};
-  Ipv4Header& ip_there = *reinterpret_cast<Ipv4Header*>(at);
-  ip_there = ip;
-  ip_there.checksum = static_cast<std::uint16_t>(~sum_of(ip));
+  Ipv4Header& ip = *reinterpret_cast<Ipv4Header*>(at);
+  ip.version_ihl = 0x45;
+  ip.dscp_ecn = t.dscp_ecn;
+  ip.total_length = static_cast<std::uint16_t>(kIpv4Bytes + udp_length);
+  ip.id = 0u;
+  ip.flags_fragment = kDontFragment;
+  ip.ttl = 64;
+  ip.protocol = kProtocolUdp;
+  ip.checksum = 0;
+  ip.source = t.endpoints.source_ip;
+  ip.destination = t.endpoints.destination_ip;
+  ip.checksum = static_cast<std::uint16_t>(~sum_of(ip));
   at += sizeof ip;
 
-  const UdpHeader udp{be16(t.endpoints.source_port), be16(t.endpoints.destination_port),
-                      be16(static_cast<std::uint16_t>(udp_length)), 0};
-  UdpHeader& udp_there = *reinterpret_cast<UdpHeader*>(at);
-  udp_there = udp;
+  UdpHeader& udp = *reinterpret_cast<UdpHeader*>(at);
+  udp.source = t.endpoints.source_port;
+  udp.destination = t.endpoints.destination_port;
+  udp.length = static_cast<std::uint16_t>(udp_length);
+  udp.checksum = 0;
   if (t.udp_checksum) {
     const std::uint16_t payload =
         payload_sum ? *payload_sum : ones_complement_sum(frame.subspan(headers, payload_bytes));
@@ -198,7 +200,7 @@ std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> fra
         ones_complement_add(pseudo_header_sum(t.endpoints, udp_length), sum_of(udp));
     sum = ones_complement_add(sum, payload);
     // RFC 768: 0 means "none".
-    udp_there.checksum = static_cast<std::uint16_t>(sum == 0xFFFF ? 0xFFFF : ~sum);
+    udp.checksum = static_cast<std::uint16_t>(sum == 0xFFFF ? 0xFFFF : ~sum);
   }
   return headers + payload_bytes;
 }
