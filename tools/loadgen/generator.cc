@@ -201,33 +201,32 @@ std::size_t Generator::receive(std::size_t port, Instant now) {
 
 // Frames for others are ignored: a switch floods what it does not know.
 void Generator::on_frame(std::size_t port, std::span<const std::byte> frame, Instant now) {
-  const auto parsed = wire::parse_ethernet(frame);
-  const auto* eth = std::get_if<wire::EthernetView>(&parsed);
-  if (eth == nullptr) {
+  wire::EthernetView eth;
+  if (wire::parse_ethernet(frame, eth) != DropReason::count_) {
     ++refused_frames_;
-  } else if (eth->ether_type == wire::kEtherTypeIpv4) {
-    on_ipv4(port, eth->payload, now);
-  } else if (eth->ether_type == L2Traffic::kEtherType && l2_) {
-    l2_->on_frame(port, *eth);
+  } else if (eth.ether_type == wire::kEtherTypeIpv4) {
+    on_ipv4(port, eth.payload, now);
+  } else if (eth.ether_type == L2Traffic::kEtherType && l2_) {
+    l2_->on_frame(port, eth);
   }
 }
 
 void Generator::on_ipv4(std::size_t port, std::span<const std::byte> packet, Instant now) {
-  const auto parsed = wire::parse_udp4(packet);
-  const auto* udp = std::get_if<std::optional<wire::Udp4View>>(&parsed);
-  if (udp == nullptr) {
+  wire::Udp4View udp;
+  bool is_udp = false;
+  if (wire::parse_udp4(packet, udp, is_udp) != DropReason::count_) {
     ++refused_frames_;
     return;
   }
-  if (!*udp || (*udp)->endpoints.source_ip != plan_.config.ipv4) return;
+  if (!is_udp || udp.endpoints.source_ip != plan_.config.ipv4) return;
   wire::Packet aggregation;
-  if (wire::parse((*udp)->payload, aggregation) != DropReason::count_ ||
-      wire::check_integrity(**udp, aggregation) != DropReason::count_) {
+  if (wire::parse(udp.payload, aggregation) != DropReason::count_ ||
+      wire::check_integrity(udp, aggregation) != DropReason::count_) {
     ++refused_frames_;
     return;
   }
   const Behind& behind = behind_[port];
-  const std::uint32_t to = (*udp)->endpoints.destination_ip;
+  const std::uint32_t to = udp.endpoints.destination_ip;
   const std::uint32_t id = aggregation.header.job;
   if (to == config::job_group_ipv4(id)) {
     const auto job = behind.by_job.find(id);
