@@ -40,6 +40,7 @@ void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
   e.arrived = 1;
   e.combined = 0;
   e.kept = c.kept;
+  e.congested = c.congested;
   e.overflow = e.verified = e.holds_slot = e.narrowed = e.retried = e.bypassed = false;
   e.described = true;
   e.description.copy_words(c.description);

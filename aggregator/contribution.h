@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/exclusion.h"
+#include "core/wire/ecn.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
 
@@ -83,6 +84,7 @@ struct Contribution {
   bool resend = false;
   bool at_ps = false;                  // asks for the completion engine (O2, O6, rule 14)
   bool overflow = false;               // of a sum: sticky (rule 12)
+  bool congested = false;              // the same (rule 15)
   KeptAs kept = KeptAs::nothing;       // of what opens a chunk
   std::span<const std::byte> payload;  // element_count × size of dtype bytes, checked
 };
@@ -161,6 +163,7 @@ inline Contribution contribution_of(const wire::Packet& packet) {
   c.resend = (h.flags & wire::kFlagResend) != 0;
   c.at_ps = (h.flags & (wire::kFlagAtPs | wire::kFlagBypass)) != 0;
   c.overflow = may_overflow(h) && (h.flags & wire::kFlagOverflow) != 0;
+  c.congested = wire::is_marked(packet);
   c.payload = packet.payload;
   return c;
 }

@@ -58,17 +58,20 @@ struct ShardCounters {
   Counter results_resent;  // answers from retained results
   Counter pending_replies;
   Counter unknown_replies;
-  Counter saturated;     // results marked as overflowed
-  Counter collisions;    // dynamic slot held by another chunk
-  Counter preemptions;   // slots taken from this job
-  Counter forwarded;     // contributions sent on to the completion host
-  Counter sent_up;       // sums sent to a parent, or to be verified
-  Counter resent_up;     // sums that the parent asked for again
-  Counter probes_up;     // questions to the parent
-  Counter recalls;       // to the host, for a result that some child is known to hold
-  Counter host_results;  // results that came back
-  Counter degraded;      // of those: that lack ranks
-  Counter late;          // data of ranks that such a result lacks, answered with it
+  Counter saturated;       // results marked as overflowed
+  Counter collisions;      // dynamic slot held by another chunk
+  Counter preemptions;     // slots taken from this job
+  Counter forwarded;       // contributions sent on to the completion host
+  Counter sent_up;         // sums sent to a parent, or to be verified
+  Counter resent_up;       // sums that the parent asked for again
+  Counter probes_up;       // questions to the parent
+  Counter recalls;         // to the host, for a result that some child is known to hold
+  Counter host_results;    // results that came back
+  Counter degraded;        // of those: that lack ranks
+  Counter late;            // data of ranks that such a result lacks, answered with it
+  Counter marked_data;     // contributions and sums that met a queue (rule 15)
+  Counter slot_marks;      // chunks marked because slots are scarce
+  Counter marked_results;  // chunks whose result tells the ranks
   Counter cache_hits;
   Counter cache_misses;
   Counter cache_evictions;
@@ -134,7 +137,9 @@ inline void ShardCounters::include(const ShardCounters& other) {
                                        &S::cache_hits,       &S::cache_misses,
                                        &S::cache_evictions,  &S::bytes_in,
                                        &S::bytes_out,        &S::slots_open,
-                                       &S::slots_high_water, &S::results_retained};
+                                       &S::slots_high_water, &S::results_retained,
+                                       &S::marked_data,      &S::slot_marks,
+                                       &S::marked_results};
   for (const auto counter : kSums) (this->*counter).add((other.*counter).get());
   for (std::size_t r = 0; r < escalations.size(); ++r)
     escalations[r].add(other.escalations[r].get());

@@ -100,7 +100,7 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   job.next_op = 0;
   job.left_at_op = ShardJob::kNobodyLeft;
   job.recalled_at = Instant();
-  job.has_exclusions = false;
+  job.has_exclusions = job.marked = false;
   job.table.reset(first_seq);
   job.history.reset();
   job.parent_heard = now;

@@ -14,7 +14,7 @@
 // contributions; shard_sum.cc moves their bytes; shard_slots.cc dynamic slots; shard_escalate.cc
 // what goes to the completion host and comes back; shard_tree.cc sums that go up; shard_relay.cc
 // what other switches could not finish; shard_exclude.cc children that are left out;
-// shard_retry.cc chunks sent again as floating point;
+// shard_retry.cc chunks sent again as floating point; shard_congestion.cc marks of queues;
 // shard_degrade.cc results that lack ranks;
 // shard_reply.cc results and answers to probes; shard_change.cc other jobs in their places;
 // chunk_look.cc what people see of one chunk.
@@ -224,6 +224,11 @@ class Shard {
   [[nodiscard]] std::uint32_t pool_slot(const ShardJob& job, std::uint32_t seq) const;
   // Of a chunk that holds one, or last did.
   [[nodiscard]] std::uint32_t slot_of(const ShardJob& job, const Tombstone& e) const;
+
+  // shard_congestion.cc
+  static void mark_for_slots(ShardJob& job, Tombstone& e);
+  static std::uint32_t carried_flags(ShardJob& job, const wire::Packet& packet);
+  static void take_mark(ShardJob& job, Tombstone& e, const wire::Packet& result);
 
   // shard_escalate.cc
   Decision escalate_first(ShardJob& job, Tombstone& e, const Contribution& c, wire::Reason reason,

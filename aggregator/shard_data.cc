@@ -134,8 +134,13 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   const bool believes = (h.flags & wire::kFlagBypass) != 0;
   if ((believes || job.has_exclusions) && believes != job.excludes(c.child, h.op))
     remind(job, h, out);
+  if (c.congested) job.counters.marked_data.add();
   if (place == ChunkTable::Place::unseen) {
     c.kept = job.note_first(c.description, c.child, now);
+    if (job.marked) {
+      c.congested = true;
+      job.marked = false;
+    }
     return on_first(job, *e, c, kernels, packet, now, out);
   }
   if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);
@@ -163,6 +168,7 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
     if (why_not != wire::Reason::none) return escalate_first(job, e, c, why_not, packet, now, out);
   }
   job.table.open(e, c, now);
+  if (job.dynamic() && pool_.scarce()) mark_for_slots(job, e);
   e.holds_slot = true;
   job.next_op = std::max(job.next_op, c.description.op + 1);
   if (job.has_exclusions) leave_out_excluded(job, e, c.child);
@@ -206,6 +212,7 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
   }
   job.counters.contributions.add();
   job.counters.contribution_bytes.add(c.payload.size());
+  if (c.congested) e.congested = true;
   if (kernels != nullptr) take_in(job, e, c, *kernels);
   if (job.dynamic()) pool_.touch(pool_slot(job, e.seq), now);
   if (!job.table.add(e, c.child)) return {Verdict::folded};

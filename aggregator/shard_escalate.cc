@@ -30,11 +30,15 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
                                wire::Reason reason, const wire::Packet& packet, Instant now,
                                Outbox& out) {
   job.table.open(e, c, now);
+  const bool no_slot = reason == wire::Reason::no_slot || reason == wire::Reason::collision;
+  if (no_slot && pool_.scarce()) mark_for_slots(job, e);
   job.table.escalate(e);
   job.next_op = std::max(job.next_op, c.description.op + 1);
   job.note_escalation(e, reason, now);
   announce(job, e, reason, out);
-  forward(job, packet, flag_for(reason), out);
+  // The announcement may be lost for good, the data is asked for again.
+  const std::uint32_t mark = e.congested ? std::uint32_t{wire::kFlagCe} : 0u;
+  forward(job, packet, flag_for(reason) | mark, out);
   return {Verdict::forwarded};
 }
 
@@ -104,7 +108,7 @@ void Shard::forward(ShardJob& job, const wire::Packet& packet, std::uint32_t fla
   const wire::PacketType type = packet.header.type;
   const std::uint16_t child = packet.header.child;
   o->header = packet.header;
-  o->header.flags |= flags;
+  o->header.flags = carried_flags(job, packet) | flags;
   o->payload = packet.payload;
   wire::ExtensionWriter ext(o->extensions);
   wire::add_passed_on(ext, packet.extensions);
@@ -132,6 +136,7 @@ Outgoing* Shard::begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out)
   h.flags =
       (d.last ? std::uint32_t{wire::kFlagLast} : 0u) |
       (e.overflow ? std::uint32_t{wire::kFlagOverflow} : 0u) |
+      (e.congested ? std::uint32_t{wire::kFlagCe} : 0u) |
       (job.config.arithmetic == wire::Arithmetic::modular ? std::uint32_t{wire::kFlagModular} : 0u);
   h.op = d.op;
   h.chunk = d.chunk;
@@ -220,8 +225,9 @@ void Shard::send_held(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& 
       o->header.type = wire::PacketType::contribution;
       o->header.reason = wire::Reason::none;
       // Whose mark of overflow it was is not known any more (rule 12).
-      o->header.flags = (o->header.flags & (wire::kFlagLast | wire::kFlagOverflow)) |
-                        wire::kFlagBypass | wire::kFlagRaw;
+      o->header.flags =
+          (o->header.flags & (wire::kFlagLast | wire::kFlagOverflow | wire::kFlagCe)) |
+          wire::kFlagBypass | wire::kFlagRaw;
       o->header.covered = 1;
       o->header.origin = job.child_map[child].id;
       if (!job.config.parent) o->header.child = child;
@@ -319,6 +325,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   }
   e->overflow = (h.flags & wire::kFlagOverflow) != 0;
   e->verified = (h.flags & wire::kFlagVerified) != 0;
+  take_mark(*job, *e, packet);
   note_left_out(*job, *e, packet, now);
   job->table.complete(*e);
   job->note(*e, OpEventKind::made_by_completion, now);

@@ -131,6 +131,7 @@ struct ShardJob {
   Instant recalled_at;          // when the host was asked for a result that some child holds
   std::uint32_t next_op = 0;    // every op with a chunk that was opened here is before it
   bool has_exclusions = false;  // or had some in this epoch
+  bool marked = false;          // a mark that came without data: goes with the next chunk (rule 15)
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
   // Of a job that has a parent:
   Instant parent_heard;

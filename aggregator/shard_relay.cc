@@ -59,6 +59,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
     return {Verdict::dropped, bad};
   job.counters.bytes_in.add(c.payload.size());
   if (c.resend) job.counters.resends.add();
+  if (c.congested) job.counters.marked_data.add();
   Tombstone* e = nullptr;
   const ChunkTable::Place place = locate(job, c.child, c.seq, e);
   if (place == ChunkTable::Place::beyond_window) return recall(job, h, now, out);

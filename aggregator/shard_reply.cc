@@ -135,6 +135,7 @@ Decision Shard::answer_from_cache(ShardJob& job, const wire::Packet& packet, con
 
 Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
+  if ((h.flags & wire::kFlagCe) != 0) job.marked = true;
   const bool ahead = !job.table.acknowledge(h.child, h.seq);
   if (ahead && !may_be_ahead(job, h.seq)) return recall(job, h, now, out);
   if (ahead) job.table.note_held(h.child, h.seq);
@@ -150,12 +151,14 @@ std::uint32_t Shard::result_flags(const Tombstone& e) {
          (e.overflow ? std::uint32_t{wire::kFlagOverflow} : 0u) |
          (e.verified ? std::uint32_t{wire::kFlagVerified} : 0u) |
          (e.retried ? std::uint32_t{wire::kFlagFloatRetry} : 0u) |
+         (e.congested ? std::uint32_t{wire::kFlagCe} : 0u) |
          (wire::concerns_model(e.description.collective) ? std::uint32_t{wire::kFlagParams} : 0u);
 }
 
 // To the group; or, where one rank alone needs it, the payload to that rank and the header to all.
 void Shard::multicast_result(ShardJob& job, const Tombstone& e, Outbox& out) {
   if (e.overflow) job.counters.saturated.add();
+  if (e.congested) job.counters.marked_results.add();
   const bool all = !has_target(e.description.collective);
   job.counters.result_bytes.add(job.payload(e).size());
   const auto target = all ? std::nullopt : job.child_map.child_of(e.description.target);

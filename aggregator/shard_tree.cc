@@ -108,6 +108,8 @@ void Shard::say_held(ShardJob& job, Outbox& out) {
   Outgoing* const o = begin_upward(job, wire::PacketType::ack, out);
   if (o == nullptr) return;
   o->header.seq = low;
+  if (job.marked) o->header.flags |= wire::kFlagCe;
+  job.marked = false;
   job.acknowledged_up = low;
 }
 
@@ -241,6 +243,7 @@ void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
   }
   e.overflow = (packet.header.flags & wire::kFlagOverflow) != 0;
   e.verified = (packet.header.flags & wire::kFlagVerified) != 0;
+  take_mark(job, e, packet);
   note_left_out(job, e, packet, now);
   job.table.complete(e);
   job.note(e, OpEventKind::made_by_parent, job.parent_heard);

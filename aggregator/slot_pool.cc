@@ -28,11 +28,11 @@ void SlotPool::stop(std::uint32_t job) {
 }
 
 void SlotPool::share_out() {
-  const auto running = static_cast<std::uint32_t>(
+  running_ = static_cast<std::uint32_t>(
       std::count_if(shares_.begin(), shares_.end(), [](const Share& s) { return s.running; }));
   unfilled_ = 0;
   for (Share& s : shares_) {
-    s.guaranteed = s.running ? std::min(s.quota, slots() / running) : 0;
+    s.guaranteed = s.running ? std::min(s.quota, slots() / running_) : 0;
     unfilled_ += unfilled(s);
   }
 }

@@ -42,11 +42,16 @@ class SlotPool {
   // `job` is the slot's owner.
   void give(std::uint32_t slot, std::uint32_t job);
 
+  // So few are free that jobs meet each other's (rule 15). One alone meets nobody.
+  [[nodiscard]] bool scarce() const { return free_ < slots() / kScarce && running_ > 1; }
+
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(owners_.size()); }
   [[nodiscard]] std::uint32_t free() const { return free_; }
   [[nodiscard]] std::uint32_t held(std::uint32_t job) const { return shares_[job].held; }
 
  private:
+  static constexpr std::uint32_t kScarce = 8;  // fewer than one in so many
+
   struct Share {
     std::uint32_t quota = 0;
     std::uint32_t guaranteed = 0;
@@ -61,6 +66,7 @@ class SlotPool {
   std::vector<Owner> owners_;
   std::vector<Share> shares_;  // by place
   std::uint32_t free_;
+  std::uint32_t running_ = 0;   // jobs
   std::uint32_t unfilled_ = 0;  // slots that guarantees still need
 };
 

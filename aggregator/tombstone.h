@@ -34,7 +34,8 @@ struct alignas(64) Tombstone {
   std::uint32_t buffer = kNone;     // in the job's BufferPool: sum or result
   std::uint16_t arrived = 0;        // children counted, and those that are not waited for
   std::uint16_t combined : 12 = 0;  // of a declared order: how much of it is in the sum
-  KeptAs kept : 4 = KeptAs::nothing;
+  KeptAs kept : 3 = KeptAs::nothing;
+  bool congested : 1 = false;     // data met a queue; of a result, its flag CE (rule 15)
   std::uint64_t arrived_low = 0;  // bit per child, when 64 bits hold them all
   ChunkDescription description;
   std::uint32_t previous = kNone;  // in the ChunkDeadlines

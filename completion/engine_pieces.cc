@@ -87,6 +87,8 @@ Decision Engine::Impl::on_mark(Job& job, const wire::Packet& packet, Instant now
   job.counters.marks.add();
   const wire::Reason why = aggregator::escalation_reason(h);
   chunk->given_up = chunk->given_up || why != wire::Reason::excluded;
+  // A result never changes, nor what it says of queues (rule 15).
+  if (chunk->state == ChunkState::open && wire::is_marked(packet)) chunk->flags |= wire::kFlagCe;
   if (chunk->reason == wire::Reason::none) chunk->reason = why;
   job.refresh_gauges();
   return {Verdict::noted};
@@ -158,7 +160,7 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
   if (!same) return abort_mismatch(job, chunk, arrival, out);
   if (!chunk.described) describe(chunk, arrival, job.ranks);
   if (chunk.reason == wire::Reason::none) chunk.reason = arrival.reason;
-  chunk.flags |= arrival.packet.header.flags & wire::kFlagCe;
+  if (wire::is_marked(arrival.packet)) chunk.flags |= wire::kFlagCe;
   chunk.given_up = chunk.given_up || (arrival.packet.header.flags & wire::kFlagExcluded) == 0;
 
   Fit how = fit(chunk, job.ranks, job.lost);

@@ -67,6 +67,8 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
       PortMetric{"tributary_port_ecn_marked_total",
                  "Frames that were told of the queue which they joined",
                  &dataplane::PortCounters::ecn_marked},
+      PortMetric{"tributary_port_ecn_marked_jobs_total", "Of those, jobs' own packets",
+                 &dataplane::PortCounters::ecn_marked_jobs},
       PortMetric{"tributary_port_reassembled_total",
                  "Datagrams to the switch that were put together from fragments",
                  &dataplane::PortCounters::reassembled},

@@ -96,6 +96,9 @@ ordered_json Show::jobs() {
          {"host_results", c.host_results.get()},
          {"degraded_results", c.degraded.get()},
          {"overflows", c.saturated.get()},
+         {"marked_data", c.marked_data.get()},
+         {"slot_marks", c.slot_marks.get()},
+         {"marked_results", c.marked_results.get()},
          {"aborts", c.aborts_deadline.get() + c.aborts_lease.get() + c.aborts_left.get() +
                         c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get() +
                         c.aborts_parent.get() + c.aborts_host.get() + c.aborts_above.get() +

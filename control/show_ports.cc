@@ -23,6 +23,8 @@ ordered_json Show::ports() {
                     {"tx_packets", counters.tx_packets.get()},
                     {"tx_bytes", counters.tx_bytes.get()},
                     {"drops", counters.drops.total()},
+                    {"marked", counters.ecn_marked.get()},
+                    {"jobs_marked", counters.ecn_marked_jobs.get()},
                     {"device", port.config().devargs}});
   });
   return rows;

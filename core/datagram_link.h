@@ -24,7 +24,8 @@ struct UdpAddress {
 struct ReceivedDatagram {
   std::span<const std::byte> bytes;
   UdpAddress from;
-  bool has_checksum = true;  // a UDP checksum covers it, which was right
+  bool has_checksum = true;             // a UDP checksum covers it, which was right
+  bool congestion_experienced = false;  // its IP header says so
 };
 
 class DatagramLink {

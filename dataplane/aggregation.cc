@@ -53,6 +53,7 @@ inline bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, R
   r.from.vlan_tci = frame.ethernet.vlan_tci;
   r.from.mac = frame.ethernet.source;
   const DropReason bad = wire::parse(frame.udp.payload, r.packet);
+  r.packet.congestion_experienced = frame.udp.congestion_experienced;
   if (bad == DropReason::count_) return true;
   reject(ingress, frame, bad);
   return false;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/wire/ecn.h"
 #include "core/wire/extension.h"
 #include "core/wire/integrity.h"
 
@@ -59,6 +60,7 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message,
 
   wire::FrameTemplate t;
   t.source = identity_.mac;
+  t.dscp_ecn = wire::ecn_of(message.header.type);
   t.endpoints.source_ip = identity_.ipv4;
   t.endpoints.source_port = udp_port;
   if (message.to == aggregator::Outgoing::To::job_group) {

@@ -34,10 +34,11 @@ struct PortCounters {
   Counter rx_bytes;
   Counter tx_packets;
   Counter tx_bytes;
-  Counter peer_faults;  // shared memory vanished during a burst
-  Counter ecn_marked;   // frames that were told of the queue which they joined
-  Counter reassembled;  // datagrams put together from fragments
-  Counter fragmented;   // frames that left as fragments
+  Counter peer_faults;      // shared memory vanished during a burst
+  Counter ecn_marked;       // frames that were told of the queue which they joined
+  Counter ecn_marked_jobs;  // of those, jobs' own
+  Counter reassembled;      // datagrams put together from fragments
+  Counter fragmented;       // frames that left as fragments
   DropCounters drops;
 
   // Adds another lcore's figures to these.
@@ -45,7 +46,7 @@ struct PortCounters {
     for (Counter PortCounters::*counter :
          {&PortCounters::rx_packets, &PortCounters::rx_bytes, &PortCounters::tx_packets,
           &PortCounters::tx_bytes, &PortCounters::peer_faults, &PortCounters::ecn_marked,
-          &PortCounters::reassembled, &PortCounters::fragmented})
+          &PortCounters::ecn_marked_jobs, &PortCounters::reassembled, &PortCounters::fragmented})
       (this->*counter).add((other.*counter).get());
     drops.include(other.drops);
   }

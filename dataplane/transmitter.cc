@@ -7,6 +7,7 @@
 
 #include "core/wire/ecn.h"
 #include "dataplane/capture.h"
+#include "dataplane/frame_tag.h"
 #include "dataplane/port_burst.h"
 
 namespace tributary::dataplane {
@@ -32,14 +33,6 @@ DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
 void hold_for(std::size_t holders, rte_mbuf* frame) {
   for (rte_mbuf* segment = frame; segment != nullptr; segment = segment->next)
     rte_mbuf_refcnt_update(segment, static_cast<std::int16_t>(holders - 1));
-}
-
-// RFC 3168, section 5: a sender that listens slows down before frames are lost. What others may
-// hold, too, stays as it is (protocol rule 19).
-void tell_of_queue(Lane& lane, rte_mbuf* frame) {
-  if (rte_mbuf_refcnt_read(frame) != 1 || !RTE_MBUF_DIRECT(frame)) return;
-  if (wire::mark_congestion({rte_pktmbuf_mtod(frame, std::byte*), frame->data_len}))
-    lane.counters.ecn_marked.add();
 }
 
 // The next burst of those that wait behind.
@@ -87,12 +80,28 @@ void Transmitter::send_with_care(Lane& lane, rte_mbuf* frame, TrafficClass traff
   }
   if (!lane.has_room(traffic)) flush_lane(lane);
   if (!lane.has_room(traffic)) return drop(lane, frame, DropReason::tx_full);
-  if (lane.backlog(traffic) >= kMarkBacklog) tell_of_queue(lane, frame);
+  if (lane.backlog(traffic) >= kMarkBacklog) frame = tell_of_queue(lane, frame, traffic);
   if (lane.tap != nullptr) lane.tap->offer(CapturePoint::tx, lane.index, frame);
   if (lane.behind.empty())
     lane.add(frame, traffic);
   else
     lane.behind.push({frame, frame->pkt_len, traffic});
+}
+
+// RFC 3168, section 5: a sender that listens slows down before frames are lost. Returns the frame,
+// or in its place a copy: what others may hold, too, stays as it is (protocol rule 19).
+rte_mbuf* Transmitter::tell_of_queue(Lane& lane, rte_mbuf* frame, TrafficClass traffic) {
+  const bool jobs = traffic == TrafficClass::jobs;
+  if (rte_mbuf_refcnt_read(frame) != 1 || !RTE_MBUF_DIRECT(frame)) {
+    rte_mbuf* const own = jobs ? copy_frame(frame, pool_) : nullptr;
+    if (own == nullptr) return frame;  // a frame without the mark is better than none
+    rte_pktmbuf_free(frame);
+    frame = own;
+  }
+  if (!wire::mark_congestion({rte_pktmbuf_mtod(frame, std::byte*), frame->data_len})) return frame;
+  lane.counters.ecn_marked.add();
+  if (jobs) lane.counters.ecn_marked_jobs.add();
+  return frame;
 }
 
 void Transmitter::multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame,

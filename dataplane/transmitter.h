@@ -4,8 +4,9 @@
 // Takes ownership of every frame given to it: sent, or dropped and counted under the egress
 // port. A frame that a slow port does not take waits in a bounded backlog, in which jobs' packets
 // and others leave each other their share (fair_backlog.h); one that joins a long backlog is marked
-// (ECN), where its sender listens. Where fragments are taken, jobs' packets that exceed a port's
-// MTU leave as such.
+// (ECN), where its sender listens. Of what other ports have, too, a job's packet is copied for
+// that; what others send is not. Where fragments are taken, jobs'
+// packets that exceed a port's MTU leave as such.
 #pragma once
 
 #include <rte_mbuf_core.h>
@@ -17,12 +18,15 @@
 #include "dataplane/handover.h"
 #include "dataplane/lane.h"
 
+struct rte_mempool;
+
 namespace tributary::dataplane {
 
 class Transmitter {
  public:
-  // `peers`: the way to other lcores, if there are any.
-  explicit Transmitter(Lanes& lanes, HandoverEnd* peers = nullptr) : lanes_(lanes), peers_(peers) {}
+  // `pool`: of copies. `peers`: the way to other lcores, if there are any.
+  Transmitter(Lanes& lanes, rte_mempool* pool, HandoverEnd* peers = nullptr)
+      : lanes_(lanes), pool_(pool), peers_(peers) {}
   // From now on jobs' packets may be cut.
   void cut_with(Fragmenter* fragmenter) { fragmenter_ = fragmenter; }
 
@@ -48,6 +52,7 @@ class Transmitter {
  private:
   // Whatever may be in the way of the frame, or of the lane.
   void send_with_care(Lane& lane, rte_mbuf* frame, TrafficClass traffic);
+  rte_mbuf* tell_of_queue(Lane& lane, rte_mbuf* frame, TrafficClass traffic);
   std::size_t flush_lane(Lane& lane);
   // What the driver takes of those that wait in front; returns how many.
   std::size_t give(Lane& lane);
@@ -58,6 +63,7 @@ class Transmitter {
   void send_pieces(std::span<const std::uint16_t> ports, rte_mbuf* frame);
 
   Lanes& lanes_;
+  rte_mempool* pool_;
   HandoverEnd* peers_;
   Fragmenter* fragmenter_ = nullptr;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/wire/arp.h"
+#include "core/wire/ecn.h"
 #include "dataplane/fault_guard.h"
 #include "dataplane/port_burst.h"
 
@@ -145,7 +146,8 @@ void UdpPort::hand_over(const wire::EthernetView& view, const Receiver& receiver
   if (udp->checksum != 0 && !wire::udp4_checksum_ok(*udp)) return drops().add(DropReason::checksum);
   receiver({.bytes = udp->payload,
             .from = {udp->endpoints.source_ip, udp->endpoints.source_port},
-            .has_checksum = udp->checksum != 0});
+            .has_checksum = udp->checksum != 0,
+            .congestion_experienced = udp->congestion_experienced});
 }
 
 std::span<std::byte> UdpPort::room() {
@@ -172,7 +174,7 @@ void UdpPort::queue(std::size_t bytes, const UdpAddress& to) {
       .source = settings_.mac,
       .vlan_tci = std::nullopt,
       .endpoints = {settings_.own.ipv4, to.ipv4, settings_.own.port, to.port},
-      .dscp_ecn = 0,
+      .dscp_ecn = wire::kEct0,
       .udp_checksum = true,
   };
   const std::span<std::byte> frame(rte_pktmbuf_mtod(filling_, std::byte*),

@@ -66,7 +66,7 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
       identity_(identity_of(config)),
       owners_(config),
       lanes_(make_lanes(config, ports, place.lcore)),
-      transmitter_(lanes_, open(peers_, place)),
+      transmitter_(lanes_, pool, open(peers_, place)),
       forwarder_(config, randomness.fdb_seed, lanes_, transmitter_, pool),
       aggregation_(config, part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_),
       pool_(pool),

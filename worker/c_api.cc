@@ -290,7 +290,11 @@ tributary_status tributary_get_stats(const tributary_communicator* communicator,
                                  s.drops,
                                  s.smoothed_rtt_ns,
                                  s.float_retries,
-                                 s.degraded_results};
+                                 s.degraded_results,
+                                 s.marked_results,
+                                 s.reported_marks,
+                                 s.window_decreases,
+                                 s.least_window};
     // A caller built against an older header knows fewer fields.
     std::memcpy(stats, &all, room);
     return TRIBUTARY_OK;

@@ -84,6 +84,10 @@ struct CommunicatorStats {
   std::uint64_t smoothed_rtt_ns = 0;
   std::uint64_t float_retries = 0;     // chunks summed as floats as fixed-point sums overflow
   std::uint64_t degraded_results = 0;  // chunks whose result lacks ranks
+  std::uint64_t marked_results = 0;    // chunks whose result tells of a queue that data met
+  std::uint64_t reported_marks = 0;    // results that met one on their way to this rank
+  std::uint64_t window_decreases = 0;  // halvings of a shard's window for the former
+  std::uint64_t least_window = 0;      // chunks under way: the least bound that a shard had
 };
 
 // Whose data an op's result is made of. Everybody's, unless the job allows results without ranks

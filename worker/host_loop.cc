@@ -101,9 +101,10 @@ void HostLoop::stop() {
 void HostLoop::receive(const ReceivedDatagram& datagram, Instant now) {
   counters_.received.add();
   counters_.received_bytes.add(datagram.bytes.size());
-  const auto parsed = wire::parse(datagram.bytes);
+  auto parsed = wire::parse(datagram.bytes);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return link_->drops().add(*bad);
-  const auto& packet = std::get<wire::Packet>(parsed);
+  auto& packet = std::get<wire::Packet>(parsed);
+  packet.congestion_experienced = datagram.congestion_experienced;
   // The UDP checksum was verified; without one there has to be a CRC32C (rule 18).
   const completion::ServedJob* const job = server_.find_job(packet.header.job);
   const bool required =

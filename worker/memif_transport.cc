@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/wire/ecn.h"
 #include "core/wire/integrity.h"
 #include "worker/packet_check.h"
 
@@ -126,7 +127,7 @@ bool MemifTransport::write_datagram(const Datagram& d) {
       .vlan_tci = std::nullopt,
       .endpoints = {address_.own_ipv4, address_.switch_ipv4, address_.base_port,
                     static_cast<std::uint16_t>(base_port_ + d.shard)},
-      .dscp_ecn = 0,
+      .dscp_ecn = wire::kEct0,
       .udp_checksum = udp_checksum_,
   };
   rings_->tx_commit(wire::write_frame_headers(t, frame, bytes));
@@ -187,9 +188,10 @@ bool MemifTransport::handle_ipv4(std::span<const std::byte> packet, const Receiv
   if (e.source_ip != address_.switch_ipv4 && !from_host)
     return dropped(DropReason::sender_mismatch);
 
-  const auto parsed = wire::parse(udp->payload);
+  auto parsed = wire::parse(udp->payload);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return dropped(*bad);
-  const auto& aggregation = std::get<wire::Packet>(parsed);
+  auto& aggregation = std::get<wire::Packet>(parsed);
+  aggregation.congestion_experienced = udp->congestion_experienced;
   if (const DropReason bad = wire::check_integrity(*udp, aggregation); bad != DropReason::count_)
     return dropped(bad);
   if (from_host && !is_direct_result(start_, aggregation)) return dropped(DropReason::stale_term);

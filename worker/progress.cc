@@ -80,6 +80,10 @@ CommunicatorStats Progress::stats() const {
   s.smoothed_rtt_ns = c.smoothed_rtt_ns.get();
   s.float_retries = c.float_retries.get() + c.floats_at_once.get();
   s.degraded_results = c.degraded.get();
+  s.marked_results = c.marked_results.get();
+  s.reported_marks = c.reported_marks.get();
+  s.window_decreases = c.window_decreases.get();
+  s.least_window = c.least_window.get();
   return s;
 }
 

@@ -12,7 +12,8 @@
 // Files: session.cc (life, ops), session_join.cc (JOIN, START, LEAVE), session_send.cc (what goes
 // out while running), session_receive.cc (what comes in while running), session_degraded.cc
 // (results that lack ranks), session_retry.cc (chunks sent again as floating point),
-// session_timers.cc (what is overdue, and asking for it).
+// session_timers.cc (what is overdue, and asking for it), session_congestion.cc (fewer chunks under
+// way where data meets queues).
 #pragma once
 
 #include <array>
@@ -65,6 +66,10 @@ struct SessionCounters {
   Counter floats_at_once;  // chunks sent as floats because others did
   Counter degraded;        // results that lack ranks
   Counter smoothed_rtt_ns;
+  Counter marked_results;    // results that tell of a queue (rule 15)
+  Counter reported_marks;    // results that met one themselves, on their way to this rank
+  Counter window_decreases;  // because of the former, of all shards
+  Counter least_window;      // gauge: the smallest that any shard had; 0: before START
   DropCounters drops;
 };
 
@@ -87,6 +92,15 @@ class Session {
   // In which ops the switch does without this rank, as far as it has said so.
   [[nodiscard]] const Exclusion& excluded() const { return excluded_; }
   [[nodiscard]] bool idle() const { return ops_.empty(); }
+  // Of a shard, from running on: all results before `base` are held, and so many chunks may be
+  // under way from there. The same on every rank that has the same base (rule 15).
+  struct Bound {
+    std::uint32_t base = 0;
+    std::uint32_t limit = 0;
+  };
+  [[nodiscard]] Bound bound(std::uint8_t shard) const {
+    return {shards_[shard].base, shards_[shard].congestion.limit()};
+  }
 
   // A packet from the switch that passed parse() and its integrity check.
   void on_packet(const wire::Packet& packet, Instant now);
@@ -144,11 +158,16 @@ class Session {
   [[nodiscard]] bool count_fits(const Op& op, const wire::Packet& result);
   void note_left_out(Op& op, const wire::Header& result);
 
+  // session_congestion.cc
+  void note_congestion(ChunkState& c, const wire::Packet& result);
+  void follow(ShardWindow& shard, const ChunkState& oldest);
+
   // session_send.cc
   [[nodiscard]] wire::Header header(wire::PacketType type) const;
   void put(SendBatch& batch, const wire::Header& h, wire::ExtensionWriter& extensions,
            std::span<const std::byte> payload, ChunkIndex chunk);
-  void put_control(SendBatch& batch, wire::PacketType type, std::uint8_t shard, std::uint32_t seq);
+  void put_control(SendBatch& batch, wire::PacketType type, std::uint8_t shard, std::uint32_t seq,
+                   std::uint32_t flags = 0);
   void send_queued(Instant now, SendBatch& batch);
   void send_new(Instant now, SendBatch& batch);
   void send_chunk(ChunkIndex i, Instant now, SendBatch& batch);

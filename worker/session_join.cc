@@ -108,6 +108,8 @@ void Session::on_start(const wire::Packet& packet, Instant now) {
   ShardWindow fresh;
   fresh.base = fresh.next = packet.header.seq;
   fresh.last_activity = now;
+  fresh.congestion = CongestionWindow(start_.window);
+  counters_.least_window.set(start_.window);
   shards_.assign(start_.shards, fresh);
   may_lack_ranks_ = (packet.header.flags & wire::kFlagDegraded) != 0;
   left_out_.assign(wire::rank_words(options_.size), 0);

@@ -146,6 +146,8 @@ void Session::on_result(const wire::Packet& packet, Instant now) {
   if (for_others && !overflow) return;
   c.attempt = packet.header.attempt;
   note_left_out(*c.op, packet.header);
+  if ((packet.header.flags & wire::kFlagCe) != 0 || packet.congestion_experienced)
+    note_congestion(c, packet);
   if (overflow)
     fail_op(*c.op, packet.header);
   else
@@ -192,6 +194,7 @@ void Session::hold(ChunkIndex i, Instant now) {
     ChunkState& oldest = chunks_[index_of(c.shard, shard.base)];
     if (oldest.phase != Phase::held) break;
     oldest.phase = Phase::idle;
+    if (!shard.congestion.at_rest()) follow(shard, oldest);
     ++shard.base;
   }
   if (--op.remaining > 0) return;

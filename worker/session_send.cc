@@ -1,6 +1,7 @@
 // What a running session sends, most urgent first: data the switch asked for, probes of what is
 // overdue, new data as far as the windows allow, acknowledgements.
 #include <cstring>
+#include <utility>
 
 #include "core/wire/checksum.h"
 #include "core/wire/integrity.h"
@@ -41,10 +42,11 @@ void Session::put(SendBatch& batch, const wire::Header& h, wire::ExtensionWriter
 }
 
 void Session::put_control(SendBatch& batch, wire::PacketType type, std::uint8_t shard,
-                          std::uint32_t seq) {
+                          std::uint32_t seq, std::uint32_t flags) {
   std::array<std::byte, 16> room;
   wire::ExtensionWriter extensions(room);
   wire::Header h = header(type);
+  h.flags = flags;
   h.shard = shard;
   h.seq = seq;
   put(batch, h, extensions, {}, kNoChunk);
@@ -67,7 +69,7 @@ void Session::send_new(Instant now, SendBatch& batch) {
     ShardWindow& shard = shards_[s];
     const bool ready =
         shard.op != nullptr && (shard.op->after == nullptr || shard.op->after->remaining == 0);
-    if (!ready || !shard.open(start_.window)) {
+    if (!ready || !shard.may_begin(start_.window)) {
       ++blocked;
       continue;
     }
@@ -80,6 +82,7 @@ void Session::send_new(Instant now, SendBatch& batch) {
     fresh.shard = s;
     fresh.only_received = !shard.op->contributes(shard.chunk);
     fresh.only_sent_here = shard.op->has_one_sender() && !fresh.only_received;
+    if (!fresh.only_received) fresh.reports_mark = std::exchange(shard.mark_to_report, false);
     choose_encoding(shard, chunks_[i], fresh);
     chunks_[i] = fresh;
     ++shard.next;
@@ -120,7 +123,9 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   if (wire::concerns_model(op.collective)) extensions.add_target_rank(op.array);
 
   wire::Header h = header(wire::PacketType::contribution);
-  h.flags = (c.chunk + 1 == op.chunks ? wire::kFlagLast : 0u) | (c.resend ? wire::kFlagResend : 0u);
+  h.flags = (c.chunk + 1 == op.chunks ? wire::kFlagLast : 0u) |
+            (c.resend ? wire::kFlagResend : 0u) |
+            (c.reports_mark && !c.resend ? wire::kFlagCe : 0u);
   if (!op.has_one_sender()) {
     if (!c.sent) c.at_host = options_.at_host || c.as_floats || shards_[c.shard].host.covers(c.seq);
     if (c.at_host) h.flags |= wire::kFlagAtPs;

@@ -125,6 +125,10 @@ typedef struct tributary_stats {
   uint64_t smoothed_rtt_ns;
   uint64_t float_retries;    /* chunks summed as floats because fixed-point sums overflow */
   uint64_t degraded_results; /* chunks whose result lacks ranks */
+  uint64_t marked_results;   /* chunks whose result tells of a queue that data met */
+  uint64_t reported_marks;   /* results that met one on their way to this rank */
+  uint64_t window_decreases; /* halvings of a shard's window for the former */
+  uint64_t least_window;     /* chunks under way: the least bound that a shard had */
 } tributary_stats;
 
 /* Whose data an op's result is made of: everybody's, unless the job allows results without ranks

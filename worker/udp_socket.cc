@@ -45,6 +45,7 @@ UdpSocket::UdpSocket(const UdpAddress& own, std::size_t datagram_bytes)
   // such chunks, and one that does not drops and counts them.
   const int cut = IP_PMTUDISC_DONT;
   ::setsockopt(socket_.get(), IPPROTO_IP, IP_MTU_DISCOVER, &cut, sizeof cut);
+  listen_to_marks(socket_.get());
   // What goes to a job's group (T9) leaves where the own address is.
   const in_addr interface = address.sin_addr;
   ::setsockopt(socket_.get(), IPPROTO_IP, IP_MULTICAST_IF, &interface, sizeof interface);
@@ -82,7 +83,10 @@ void UdpSocket::wake() {
 }
 
 std::size_t UdpSocket::receive(const Receiver& receiver, Instant) {
-  for (mmsghdr& m : in_) m.msg_hdr.msg_namelen = sizeof(sockaddr_in);
+  for (std::size_t i = 0; i < kBurst; ++i) {
+    in_[i].msg_hdr.msg_namelen = sizeof(sockaddr_in);
+    in_ecn_[i].attach(in_[i].msg_hdr);
+  }
   const int got = ::recvmmsg(socket_.get(), in_.data(), kBurst, MSG_DONTWAIT, nullptr);
   if (got <= 0) return 0;  // empty, or an ICMP message about an earlier datagram
   for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
@@ -91,7 +95,8 @@ std::size_t UdpSocket::receive(const Receiver& receiver, Instant) {
       continue;
     }
     receiver({.bytes = {in_bytes_.data() + i * datagram_bytes_, in_[i].msg_len},
-              .from = {ntohl(in_from_[i].sin_addr.s_addr), ntohs(in_from_[i].sin_port)}});
+              .from = {ntohl(in_from_[i].sin_addr.s_addr), ntohs(in_from_[i].sin_port)},
+              .congestion_experienced = congestion_experienced(in_[i].msg_hdr)});
   }
   return static_cast<std::size_t>(got);
 }

@@ -16,6 +16,7 @@
 
 #include "core/datagram_link.h"
 #include "worker/file_descriptor.h"
+#include "worker/udp_ecn.h"
 
 namespace tributary::worker {
 
@@ -42,6 +43,7 @@ class UdpSocket final : public DatagramLink {
   std::array<mmsghdr, kBurst> in_{};
   std::array<iovec, kBurst> in_iov_{};
   std::array<sockaddr_in, kBurst> in_from_{};
+  std::array<EcnRoom, kBurst> in_ecn_{};
 
   std::vector<std::byte> out_bytes_;
   std::size_t queued_ = 0;

@@ -50,6 +50,7 @@ std::string text_of(std::uint32_t ipv4) {
 FileDescriptor udp_socket() {
   FileDescriptor fd(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) fail("no socket");
+  listen_to_marks(fd.get());
   return fd;
 }
 
@@ -206,7 +207,10 @@ std::size_t UdpTransport::receive(const Receiver& receiver) {
 }
 
 std::size_t UdpTransport::receive_burst(Source& source, const Receiver& receiver) {
-  for (mmsghdr& m : in_) m.msg_hdr.msg_namelen = sizeof(sockaddr_in);
+  for (std::size_t i = 0; i < kBurst; ++i) {
+    in_[i].msg_hdr.msg_namelen = sizeof(sockaddr_in);
+    in_ecn_[i].attach(in_[i].msg_hdr);
+  }
   const int got = ::recvmmsg(source.socket.get(), in_.data(), kBurst, MSG_DONTWAIT, nullptr);
   // An error is an ICMP message about an earlier datagram (the kernel clears it) or "empty".
   if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return 0;
@@ -214,30 +218,31 @@ std::size_t UdpTransport::receive_burst(Source& source, const Receiver& receiver
   source.readable = n == kBurst;
   for (std::size_t i = 0; i < n; ++i) {
     const std::byte* at = receive_buffer_.data() + i * receive_bytes_;
-    deliver({at, in_[i].msg_len}, in_from_[i], &source != sources_.data(),
-            (in_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0, receiver);
+    deliver({at, in_[i].msg_len}, in_[i].msg_hdr, &source != sources_.data(), receiver);
   }
   return n;
 }
 
-void UdpTransport::deliver(std::span<const std::byte> bytes, const sockaddr_in& from, bool to_group,
-                           bool truncated, const Receiver& receiver) {
-  const std::uint32_t sender = ntohl(from.sin_addr.s_addr);
+void UdpTransport::deliver(std::span<const std::byte> bytes, const msghdr& received, bool to_group,
+                           const Receiver& receiver) {
+  const auto* const from = static_cast<const sockaddr_in*>(received.msg_name);
+  const std::uint32_t sender = ntohl(from->sin_addr.s_addr);
   const bool from_host = to_group && sender == direct_host(start_) && sender != 0;
   if (sender != switch_ipv4_ && !from_host) {
     drops_.add(DropReason::sender_mismatch);
     return;
   }
-  if (truncated) {
+  if ((received.msg_flags & MSG_TRUNC) != 0) {
     drops_.add(DropReason::payload_too_large);
     return;
   }
-  const auto parsed = wire::parse(bytes);
+  auto parsed = wire::parse(bytes);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) {
     drops_.add(*bad);
     return;
   }
-  const auto& packet = std::get<wire::Packet>(parsed);
+  auto& packet = std::get<wire::Packet>(parsed);
+  packet.congestion_experienced = congestion_experienced(received);
   if (const DropReason bad = check_crc32c(bytes, packet, crc_required_);
       bad != DropReason::count_) {
     drops_.add(bad);

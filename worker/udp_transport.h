@@ -28,6 +28,7 @@
 
 #include "worker/file_descriptor.h"
 #include "worker/transport.h"
+#include "worker/udp_ecn.h"
 
 namespace tributary::worker {
 
@@ -60,8 +61,8 @@ class UdpTransport final : public Transport {
   void join_group(const wire::StartInfo& info, std::uint8_t shard);
   bool poll_sockets(Duration limit, bool watch_wake);
   std::size_t receive_burst(Source& source, const Receiver& receiver);
-  void deliver(std::span<const std::byte> bytes, const sockaddr_in& from, bool to_group,
-               bool truncated, const Receiver& receiver);
+  void deliver(std::span<const std::byte> bytes, const msghdr& received, bool to_group,
+               const Receiver& receiver);
 
   std::uint32_t switch_ipv4_;
   std::uint16_t base_port_;
@@ -87,6 +88,7 @@ class UdpTransport final : public Transport {
   std::array<mmsghdr, kBurst> in_{};
   std::array<iovec, kBurst> in_iov_{};
   std::array<sockaddr_in, kBurst> in_from_{};
+  std::array<EcnRoom, kBurst> in_ecn_{};
 };
 
 }  // namespace tributary::worker

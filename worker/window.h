@@ -10,7 +10,8 @@
 //   waiting, overtaken ──UNKNOWN, because a sum was lost──▶ queued
 //
 // Rule 2: a shard's seq s may be sent only when every result up to s − W is held; hence
-// next − base ≤ W, and chunk s lives at index s mod W of its shard until its result is held.
+// next − base ≤ W, and chunk s lives at index s mod W of its shard until its result is held. Where
+// data meets queues, what a rank sends is bounded by less than W (rule 15).
 // All state is an array of shards × W chunks; lists are intrusive, so each step is O(1).
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "core/seq.h"
 #include "core/time.h"
 #include "core/wire/attempt.h"
+#include "worker/congestion_window.h"
 #include "worker/fallback.h"
 #include "worker/op.h"
 
@@ -59,6 +61,8 @@ struct ChunkState {
   bool at_host = false;         // asks for the completion host
   bool sum_lost = false;        // a sum with this rank's data inside was lost, says a switch
   bool ambiguous = false;       // probed or resent: no round-trip sample (Karn's rule)
+  bool reports_mark = false;    // tells of an earlier result that met a queue (rule 15)
+  bool marked = false;          // its result tells of a queue that data met
 
   [[nodiscard]] bool is_of_floats() const { return as_floats || attempt != 0; }
 };
@@ -99,6 +103,8 @@ struct ShardWindow {
   Fallback host;    // from sums that are lost, to the completion host
   Fallback floats;  // from fixed-point sums that overflow under fixed_exponent, to floats
   std::optional<std::int16_t> fixed_exponent;
+  CongestionWindow congestion;
+  bool mark_to_report = false;  // a result met a queue on its way to this rank (rule 15)
 
   ChunkList flight;     // waiting, in the order of ChunkState::news
   Instant quiet_since;  // no result since then, or nothing was in flight before
@@ -106,6 +112,11 @@ struct ShardWindow {
   Duration patience;    // that time, after a PENDING; otherwise 0: the retransmission timeout
 
   [[nodiscard]] bool open(std::uint32_t window) const { return next - base < window; }
+  // The same for what this rank sends, or only waits for.
+  [[nodiscard]] bool may_begin(std::uint32_t window) const {
+    if (open(congestion.limit())) return true;
+    return open(window) && !op->contributes(chunk);
+  }
   [[nodiscard]] bool in_flight(std::uint32_t seq) const { return seq - base < next - base; }
 
   // Moves on to the next chunk of this shard: in the same op, or in the first later op that has

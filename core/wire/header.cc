@@ -107,6 +107,7 @@ DropReason parse(std::span<const std::byte> bytes, Packet& packet) {
   decode(w, packet.header);
   packet.extensions = bytes.subspan(kHeaderBytes, extension_bytes);
   packet.payload = bytes.subspan(kHeaderBytes + extension_bytes);
+  packet.congestion_experienced = false;
   if (extension_bytes != 0)
     if (const DropReason bad = check_extensions(packet.extensions); bad != DropReason::count_)
       return bad;

@@ -85,6 +85,8 @@ struct Packet {
   Header header;
   std::span<const std::byte> extensions;
   std::span<const std::byte> payload;
+  // Its IP header says so (RFC 3168): set by whoever has seen that, after parse().
+  bool congestion_experienced = false;
 };
 
 // Checks, in this order: length, version, type, flags, dtype, reduce op, encoding, collective,

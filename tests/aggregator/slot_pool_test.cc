@@ -35,6 +35,22 @@ TEST(SlotPool, AnotherSeedIsAnotherPlace) {
   EXPECT_GT(places.size(), 12u);
 }
 
+// Rule 15: fewer than one in eight is left, and there is somebody to meet.
+TEST(SlotPool, Rule15_SlotsAreScarceForThoseWhoShareThem) {
+  SlotPool pool(16, {16, 16});
+  pool.start(0);
+  for (std::uint32_t s = 0; s < 15; ++s) pool.take(s, 0, s, Instant());
+  EXPECT_FALSE(pool.scarce()) << "a job that is alone meets nobody";
+  pool.start(1);
+  EXPECT_TRUE(pool.scarce());
+  pool.give(3, 0);
+  EXPECT_FALSE(pool.scarce());
+  pool.take(3, 1, 0, Instant());
+  EXPECT_TRUE(pool.scarce());
+  pool.stop(1);
+  EXPECT_FALSE(pool.scarce());
+}
+
 // O8: two jobs that collide may both change their seeds, and then each must get somewhere else than
 // the other: of all their seeds only as many bring them together as chance does.
 TEST(SlotPool, O8_SeedsAreNotDrawnInCircles) {

@@ -411,5 +411,57 @@ TEST_F(CompletionTest, WhenFullTheLatestIsRefusedAndCounted) {
   EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), Ints{30});
 }
 
+// Rule 15: of any piece, sum, or announcement, as overflow is; not of what is sent again.
+TEST_F(CompletionTest, Rule15_AMarkOfAnyPieceIsTheResults) {
+  build(3);
+  const auto marked = [&] { return (sent_.at(0).header.flags & wire::kFlagCe) != 0; };
+  single(0, 0, {1}, wire::kFlagCollision | wire::kFlagCe);
+  single(1, 0, {1});
+  ASSERT_EQ(single(2, 0, {1}).verdict, Verdict::completed);
+  EXPECT_TRUE(marked());
+
+  aggregate({0, 1}, 1, {1}, Reason::deadline, wire::kFlagCe);
+  single(2, 1, {1});
+  EXPECT_TRUE(marked());
+  probe(2, 1);
+  EXPECT_TRUE(marked()) << "the result repeated";
+
+  wire::Header announcement = header(PacketType::escalation, 2);
+  announcement.flags = wire::kFlagCe;
+  announcement.reason = Reason::no_slot;
+  deliver(announcement);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) single(rank, 2, {1});
+  EXPECT_TRUE(marked());
+
+  single(0, 3, {1}, wire::kFlagResend | wire::kFlagCe);
+  for (std::uint32_t rank = 1; rank < 3; ++rank) single(rank, 3, {1});
+  EXPECT_FALSE(marked());
+}
+
+TEST_F(CompletionTest, Rule15_AResultIsNotMarkedAfterwards) {
+  build(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) single(rank, 0, {1});
+  wire::Header announcement = header(PacketType::escalation, 0);
+  announcement.flags = wire::kFlagCe;
+  deliver(announcement);
+  single(0, 0, {1}, wire::kFlagCe);
+  probe(1, 0);
+  ASSERT_EQ(sent_.at(0).header.type, PacketType::result);
+  EXPECT_EQ(sent_[0].header.flags & wire::kFlagCe, 0u);
+}
+
+// Rule 15: an IP header that was marked on the way here; a second attempt keeps what the first met.
+TEST_F(CompletionTest, Rule15_TheIpHeadersMarkCountsLikeTheFlag) {
+  build(1);
+  const std::vector<std::int32_t> value = {1};
+  wire::Header h = data_header(PacketType::contribution, 0, value, DType::int32);
+  h.covered = 1;
+  wire::Packet packet{h, {}, std::as_bytes(std::span(value))};
+  packet.congestion_experienced = true;
+  engine_->on_packet(packet, now_, *outbox_);
+  ASSERT_EQ(outbox_->items().size(), 1u);
+  EXPECT_NE(outbox_->items()[0].header.flags & wire::kFlagCe, 0u);
+}
+
 }  // namespace
 }  // namespace tributary::completion

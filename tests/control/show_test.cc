@@ -49,9 +49,9 @@ TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
 TEST_F(ShowTest, Ports) {
   const auto table = show.table("ports");
   ASSERT_EQ(table.size(), 2u);
-  EXPECT_THAT(keys(table[0]),
-              testing::ElementsAre("port", "link", "mtu", "vlan", "rx_packets", "rx_bytes",
-                                   "tx_packets", "tx_bytes", "drops", "device"));
+  EXPECT_THAT(keys(table[0]), testing::ElementsAre("port", "link", "mtu", "vlan", "rx_packets",
+                                                   "rx_bytes", "tx_packets", "tx_bytes", "drops",
+                                                   "marked", "jobs_marked", "device"));
   EXPECT_EQ(table[1]["port"], "right");
   EXPECT_EQ(table[1]["mtu"], 9000);
   EXPECT_EQ(table[0]["vlan"], "transparent");
@@ -364,11 +364,11 @@ TEST(ShowFragments, AreOfEachPortWhereTheyAreTaken) {
   config::SwitchConfig config = two_lcores();
   {
     RunningSwitch sw(config);
-    EXPECT_TRUE(Show(*sw).table("fragments").empty());
+    EXPECT_TRUE(Show(sw.get()).table("fragments").empty());
   }
   config.fragments.datagrams = 8;
   RunningSwitch sw(config);
-  const auto table = Show(*sw).table("fragments");
+  const auto table = Show(sw.get()).table("fragments");
   ASSERT_EQ(table.size(), 2u);
   EXPECT_EQ(table[1], (ordered_json{{"port", "right"},
                                     {"put_together", 0},

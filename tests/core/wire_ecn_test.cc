@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "core/prng.h"
@@ -90,6 +91,40 @@ TEST(Ecn, WhatIsNoWholeHeaderIsLeftAlone) {
   Bytes strange = ipv4(1, false);
   strange[14] = std::byte{0x65};
   EXPECT_FALSE(mark_congestion(strange));
+}
+
+// Rule 15: the flag of who made the packet, and the mark of what it met since.
+TEST(Ecn, Rule15_DataIsMarkedByFlagOrHeader) {
+  Packet packet;
+  EXPECT_FALSE(is_marked(packet));
+  packet.congestion_experienced = true;
+  EXPECT_TRUE(is_marked(packet));
+  packet.header.flags = kFlagCe;
+  EXPECT_TRUE(is_marked(packet));
+  packet.congestion_experienced = false;
+  EXPECT_TRUE(is_marked(packet));
+  packet.header.flags |= kFlagResend;
+  EXPECT_FALSE(is_marked(packet));
+  packet.congestion_experienced = true;
+  EXPECT_FALSE(is_marked(packet));
+}
+
+TEST(Ecn, Rule15_WhatNobodyActsOnIsNotCapable) {
+  for (const PacketType type : {PacketType::contribution, PacketType::aggregate, PacketType::result,
+                                PacketType::escalation})
+    EXPECT_EQ(ecn_of(type), kEct0) << name_of(type);
+  for (const PacketType type : {PacketType::probe, PacketType::pending, PacketType::unknown,
+                                PacketType::ack, PacketType::join, PacketType::abort})
+    EXPECT_EQ(ecn_of(type), 0) << name_of(type);
+}
+
+TEST(Ecn, Rule15_ParsingKnowsOfNoIpHeader) {
+  std::array<std::byte, kHeaderBytes> bytes{};
+  ASSERT_EQ(serialize(Header{}, {}, bytes), kHeaderBytes);
+  Packet packet;
+  packet.congestion_experienced = true;  // of the one that was there before
+  ASSERT_EQ(parse(bytes, packet), DropReason::count_);
+  EXPECT_FALSE(packet.congestion_experienced);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/wire/checksum.h"
+#include "core/wire/ecn.h"
 #include "tests/dataplane/test_worker.h"
 
 namespace tributary::dataplane {
@@ -121,6 +123,39 @@ TEST_F(Aggregating, Crc32cJobIsSealedBothWays) {
   const auto result = read_packet(frames[0]);
   EXPECT_EQ(result->udp.checksum, 0);
   EXPECT_TRUE(wire::find_extension(result->packet.extensions, wire::ExtensionType::crc32c));
+}
+
+// Rule 15: from the IP header of one rank's data to the header flag of everybody's result.
+TEST_F(Aggregating, Rule15_AQueueOnOneRanksWayIsEveryRanksMark) {
+  for (const auto integrity : {wire::Integrity::udp_checksum, wire::Integrity::crc32c}) {
+    ranks.clear();
+    sw.reset();
+    start(job_config(integrity));
+    join();
+    Bytes marked = ranks[1].contribution(0, std::array{10, 20, 30});
+    marked[wire::kEthernetBytes + 1] = std::byte{wire::kEct0};
+    marked[wire::kEthernetBytes + 10] = marked[wire::kEthernetBytes + 11] = std::byte{0};
+    const std::uint16_t sum = wire::ones_complement_sum(
+        std::span(marked).subspan(wire::kEthernetBytes, wire::kIpv4Bytes));
+    const auto inverse = static_cast<std::uint16_t>(~sum);
+    std::memcpy(marked.data() + wire::kEthernetBytes + 10, &inverse, sizeof inverse);
+    ASSERT_TRUE(wire::mark_congestion(marked));
+    sw->inject(0, ranks[0].contribution(0, std::array{1, -2, 3}));
+    sw->inject(1, marked);
+    sw->turn();
+    for (const std::size_t port : {0u, 1u}) {
+      const auto frames = sw->sent(port);
+      ASSERT_EQ(frames.size(), 1u);
+      expect_result(frames[0], 0);
+      const auto result = read_packet(frames[0]);
+      EXPECT_NE(result->packet.header.flags & wire::kFlagCe, 0u);
+      EXPECT_FALSE(result->udp.congestion_experienced);
+      EXPECT_EQ(std::to_integer<int>(frames[0][wire::kEthernetBytes + 1]), wire::kEct0);
+    }
+    complete(1);
+    EXPECT_EQ(read_packet(sw->sent(0).at(0))->packet.header.flags & wire::kFlagCe, 0u);
+    EXPECT_EQ(sw->worker().engine().counters(0).marked_data.get(), 1u);
+  }
 }
 
 TEST_F(Aggregating, VlanOfTheMembersIsKept) {

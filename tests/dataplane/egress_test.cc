@@ -36,7 +36,7 @@ class ToPorts : public testing::Test {
 
   RingSwitch sw{test_config(3)};
   Lanes lanes;
-  Transmitter transmitter{lanes};
+  Transmitter transmitter{lanes, sw.pool()};
   VlanTable vlans{sw.config().ports};
 };
 

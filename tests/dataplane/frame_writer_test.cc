@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "core/wire/ecn.h"
 #include "core/wire/extension.h"
 #include "core/wire/integrity.h"
 
@@ -69,6 +70,21 @@ TEST(FrameWriter, GroupMessage) {
 }
 
 // All shards of a switch reach its parent from one place, to which they are bound (rule 18).
+// Rule 15: data may be marked on its way; what nobody would act on may not.
+TEST(FrameWriter, Rule15_DataListensToMarks) {
+  const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
+  std::array<std::byte, 2048> frame;
+  Outgoing message = result({});
+  const auto ecn_of = [&](wire::PacketType type) {
+    message.header.type = type;
+    const std::size_t bytes = writer.write(message, 5, frame);
+    EXPECT_EQ(parse(std::span(frame).first(bytes)).integrity, DropReason::count_);
+    return std::to_integer<int>(frame[wire::kEthernetBytes + wire::kVlanBytes + 1]);
+  };
+  EXPECT_EQ(ecn_of(wire::PacketType::result), wire::kEct0);
+  EXPECT_EQ(ecn_of(wire::PacketType::abort), 0);
+}
+
 TEST(FrameWriter, O12_MessagesToTheSwitchAbove) {
   config::SwitchConfig config = switch_config(wire::Integrity::udp_checksum);
   config.jobs[0].parent = config::ParentConfig{"root", 240, 0x0A4D00F0, {2, 7}, "up", 1, 2};

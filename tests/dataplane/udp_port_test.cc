@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/wire/arp.h"
+#include "core/wire/ecn.h"
 #include "tests/dataplane/ring_switch.h"
 
 namespace tributary::dataplane {
@@ -61,6 +62,7 @@ class UdpPortTest : public ::testing::Test {
           received_.emplace_back(reinterpret_cast<const char*>(d.bytes.data()), d.bytes.size());
           from_ = d.from;
           has_checksum_ = d.has_checksum;
+          marked_ = d.congestion_experienced;
         },
         now_);
     port_->flush();
@@ -111,6 +113,7 @@ class UdpPortTest : public ::testing::Test {
   std::vector<std::string> received_;
   UdpAddress from_;
   bool has_checksum_ = false;
+  bool marked_ = false;
 };
 
 wire::ArpView arp_of(const Bytes& frame) {
@@ -191,6 +194,22 @@ TEST_F(UdpPortTest, HandsOverWhatIsForItWholeAndRight) {
   receive();
   EXPECT_FALSE(has_checksum_);
   EXPECT_EQ(port_->counters().rx_packets.get(), 3u);
+}
+
+// Rule 15: of a result on its way to the root, and of data on its way here.
+TEST_F(UdpPortTest, Rule15_MarksGoBothWays) {
+  root_answers();
+  sent();
+  say("hello");
+  EXPECT_EQ(std::to_integer<int>(sent().at(0)[wire::kEthernetBytes + 1]), wire::kEct0);
+  wire::FrameTemplate marked = to_us();
+  marked.dscp_ecn = wire::kCongestionExperienced;
+  inject(datagram("met a queue", marked));
+  receive();
+  EXPECT_TRUE(marked_);
+  inject(datagram("did not", to_us()));
+  receive();
+  EXPECT_FALSE(marked_);
 }
 
 TEST_F(UdpPortTest, WhatIsForOthersOrDamagedIsNotHandedOver) {

@@ -175,6 +175,7 @@ void Checker::on_decision(SwitchNode& node, const FrameRef& frame, const wire::P
     // decide who it comes from, never what it says.
     return;
   }
+  note_marks(packet, decision);
   if (decision.verdict == Verdict::completed && (packet.header.flags & wire::kFlagAtPs) != 0 &&
       packet.header.type == PacketType::result)
     check_host_result(node, packet);
@@ -268,6 +269,8 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
     view.members[h.epoch].version = node.version();
     view.last_seq.assign(view.scenario->shards, scenario_.first_seq - 1);
     result_bits_.clear();
+    bounds_.clear();
+    marks_.clear();
   }
   check_result(node.name(), message);
 }
@@ -277,6 +280,7 @@ void Checker::check_result(const std::string& node, const aggregator::Outgoing& 
   const wire::Header& h = message.header;
   if (h.type != PacketType::result) return;
   check_list(node, message);
+  check_mark(node, h);
   const JobView& view = jobs_[*index_of(h.job)];
   if (view.scenario->sums.verify && reduces(h.collective) &&
       (h.flags & (wire::kFlagVerified | wire::kFlagOverflow)) == 0)

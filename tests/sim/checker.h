@@ -6,7 +6,9 @@
 //   op ends          the sum is exactly that of the epoch's members, or of those counted; all
 //                    ranks got the same bits and the same list; a failure names job and cause
 //   result is sent   a chunk's result never changes (rule 5), nor who it lacks; that is somebody
-//                    only where the job allows it, and after the wait that it allows (rule 21)
+//                    only where the job allows it, and after the wait that it allows (rule 21);
+//                    it tells of every mark that data met, unless some was sent again (rule 15)
+//   result is taken  ranks that are equally far have the same window (rule 15)
 //   packet refused   an honest, intact packet is refused only for a reason that can be its own; no
 //                    result is given up that its rank still lacks (rule 4)
 //   turn ends        (at intervals where there are many ranks) no slot past its deadline, no
@@ -64,6 +66,8 @@ class Checker : public Observer {
   void on_session_failed(WorkerNode& node, const worker::Failure& f) override;
   void on_worker_drop(DropReason reason, std::uint64_t count) override;
   void on_floats_at_once(std::uint64_t count) override { reach_.floats_at_once += count; }
+  void on_window_decreases(std::uint64_t count) override { reach_.window_decreases += count; }
+  void on_result_taken(WorkerNode& node, std::uint8_t shard) override;
   void on_contribution(WorkerNode& node, const FrameRef& frame) override;
   // ServerObserver
   void on_server_crash(ServerNode& node) override;
@@ -113,6 +117,8 @@ class Checker : public Observer {
     std::uint32_t term = 0;
     std::uint64_t nonce = 0;  // of the root's incarnation
   };
+  // That a result has to tell of; or that may have been lost.
+  enum class Mark : std::uint8_t { due, unknown };
   struct OpChunk {
     std::uint32_t epoch, op, chunk;
     auto operator<=>(const OpChunk&) const = default;
@@ -164,6 +170,9 @@ class Checker : public Observer {
   [[nodiscard]] const SwitchNode& concerned(const FrameRef& frame) const;
   [[nodiscard]] std::vector<std::uint64_t> salts_of(std::uint32_t job, std::uint32_t epoch);
   void check_cause(const WorkerNode& node, const worker::Failure& f);
+  // checker_congestion.cc
+  void note_marks(const wire::Packet& packet, aggregator::Decision decision);
+  void check_mark(const std::string& node, const wire::Header& result);
   // checker_degraded.cc
   void note_sent(const WorkerNode& node, const FrameRef& frame);
   void check_list(const std::string& node, const aggregator::Outgoing& result);
@@ -193,6 +202,8 @@ class Checker : public Observer {
   std::vector<JobView> jobs_;
   std::map<OpKey, std::uint64_t> op_bits_;
   std::map<ChunkKey, std::uint64_t> result_bits_;
+  std::map<ChunkKey, std::uint32_t> bounds_;  // chunks under way at most, by the lowest seq of them
+  std::map<ChunkKey, Mark> marks_;            // of data that switches have taken
   std::map<NodeId, std::deque<FrameRef>> contributions_;  // the latest of each worker
   Prng random_;
   Reach reach_;

@@ -13,6 +13,7 @@ namespace tributary::sim {
   X(duplicate, "duplicate")       \
   X(reorder, "reorder")           \
   X(corrupt, "corrupt")           \
+  X(mark, "mark")                 \
   X(queue_full, "queue-full")     \
   X(partition, "partition")       \
   X(link_down, "link-down")       \

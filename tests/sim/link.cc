@@ -17,6 +17,7 @@ Transmission Link::transmit(std::size_t bytes, Instant now) {
     const auto rate = static_cast<std::int64_t>(quality_.bits_per_second);
     const std::int64_t backlog_bytes = (busy_until_ - now).to_ns() / 8 * rate / 1'000'000'000;
     if (backlog_bytes + static_cast<std::int64_t>(bytes) > quality_.queue_bytes) return t;
+    t.marked = quality_.mark_bytes != 0 && backlog_bytes >= quality_.mark_bytes;
     busy_until_ =
         busy_until_ + Duration::ns(static_cast<std::int64_t>(bytes) * 8'000'000'000 / rate);
   }
@@ -32,6 +33,7 @@ Transmission Link::transmit(std::size_t bytes, Instant now) {
     t.duplicated = true;
     t.duplicate_at = t.at + uniform(Duration(), quality_.reorder_delay_max);
   }
+  if (happens(quality_.mark_ppm, now)) t.marked = true;
   return t;
 }
 

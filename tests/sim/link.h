@@ -1,8 +1,9 @@
 // One direction of a cable: serialisation, a bounded queue, propagation, and every way in which a
 // network fails to deliver what was sent.
 //
-//   send ─▶ queue (tail drop) ─▶ wire ─┬─▶ arrives ─▶ lost? corrupted? cut off? ─▶ the other end
-//                                      └─▶ a second copy, later
+//   send ─▶ queue (tail drop, marks) ─▶ wire ─┬─▶ arrives ─▶ lost? corrupted? cut off? ─▶ the other
+//   end
+//                                             └─▶ a second copy, later
 //
 // What may happen to a frame while it is under way is decided when it arrives, with the state the
 // receiver is in then.
@@ -27,6 +28,9 @@ struct LinkQuality {
   std::uint32_t reorder_ppm = 0;                 // held back, so that others overtake it
   Duration reorder_delay_max = Duration::ms(5);  // also how much later a second copy may come
   std::uint32_t corrupt_ppm = 0;
+  std::uint32_t mark_ppm = 0;  // told that they met a queue (ECN), where their sender listens
+  // Of a link with a rate: the same, of frames that find so much waiting; 0: of none.
+  std::uint32_t mark_bytes = 0;
   // Of what workers send: leaves from another source port, whose answers reach the worker all the
   // same, as through an address translator that forgets.
   std::uint32_t stray_ppm = 0;
@@ -37,6 +41,7 @@ struct Transmission {
   bool sent = false;
   Instant at;
   bool reordered = false;
+  bool marked = false;
   bool duplicated = false;
   Instant duplicate_at;
 };

@@ -62,6 +62,8 @@ void visit(const Reach& r, Visitor visitor) {
             nullptr);
   visitor("overflow reported", r.overflows, nullptr);
   visitor("floats sent at once", r.floats_at_once, nullptr);
+  visitor("window made smaller", r.window_decreases, nullptr);
+  visitor("result that tells of a queue", r.marked_results, nullptr);
   for (std::size_t k = 0; k < kKnobCount; ++k) visitor(kKnobNames[k], r.knobs[k], nullptr);
   for (std::size_t k = 0; k < kKnobCount; ++k)
     visitor("in trees: " + std::string(kKnobNames[k]), r.tree_knobs[k], nullptr);
@@ -157,6 +159,8 @@ void Reach::add(const Reach& other) {
   for (std::size_t o = 0; o < reduce_ops.size(); ++o) reduce_ops[o] += other.reduce_ops[o];
   overflows += other.overflows;
   floats_at_once += other.floats_at_once;
+  window_decreases += other.window_decreases;
+  marked_results += other.marked_results;
   for (std::size_t k = 0; k < kKnobCount; ++k) {
     knobs[k] += other.knobs[k];
     tree_knobs[k] += other.tree_knobs[k];

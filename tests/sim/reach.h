@@ -62,6 +62,8 @@ inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(Knob::count_)
   X(degraded, "result lacks ranks", degraded)                                                   \
   X(late, "data after a result without it", late)                                               \
   X(saturated, "result marked overflowed", saturated)                                           \
+  X(marked_data, "data that met a queue", marked_data)                                          \
+  X(slot_mark, "chunk marked for want of slots", slot_marks)                                    \
   X(cache_hit, "cache hit", cache_hits)                                                         \
   X(cache_eviction, "cache eviction", cache_evictions)
 
@@ -139,6 +141,8 @@ struct Reach {
   std::array<std::uint64_t, wire::kReduceOpMax + 1> reduce_ops{};
   std::uint64_t overflows = 0;                            // ops that failed as they had to
   std::uint64_t floats_at_once = 0;                       // chunks, as the ranks count
+  std::uint64_t window_decreases = 0;                     // the same
+  std::uint64_t marked_results = 0;                       // sent, passed on and repeated
   std::array<std::uint64_t, kKnobCount> knobs{};          // ops done on a rank of a job with it
   std::array<std::uint64_t, kKnobCount> tree_knobs{};     // of those, in a tree of switches
   std::array<std::uint64_t, kEngineEventCount> engine{};  // as the switch counts

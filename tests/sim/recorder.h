@@ -52,6 +52,10 @@ class Recorder : public Observer {
     next_.on_worker_drop(reason, count);
   }
   void on_floats_at_once(std::uint64_t count) override { next_.on_floats_at_once(count); }
+  void on_window_decreases(std::uint64_t count) override { next_.on_window_decreases(count); }
+  void on_result_taken(WorkerNode& node, std::uint8_t shard) override {
+    next_.on_result_taken(node, shard);
+  }
   void on_contribution(WorkerNode& node, const FrameRef& frame) override {
     next_.on_contribution(node, frame);
   }

@@ -147,8 +147,10 @@ const Fields<LinkQuality>& link_fields() {
       scalar("reorder_delay_max", &L::reorder_delay_max, duration(Duration(), Duration::seconds(4)),
              "How long they are held back, and how late a second copy comes."),
       scalar("corrupt", &L::corrupt_ppm, ppm(), "Frames with flipped bits."),
-      scalar("stray", &L::stray_ppm, ppm(),
-             "Workers' frames with another source port, answers to which arrive all the same."),
+      scalar("mark", &L::mark_ppm, ppm(), "Frames marked: congestion experienced."),
+      scalar("mark_bytes", &L::mark_bytes, integer<std::uint32_t>(0, 0xFFFF'FFFF),
+             "Of a link with a rate: those that find so much waiting; 0: none."),
+      scalar("stray", &L::stray_ppm, ppm(), "Workers' frames with another source port."),
   };
   return fields;
 }

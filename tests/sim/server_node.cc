@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "config/switch_config.h"
+#include "core/wire/ecn.h"
 #include "core/wire/integrity.h"
 #include "tests/sim/world.h"
 
@@ -54,9 +55,10 @@ void ServerNode::on_frame(std::uint16_t, const FrameRef& frame, Instant now) {
       (*udp)->endpoints.destination_port != options_.udp_port)
     return;
   const auto refuse = [&](DropReason reason) { observer_.on_server_drop(*this, frame, reason); };
-  const auto parsed = wire::parse((*udp)->payload);
+  auto parsed = wire::parse((*udp)->payload);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return refuse(*bad);
-  const auto& packet = std::get<wire::Packet>(parsed);
+  auto& packet = std::get<wire::Packet>(parsed);
+  packet.congestion_experienced = (*udp)->congestion_experienced;
   if (const DropReason bad = wire::check_integrity(**udp, packet); bad != DropReason::count_)
     return refuse(bad);
   aggregator::Peer from;
@@ -114,6 +116,7 @@ FrameRef ServerNode::frame_of(const aggregator::Outgoing& message) {
                       : config::derived_mac(message.peer.ipv4);
   t.source = options_.mac;
   t.endpoints = {options_.ipv4, message.peer.ipv4, options_.udp_port, message.peer.udp_port};
+  t.dscp_ecn = wire::kEct0;
   wire::write_frame_headers(t, frame.bytes, head + message.payload.size());
   return ref;
 }

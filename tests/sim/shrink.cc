@@ -95,6 +95,8 @@ std::vector<Step> steps_for(const Scenario& s) {
       [](Scenario& t) { t.links.duplicate_ppm = 0; },
       [](Scenario& t) { t.links.reorder_ppm = 0; },
       [](Scenario& t) { t.links.corrupt_ppm = 0; },
+      [](Scenario& t) { t.links.mark_ppm = 0; },
+      [](Scenario& t) { t.links.mark_bytes = 0; },
       [](Scenario& t) { t.links.stray_ppm = 0; },
       [](Scenario& t) { t.links.bits_per_second = 0; },
       [](Scenario& t) { t.access_switches = 0; },

@@ -401,6 +401,12 @@ void make_overflow(Draw& draw, Scenario& s) {
   job.max_elements = job.chunk_bytes / 4 * job.shards * draw.between(8, 16);
 }
 
+void draw_marks(Draw& draw, Scenario& s) {
+  if (draw.one_in(2)) s.links.mark_ppm = draw.between(1000, draw.one_in(3) ? 500'000 : 50'000);
+  if (s.links.bits_per_second != 0 && draw.one_in(2))
+    s.links.mark_bytes = draw.between(1, s.links.queue_bytes);
+}
+
 // What patience repairs: losses are few, and nobody is in a hurry.
 void make_gentle(Draw& draw, Scenario& s) {
   s.script.clear();
@@ -454,6 +460,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_degraded(draw, s);
   draw_notify(draw, s);
   if (draw.one_in(32)) make_overflow(draw, s);
+  draw_marks(draw, s);
   s.most_events = kMostEvents;
   return s;
 }

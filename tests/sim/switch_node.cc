@@ -236,7 +236,11 @@ std::optional<wire::Packet> SwitchNode::parse(std::uint16_t port, const FrameRef
   const auto* const bad = std::get_if<DropReason>(&parsed);
   const DropReason reason =
       bad != nullptr ? *bad : wire::check_integrity(what.udp, std::get<wire::Packet>(parsed));
-  if (reason == DropReason::count_) return std::get<wire::Packet>(parsed);
+  if (reason == DropReason::count_) {
+    wire::Packet packet = std::get<wire::Packet>(parsed);
+    packet.congestion_experienced = what.udp.congestion_experienced;
+    return packet;
+  }
   observer_.on_refused(*this, frame, reason);
   drop(port, reason);
   return std::nullopt;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "config/switch_config.h"
+#include "core/wire/ecn.h"
 #include "core/wire/integrity.h"
 #include "tests/sim/world.h"
 #include "worker/packet_check.h"
@@ -128,6 +129,7 @@ void WorkerNode::count_events() {
       observer_.on_worker_drop(reason, n);
   }
   observer_.on_floats_at_once(session_->counters().floats_at_once.get());
+  observer_.on_window_decreases(session_->counters().window_decreases.get());
 }
 
 void WorkerNode::collect(Instant now) {
@@ -259,6 +261,7 @@ FrameRef WorkerNode::frame_of(const worker::Datagram& d) {
   t.endpoints = {options_.ipv4, options_.switch_ipv4, port,
                  static_cast<std::uint16_t>(options_.udp_base_port + d.shard)};
   // A job with CRC32C can do without the UDP checksum, once the rank knows that it is one.
+  t.dscp_ecn = wire::kEct0;
   t.udp_checksum = options_.job->integrity == wire::Integrity::udp_checksum || !entered_;
   wire::write_frame_headers(t, bytes, packet);
   return frame;
@@ -294,9 +297,10 @@ void WorkerNode::receive(const FrameRef& frame, Instant now) {
   const auto& udp = std::get<std::optional<wire::Udp4View>>(ip);
   if (!udp || !for_me(*eth, *udp)) return;
   if (udp->checksum != 0 && !wire::udp4_checksum_ok(*udp)) return drop(DropReason::checksum);
-  const auto parsed = wire::parse(udp->payload);
+  auto parsed = wire::parse(udp->payload);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return drop(*bad);
-  const auto& packet = std::get<wire::Packet>(parsed);
+  auto& packet = std::get<wire::Packet>(parsed);
+  packet.congestion_experienced = udp->congestion_experienced;
   if (const DropReason bad = wire::check_integrity(*udp, packet); bad != DropReason::count_)
     return drop(bad);
   if (udp->endpoints.source_ip != options_.switch_ipv4 &&
@@ -305,8 +309,9 @@ void WorkerNode::receive(const FrameRef& frame, Instant now) {
 
   const std::uint64_t results = session_->counters().results.get();
   session_->on_packet(packet, now);
-  if (session_->counters().results.get() != results)
-    held_.add(packet.header.shard, packet.header.seq);
+  if (session_->counters().results.get() == results) return;
+  held_.add(packet.header.shard, packet.header.seq);
+  observer_.on_result_taken(*this, packet.header.shard);
 }
 
 std::string WorkerNode::waiting_for(Instant now) const {

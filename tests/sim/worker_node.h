@@ -35,6 +35,10 @@ class WorkerObserver {
   virtual void on_worker_drop(DropReason reason, std::uint64_t count) = 0;
   // Chunks that a session has sent as floats at once (rule 12).
   virtual void on_floats_at_once(std::uint64_t count) = 0;
+  // Times that a session has made a window smaller (rule 15).
+  virtual void on_window_decreases(std::uint64_t count) = 0;
+  // A result of this shard was delivered.
+  virtual void on_result_taken(WorkerNode& node, std::uint8_t shard) = 0;
   // A contribution leaves; the observer may send a broken copy behind it.
   virtual void on_contribution(WorkerNode& node, const FrameRef& frame) = 0;
 };

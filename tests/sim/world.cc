@@ -1,5 +1,6 @@
 #include "tests/sim/world.h"
 
+#include "core/wire/ecn.h"
 #include "core/wire/integrity.h"
 #include "tests/sim/packet_view.h"
 
@@ -65,6 +66,7 @@ SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame, Duration
                            describe_frame(frame.bytes()));
     return SendResult::queue_full;
   }
+  if (t.marked) frame = marked(frame);
   ++cable.tally.frames;
   cable.tally.wire_bytes += frame.wire_bytes();
   cable.tally.data_bytes += frame.data_bytes();
@@ -84,6 +86,14 @@ SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame, Duration
   event.frame = frame.detach();
   events_.push(event);
   return SendResult::sent;
+}
+
+// What is shared is never written.
+FrameRef World::marked(const FrameRef& frame) {
+  FrameRef copy = frames_.copy(frame);
+  if (!wire::mark_congestion(copy.writable().bytes)) return frame;
+  observer_.on_frame_fault(FaultKind::mark, frame);
+  return copy;
 }
 
 std::uint64_t World::frames_sent() const {

@@ -121,6 +121,7 @@ class World {
   void resume(NodeId node);
   void plan_wake(NodeId node);
   FrameRef corrupt(Link& link, const FrameRef& frame);
+  FrameRef marked(const FrameRef& frame);
   void say_frame(const char* what, const End& to, const FrameRef& frame);
 
   WorldObserver& observer_;

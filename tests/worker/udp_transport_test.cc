@@ -185,6 +185,43 @@ TEST_F(UdpTransportTest, T9_AHostSpeaksToTheGroupOnly) {
   EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 1u);
 }
 
+// Rule 15: what it sends may be marked on the way, and it hears of marks.
+TEST_F(UdpTransportTest, Rule15_MarksGoBothWays) {
+  const int wanted = 1;
+  ASSERT_EQ(::setsockopt(socket_.get(), IPPROTO_IP, IP_RECVTOS, &wanted, sizeof wanted), 0);
+  const auto hello = packet();
+  const Datagram d{hello, {}, 0};
+  ASSERT_EQ(transport_->send({&d, 1}), 1u);
+  std::array<std::byte, 2048> buffer;
+  iovec room{buffer.data(), buffer.size()};
+  EcnRoom control;
+  msghdr message{};
+  message.msg_name = &peer_;
+  message.msg_namelen = sizeof peer_;
+  message.msg_iov = &room;
+  message.msg_iovlen = 1;
+  control.attach(message);
+  ASSERT_EQ(::recvmsg(socket_.get(), &message, 0), static_cast<ssize_t>(hello.size()));
+  const cmsghdr* const said = CMSG_FIRSTHDR(&message);
+  ASSERT_NE(said, nullptr);
+  EXPECT_EQ(said->cmsg_type, IP_TOS);
+  EXPECT_EQ(*CMSG_DATA(said), wire::kEct0);
+  EXPECT_FALSE(congestion_experienced(message));
+
+  for (const int ecn : {0, 1, 2, 3, 0xB8 | 3, 0xB8 | 2}) {
+    ASSERT_EQ(::setsockopt(socket_.get(), IPPROTO_IP, IP_TOS, &ecn, sizeof ecn), 0);
+    answer(packet());
+    bool marked = false;
+    std::size_t delivered = 0;
+    while (delivered == 0) {
+      transport_->wait(Duration::seconds(10));
+      delivered =
+          transport_->receive([&](const wire::Packet& p) { marked = p.congestion_experienced; });
+    }
+    EXPECT_EQ(marked, (ecn & 3) == 3) << ecn;
+  }
+}
+
 TEST_F(UdpTransportTest, OversizedDatagramIsDroppedNotCut) {
   learn_peer();
   std::vector<std::byte> huge = packet();

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "core/wire/arp.h"
+#include "core/wire/ecn.h"
 #include "dataplane/interrupt_thread.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -95,6 +96,7 @@ void EchoSwitch::restart() {
 void EchoSwitch::reset() {
   group_ip = 0;
   answer_from = kIp;
+  mark = false;
   corrupt = false;
   received = 0;
 }
@@ -166,6 +168,8 @@ void EchoSwitch::answer(std::span<std::byte> frame, std::size_t& length) {
   const std::uint32_t group = group_ip;
   wire::FrameTemplate t;
   t.source = kMac;
+  const auto ecn = std::to_integer<std::uint8_t>(eth.payload[1]);
+  t.dscp_ecn = mark && ecn == wire::kEct0 ? wire::kCongestionExperienced : ecn;
   t.destination = group != 0 ? wire::multicast_mac(group) : eth.source;
   t.endpoints = {answer_from, group != 0 ? group : udp.endpoints.source_ip,
                  udp.endpoints.destination_port,

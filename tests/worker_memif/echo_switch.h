@@ -51,6 +51,7 @@ class EchoSwitch {
   // What to do with the next packets.
   std::atomic<std::uint32_t> group_ip = 0;  // not 0: answer to this group
   std::atomic<std::uint32_t> answer_from = kIp;
+  std::atomic<bool> mark = false;           // what says that its receiver listens meets a queue
   std::atomic<bool> corrupt = false;        // flip a payload bit after the checksum
   std::atomic<std::uint64_t> received = 0;  // aggregation packets
   // Bytes after Ethernet, sent once as they are.

@@ -213,6 +213,17 @@ TEST_F(MemifTransportTest, DamagedAndForeignPacketsAreCounted) {
   EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 1u);
 }
 
+// Rule 15: what it sends may be marked on its way, and it hears of marks.
+TEST_F(MemifTransportTest, Rule15_MarksGoBothWays) {
+  for (const bool mark : {false, true}) {
+    server_->mark = mark;
+    send_one();
+    EXPECT_EQ(
+        receive_until(1, [&](const wire::Packet& p) { EXPECT_EQ(p.congestion_experienced, mark); }),
+        1u);
+  }
+}
+
 TEST_F(MemifTransportTest, RandomFramesNeverCrashOrPass) {
   Prng prng(kSeed);
   const wire::MacAddress own = worker_mac(address_of().own_ipv4);

@@ -265,6 +265,10 @@ py::dict PyCommunicator::stats() const {
   out["smoothed_rtt_ns"] = s.smoothed_rtt_ns;
   out["float_retries"] = s.float_retries;
   out["degraded_results"] = s.degraded_results;
+  out["marked_results"] = s.marked_results;
+  out["reported_marks"] = s.reported_marks;
+  out["window_decreases"] = s.window_decreases;
+  out["least_window"] = s.least_window;
   return out;
 }
 

@@ -140,7 +140,9 @@ ops: operations done. contributions, contribution_bytes: chunks sent first time,
 bytes. results, result_bytes: chunks received. duplicate_results, probes, resends, pending_replies,
 unknown_replies: loss recovery. drops: packets refused. smoothed_rtt_ns: chunk round-trip time.
 float_retries: chunks summed as floats because fixed-point sums overflow. degraded_results:
-chunks whose result lacks ranks.)";
+chunks whose result lacks ranks. marked_results: chunks whose result tells of a queue that data met;
+reported_marks: results that met one on their way here; window_decreases: halvings of a shard's window
+for the former; least_window: the least bound that a shard had, in chunks.)";
 
 constexpr const char* kCloseDoc =
     R"(Leaves the job. Operations still open fail. Done by `with` and by deletion, too.)";

@@ -36,6 +36,29 @@ TEST(Link, SerialisesAtItsRateAndDropsWhatTheQueueCannotHold) {
   EXPECT_EQ(link.transmit(100, us(60)).at, us(310));
 }
 
+// Rule 15: as queues do, before they drop.
+TEST(Link, MarksWhatFindsALongQueue) {
+  LinkQuality quality;
+  quality.bits_per_second = 8'000'000;  // a byte a microsecond
+  quality.queue_bytes = 1000;
+  quality.mark_bytes = 200;
+  Link link(quality, kNever, 1);
+  EXPECT_FALSE(link.transmit(100, us(0)).marked);
+  EXPECT_FALSE(link.transmit(100, us(0)).marked);
+  EXPECT_TRUE(link.transmit(100, us(0)).marked);
+  EXPECT_FALSE(link.transmit(100, us(101)).marked);
+}
+
+TEST(Link, MarksAtTheRateAskedFor) {
+  LinkQuality quality;
+  quality.mark_ppm = 100'000;
+  Link link(quality, us(10'000), 7);
+  int marked = 0;
+  for (int i = 0; i < 10'000; ++i) marked += link.transmit(100, us(i)).marked ? 1 : 0;
+  EXPECT_NEAR(marked, 1000, 150);
+  for (int i = 10'000; i < 11'000; ++i) EXPECT_FALSE(link.transmit(100, us(i)).marked);
+}
+
 TEST(Link, FaultRatesAreThoseAskedForAndEndWhenTheNetworkHeals) {
   LinkQuality quality;
   quality.loss_ppm = 100'000;
