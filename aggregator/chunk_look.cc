@@ -52,7 +52,7 @@ const char* name_of(ChunkState state) {
 
 ChunkLook Shard::look(const wire::Header& h) const {
   const ShardJob* const job = by_id_.find(h.job);
-  if (job == nullptr || !job->running || h.epoch != job->epoch) return {};
+  if (job == nullptr || !job->running || h.epoch != job->epoch || h.plane != job->plane) return {};
   ChunkLook look{.known = true, .fan_in = static_cast<std::uint16_t>(job->fan_in)};
   look.state = job->table.state_of(h.seq);
   if (look.state == ChunkState::unseen) return look;
@@ -64,8 +64,7 @@ ChunkLook Shard::look(const wire::Header& h) const {
 }
 
 ChunkLook Engine::look(const wire::Header& h) const {
-  const bool elsewhere = h.plane != 0 || h.stream != 0;
-  if (elsewhere || !names_chunk(h.type) || h.shard >= impl_->shards.size()) return {};
+  if (h.stream != 0 || !names_chunk(h.type) || h.shard >= impl_->shards.size()) return {};
   return impl_->shards[h.shard]->look(h);
 }
 

@@ -96,6 +96,7 @@ Decision Engine::Impl::refuse(const wire::Packet& packet, const Peer& from, wire
   o->header.chunk = in.chunk;
   o->header.seq = in.seq;
   o->header.shard = in.shard;
+  o->header.plane = in.plane;
   o->header.reason = why;
   if (in.type == wire::PacketType::join) {
     if (const auto nonce = wire::find_nonce(packet.extensions)) {
@@ -146,6 +147,7 @@ Decision Engine::Impl::on_control(const wire::Packet& packet, const Peer& from, 
   if (job == nullptr)
     return refuse(packet, from, wire::Reason::unknown_job, DropReason::unknown_job, nullptr, out);
   const PacketType type = packet.header.type;
+  if (packet.header.plane != job->config.plane) return refuse_plane(*job, packet, from, out);
   if (type == PacketType::join) return on_join(*job, packet, from, now, out);
   if (type == PacketType::leave) return on_leave(*job, packet, from, now, out);
   if (!is_data(type) && type != PacketType::lease) return {Verdict::dropped, DropReason::bad_type};
@@ -157,6 +159,16 @@ Decision Engine::Impl::on_control(const wire::Packet& packet, const Peer& from, 
     return {Verdict::noted};
   }
   return {Verdict::dropped, DropReason::bad_shard};
+}
+
+// A plane that the job does not have, or has elsewhere. Whoever joins it was told of it a moment
+// ago, by a configuration that is no longer or not yet this loop's: JOIN is repeated until then.
+Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const Peer& from,
+                                    Outbox& out) {
+  if (packet.header.type != wire::PacketType::join)
+    return {Verdict::dropped, DropReason::bad_shard};
+  return refuse(packet, from, wire::Reason::configuration_changed, DropReason::bad_shard, &job,
+                out);
 }
 
 void Engine::Impl::collect_last_heard(Job& job, std::uint32_t child) {

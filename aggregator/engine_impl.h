@@ -59,6 +59,7 @@ struct Engine::Impl {
   // engine_join.cc
   Decision on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                    Outbox& out);
+  Decision refuse_plane(Job& job, const wire::Packet& packet, const Peer& from, Outbox& out);
   Decision refuse_other_tree(Job& job, const wire::Packet& packet, const Peer& from,
                              std::optional<std::uint16_t> child, Outbox& out);
   Decision on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,

@@ -192,6 +192,7 @@ wire::StartInfo Engine::Impl::start_info(const Job& job) const {
   info.order = static_cast<std::uint8_t>(job.config.order);
   info.arithmetic = static_cast<std::uint8_t>(job.config.arithmetic);
   info.notify = static_cast<std::uint8_t>(job.config.notify);
+  info.planes = job.config.planes;
   return info;
 }
 

@@ -81,6 +81,7 @@ std::vector<ChildLateness> Engine::stragglers(Instant now) const {
       const auto ranks = job->child_map.ranks_of(c);
       ChildLateness row;
       row.job = job->config.id;
+      row.plane = job->config.plane;
       row.id = job->child_map[c].id;
       row.is_switch = job->child_map[c].is_switch;
       row.peer = job->membership.member(c).peer;

@@ -24,8 +24,13 @@ std::vector<JobStatus> Engine::job_status(Instant now) const {
   for (const auto& job : impl_->jobs) {
     for (std::uint32_t c = 0; c < job->child_map.count(); ++c) impl_->collect_last_heard(*job, c);
     const Membership& membership = job->membership;
-    JobStatus s{
-        job->config.id, membership.state(), membership.epoch(), job->last_abort.reason, {}, {}};
+    JobStatus s{job->config.id,
+                job->config.plane,
+                membership.state(),
+                membership.epoch(),
+                job->last_abort.reason,
+                {},
+                {}};
     const ShardJob& first = *impl_->shards[0]->find_job(job->place);
     for (std::uint32_t c = 0; c < job->child_map.count(); ++c) {
       const Member& m = membership.member(c);

@@ -258,6 +258,7 @@ Outgoing* Engine::Impl::send_up(const Job& job, wire::PacketType type, std::uint
   o->header.origin = switch_id;
   o->header.child = job.upstream->child();
   o->header.fan_in = job.upstream->fan_in();
+  o->header.plane = job.config.plane;
   return o;
 }
 

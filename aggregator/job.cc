@@ -39,6 +39,7 @@ wire::Header Job::header(wire::PacketType type) const {
   h.job = config.id;
   h.epoch = membership.epoch();
   h.fan_in = static_cast<std::uint16_t>(child_map.count());
+  h.plane = config.plane;
   return h;
 }
 

@@ -177,7 +177,7 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   child.last_heard = now;
   child.heard = true;
   settle_buffers();
-  if (h.plane != 0 || h.stream != 0) return {Verdict::dropped, DropReason::bad_shard};
+  if (h.plane != job->plane || h.stream != 0) return {Verdict::dropped, DropReason::bad_shard};
   if (h.type == wire::PacketType::escalation ||
       (h.type == wire::PacketType::contribution && job->child_map.relays(h)))
     return on_relayed(*job, packet, from, now, out);
@@ -236,7 +236,7 @@ void Shard::add_slots(Instant now, std::size_t most, Slots which,
       if (out.size() == most) return;
       std::vector<std::uint32_t> missing(kMostMissing);
       missing.resize(missing_ranks(*job, e, missing).size());
-      out.push_back({job->config.id, index_, slot_of(*job, e), e.description.op,
+      out.push_back({job->config.id, job->plane, index_, slot_of(*job, e), e.description.op,
                      e.description.chunk, e.seq, e.arrived, job->fan_in, now - e.opened_at,
                      std::move(missing), sent, e.holds_slot});
     }

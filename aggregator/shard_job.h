@@ -95,6 +95,7 @@ struct ShardJob {
         kernels(table_of_kernels),
         admitted(config),
         order(config::declared_order(config), wide_children(child_map, config)),
+        plane(job_config.plane),
         children(fan_in),
         tombstones(std::size_t{2} * config.window),
         degraded(config::degrades(config) ? tombstones.size() : 0, config.workers),
@@ -120,6 +121,7 @@ struct ShardJob {
   const Bracketing order;
 
   std::uint16_t epoch = 0;
+  const std::uint8_t plane;  // that this is of the job; other packets are not for it
   bool running = false;
   std::uint32_t host_term = 0;  // of the completion host whose results are taken; 0: next door
   std::uint8_t seed = 0;        // of the slot hash, for seqs before seed_from
@@ -200,6 +202,7 @@ struct ShardJob {
     h.job = config.id;
     h.epoch = epoch;
     h.fan_in = static_cast<std::uint16_t>(fan_in);
+    h.plane = plane;
     return h;
   }
   [[nodiscard]] std::span<const std::byte> payload(const Tombstone& e) const {

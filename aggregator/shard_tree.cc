@@ -68,6 +68,7 @@ Outgoing* Shard::begin_upward(ShardJob& job, wire::PacketType type, Outbox& out)
   o->header.epoch = job.epoch;
   o->header.origin = switch_id_;
   o->header.shard = index_;
+  o->header.plane = job.plane;
   return o;
 }
 
@@ -117,7 +118,7 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
   settle_buffers();
   const wire::Header& h = packet.header;
   ShardJob* const job = by_id_.find(h.job);
-  if (job == nullptr || h.plane != 0 || h.stream != 0)
+  if (job == nullptr || h.plane != job->plane || h.stream != 0)
     return {Verdict::dropped, DropReason::bad_shard};
   if (!job->running || h.epoch != job->epoch) return {Verdict::dropped, DropReason::stale_epoch};
   job->parent_heard = now;

@@ -35,6 +35,7 @@ enum class JobState : std::uint8_t { idle, forming, running, aborted };
 const char* name_of(JobState state);
 struct JobStatus {
   std::uint32_t id = 0;
+  std::uint8_t plane = 0;
   JobState state = JobState::idle;
   std::uint16_t epoch = 0;
   wire::Reason last_abort = wire::Reason::none;
@@ -45,6 +46,7 @@ struct JobStatus {
 // For `show slots`: a chunk that is being summed, or whose sum went up and has no result yet.
 struct SlotStatus {
   std::uint32_t job = 0;
+  std::uint8_t plane = 0;
   std::uint8_t shard = 0;
   std::uint32_t slot = 0;
   std::uint32_t op = 0;
@@ -83,6 +85,7 @@ struct OpLateness {
 // For `show stragglers`: a child in the latest ops.
 struct ChildLateness {
   std::uint32_t job = 0;
+  std::uint8_t plane = 0;
   std::uint32_t id = 0;  // rank, or switch
   bool is_switch = false;
   Peer peer;

@@ -201,9 +201,10 @@ std::vector<ChunkStatus> Engine::status(Instant now, std::size_t most) const {
     for (const Chunk* c = job->first_open(); c != nullptr && all.size() < most; c = c->next_open) {
       std::vector<std::uint32_t> missing(16);
       missing.resize(job->missing(*c, missing));
-      all.push_back({job->limits.id, c->shard, c->description.op, c->description.chunk, c->seq,
-                     c->reason, c->covered_count, required_ranks(*c, job->limits.workers),
-                     c->piece_count, now - c->armed_at, std::move(missing)});
+      all.push_back({job->limits.id, job->limits.plane, c->shard, c->description.op,
+                     c->description.chunk, c->seq, c->reason, c->covered_count,
+                     required_ranks(*c, job->limits.workers), c->piece_count, now - c->armed_at,
+                     std::move(missing)});
     }
   }
   return all;

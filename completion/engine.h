@@ -46,6 +46,7 @@ struct Decision {
 // For `show`: one chunk that waits for pieces.
 struct ChunkStatus {
   std::uint32_t job = 0;
+  std::uint8_t plane = 0;
   std::uint8_t shard = 0;
   std::uint32_t op = 0;
   std::uint32_t chunk = 0;

@@ -14,6 +14,7 @@ wire::Header header_of(const Job& job, wire::PacketType type) {
   h.job = job.limits.id;
   h.epoch = job.epoch;
   h.fan_in = static_cast<std::uint16_t>(job.limits.workers);
+  h.plane = job.limits.plane;
   return h;
 }
 

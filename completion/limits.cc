@@ -11,6 +11,7 @@ namespace tributary::completion {
 JobLimits limits_of(const config::JobConfig& job) {
   JobLimits limits;
   limits.id = job.id;
+  limits.plane = job.plane;
   limits.workers = job.workers;
   limits.window = job.window;
   limits.piece_bytes = job.chunk_bytes;

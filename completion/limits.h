@@ -18,6 +18,7 @@ namespace tributary::completion {
 
 struct JobLimits {
   std::uint32_t id = 0;
+  std::uint8_t plane = 0;  // of the job, that the engine finishes
   std::uint32_t workers = 0;
   std::uint32_t window = 0;       // chunks per shard in flight; power of two
   std::uint32_t piece_bytes = 0;  // largest payload of a contribution or aggregate

@@ -176,7 +176,11 @@ std::string describe_memory(const SwitchConfig& config) {
     if (m.reserve > 0) text += ", reserve " + mebibytes(m.reserve);
     text += ")\n";
   };
-  for (const JobConfig& job : config.jobs) line("job " + std::to_string(job.id), job_memory(job));
+  for (const JobConfig& job : config.jobs) {
+    AggregationMemory planes;
+    for (std::uint8_t plane = 0; plane < job.planes; ++plane) planes += job_memory(job);
+    line("job " + std::to_string(job.id), planes);
+  }
   line("aggregation", aggregation_memory(config));
   return text;
 }

@@ -95,7 +95,7 @@ struct AggregationMemory {
   AggregationMemory& operator+=(const AggregationMemory& other);
   [[nodiscard]] std::uint64_t total() const { return sums + holds + cache + tables + reserve; }
 };
-// Of one job in all its shards; cache and pool are nobody's in particular.
+// Of one plane of a job in all its shards; cache and pool are nobody's in particular.
 AggregationMemory job_memory(const JobConfig& job);
 // Of the engines of all its packet loops together.
 AggregationMemory aggregation_memory(const SwitchConfig& config);

@@ -144,7 +144,7 @@ void check_udp_ports(const SwitchConfig& config, ReadContext& context) {
   std::uint32_t shards = 1;
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
     if (context.usable(job_path(i, "shards")))
-      shards = std::max<std::uint32_t>(shards, config.jobs[i].shards);
+      shards = std::max<std::uint32_t>(shards, udp_ports(config.jobs[i]));
   const std::uint32_t first = config.udp_base_port;
   const std::uint32_t last = first + shards - 1;
   const std::string range = "ports " + std::to_string(first) + " to " + std::to_string(last);

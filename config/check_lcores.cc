@@ -1,5 +1,6 @@
 #include "config/check_lcores.h"
 
+#include <algorithm>
 #include <string>
 
 #include "config/lcore_plan.h"
@@ -52,12 +53,65 @@ void check_queues(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
+// One for each plane, none twice: an lcore does one plane of a job.
+void check_plane_lcores(const SwitchConfig& config, ReadContext& context, const JobConfig& job,
+                        const std::string& path) {
+  const std::string list = path + ".lcores";
+  if (job.lcores.empty() || !context.usable(list)) return;
+  if (job.lcore)
+    return context.report(list, "jobs[].lcore on line " +
+                                    std::to_string(context.mark_of(path + ".lcore").line) +
+                                    " says it too; allowed: one of the two");
+  if (job.lcores.size() != job.planes && context.usable(path + ".planes"))
+    return context.report(list, "names " + std::to_string(job.lcores.size()) + " lcores for " +
+                                    std::to_string(job.planes) +
+                                    " planes (jobs[].planes); allowed: one for each plane");
+  for (std::size_t p = 0; p < job.lcores.size(); ++p) {
+    const std::string item = item_path(list, p);
+    check_exists(config, context, item, job.lcores[p]);
+    const auto end = job.lcores.begin() + static_cast<std::ptrdiff_t>(p);
+    const auto twice = std::find(job.lcores.begin(), end, job.lcores[p]);
+    if (twice != end)
+      context.report(item, "lcore " + std::to_string(job.lcores[p]) + " already has plane " +
+                               std::to_string(twice - job.lcores.begin()) +
+                               "; allowed: each lcore once");
+  }
+}
+
+// What several planes of a job can do without, and with.
+void check_planes(const SwitchConfig& config, ReadContext& context, const JobConfig& job,
+                  const std::string& path) {
+  const std::string key = path + ".planes";
+  if (job.planes == 1 || !context.usable(key)) return;
+  const std::string planes = std::to_string(job.planes) + " planes";
+  if (job.planes > lcore_count(config))
+    return context.report(key, planes + " need an lcore each; allowed: at most " +
+                                   std::to_string(lcore_count(config)) + ", or more switch.lcores");
+  if (udp_ports(job) > kMaxShards && context.usable(path + ".shards"))
+    context.report(key, planes + " of " + std::to_string(job.shards) + " shards need " +
+                            std::to_string(udp_ports(job)) + " UDP ports; allowed: at most " +
+                            std::to_string(kMaxShards / job.shards) +
+                            ", or fewer shards (planes x shards up to " +
+                            std::to_string(kMaxShards) + ")");
+  if (job.slots == SlotMode::dynamic)
+    context.report(key, planes +
+                            " of a dynamic job: all of these share one pool of slots on one lcore; "
+                            "allowed: 1, or slots: partition");
+  const auto elsewhere = [](const std::string& host) { return host != kRootHost; };
+  if (std::any_of(job.completion_hosts.begin(), job.completion_hosts.end(), elsewhere))
+    context.report(key, planes +
+                            " with completion_hosts elsewhere: a host serves a job as a whole; "
+                            "allowed: 1, or completion_hosts: [root]");
+}
+
 void check_jobs(const SwitchConfig& config, ReadContext& context) {
   const JobConfig* first = nullptr;  // of the dynamic ones
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     const JobConfig& job = config.jobs[i];
     const std::string path = item_path("jobs", i) + ".lcore";
     if (job.lcore) check_exists(config, context, path, *job.lcore);
+    check_plane_lcores(config, context, job, item_path("jobs", i));
+    check_planes(config, context, job, item_path("jobs", i));
     if (job.slots != SlotMode::dynamic) continue;
     if (first == nullptr) first = &job;
     const std::uint16_t lcore = job_lcore(config, *first);

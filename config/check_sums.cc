@@ -23,7 +23,7 @@ void check_slots(const SwitchConfig& config, ReadContext& context) {
   if (!windows_usable(config, context)) return;
   std::uint64_t partitions = 0;
   for (const JobConfig& job : config.jobs)
-    if (job.slots == SlotMode::partition) partitions += job.window;
+    if (job.slots == SlotMode::partition) partitions += std::uint64_t{job.window} * job.planes;
   if (partitions > config.slots)
     return context.report("switch.slots", std::to_string(config.slots) +
                                               " slots cannot hold the windows of all jobs, " +

@@ -22,7 +22,9 @@ std::uint16_t pool_lcore(const SwitchConfig& config) {
 
 std::size_t lcores_with_jobs(const SwitchConfig& config) {
   std::vector<bool> has(lcore_count(config));
-  for (const JobConfig& job : config.jobs) has[job_lcore(config, job)] = true;
+  for (const JobConfig& job : config.jobs)
+    for (std::uint8_t plane = 0; plane < job.planes; ++plane)
+      has[job_lcore(config, job, plane)] = true;
   return static_cast<std::size_t>(std::count(has.begin(), has.end(), true));
 }
 
@@ -62,11 +64,21 @@ std::size_t queue_count(const SwitchConfig& config) {
   return count;
 }
 
-std::uint16_t job_lcore(const SwitchConfig& config, const JobConfig& job) {
-  const auto last = static_cast<std::uint16_t>(lcore_count(config) - 1);
-  if (job.lcore) return std::min(*job.lcore, last);
-  if (job.slots == SlotMode::dynamic) return 0;
-  return static_cast<std::uint16_t>(job.id % lcore_count(config));
+std::uint16_t job_lcore(const SwitchConfig& config, const JobConfig& job, std::uint8_t plane) {
+  const std::size_t lcores = lcore_count(config);
+  const auto last = static_cast<std::uint16_t>(lcores - 1);
+  if (plane < job.lcores.size()) return std::min(job.lcores[plane], last);
+  std::size_t first = job.id % lcores;
+  if (job.slots == SlotMode::dynamic) first = 0;
+  if (job.lcore) first = std::min(*job.lcore, last);
+  return static_cast<std::uint16_t>((first + plane) % lcores);
+}
+
+std::optional<std::uint8_t> plane_on(const SwitchConfig& config, const JobConfig& job,
+                                     std::size_t lcore) {
+  for (std::uint8_t plane = 0; plane < job.planes; ++plane)
+    if (job_lcore(config, job, plane) == lcore) return plane;
+  return std::nullopt;
 }
 
 LcoreShare lcore_share(const SwitchConfig& config, std::size_t lcore) {
@@ -79,8 +91,8 @@ LcoreShare lcore_share(const SwitchConfig& config, std::size_t lcore) {
   bool has_jobs = false;
   for (const JobConfig& job : config.jobs) {
     const std::uint64_t bytes = completion_share(config, job);
-    completion_left -= std::min(completion_left, bytes);
-    if (job_lcore(config, job) != lcore) continue;
+    completion_left -= std::min(completion_left, bytes * job.planes);
+    if (!plane_on(config, job, lcore)) continue;
     has_jobs = true;
     share.completion_bytes += bytes;
     if (job.hosting) share.hosted_bytes += hosted_share(config, job);
@@ -98,9 +110,13 @@ SwitchConfig lcore_part(const SwitchConfig& config, std::size_t lcore, const Lco
   std::uint32_t here = 0;
   std::uint32_t elsewhere = 0;
   for (const JobConfig& job : config.jobs) {
-    const bool own = job_lcore(config, job) == lcore;
-    if (job.slots == SlotMode::partition) (own ? here : elsewhere) += job.window;
-    if (own) part.jobs.push_back(job);
+    const auto own = plane_on(config, job, lcore);
+    const std::uint32_t planes_elsewhere = job.planes - (own ? 1u : 0u);
+    if (job.slots == SlotMode::partition) {
+      here += own ? job.window : 0;
+      elsewhere += job.window * planes_elsewhere;
+    }
+    if (own) part.jobs.emplace_back(job).plane = *own;
   }
   part.lcores.clear();
   part.slots = share.has_pool ? config.slots - std::min(config.slots, elsewhere) : here;

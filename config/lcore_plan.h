@@ -5,15 +5,19 @@
 //            (config/port_places.h)
 //   jobs     jobs[].lcore, or the id modulo the number of lcores: a job that stays in the file is
 //            not moved, whatever comes and goes beside it
+//   planes   of a job that has several: each on another lcore, jobs[].lcores, or the job's and
+//            those that follow it
 //   slots    of a shard: the static jobs have theirs wherever they are; all dynamic jobs share one
 //            pool, so they are on one lcore, and that has the pool
 //   memory   cache and reserve in equal parts; what completion engines have, by jobs
 //
-// A loop is given its part as a configuration of its own, with its jobs alone.
+// A loop is given its part as a configuration of its own, with its jobs alone; of a job with
+// several planes it has one, and JobConfig::plane says which.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "config/switch_config.h"
@@ -50,7 +54,14 @@ struct WayOut {
 // By port.
 std::vector<WayOut> ways_out(const SwitchConfig& config, std::size_t lcore);
 
-std::uint16_t job_lcore(const SwitchConfig& config, const JobConfig& job);
+std::uint16_t job_lcore(const SwitchConfig& config, const JobConfig& job, std::uint8_t plane = 0);
+// The plane of the job that is on this lcore; nullopt: none is.
+std::optional<std::uint8_t> plane_on(const SwitchConfig& config, const JobConfig& job,
+                                     std::size_t lcore);
+// How many planes of a job a configuration is about: all of them, or a loop's own.
+inline std::size_t planes_in(const SwitchConfig& config, const JobConfig& job) {
+  return config.share ? 1 : job.planes;
+}
 
 // What the loop has of the shared memory, by the configuration that the switch starts with.
 LcoreShare lcore_share(const SwitchConfig& config, std::size_t lcore);

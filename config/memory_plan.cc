@@ -27,7 +27,7 @@ std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job)
   };
   std::vector<Demand> all;
   for (const auto& j : config.jobs)
-    if (completes_here(j)) all.push_back(demand(j));
+    if (completes_here(j)) all.insert(all.end(), planes_in(config, j), demand(j));
   return share_of(completion_budget(config), all, demand(job));
 }
 

@@ -79,7 +79,8 @@ constexpr std::uint64_t most_completion_bytes(const JobConfig& job) {
 // What completion.megabytes has to hold.
 inline std::uint64_t least_completion_bytes(const SwitchConfig& config) {
   std::uint64_t sum = 0;
-  for (const auto& job : config.jobs) sum += completes_here(job) ? least_completion_bytes(job) : 0;
+  for (const auto& job : config.jobs)
+    sum += completes_here(job) ? least_completion_bytes(job) * planes_in(config, job) : 0;
   return sum;
 }
 // Of one whose results another switch has to accept: what was sent is kept, too.
@@ -114,7 +115,7 @@ struct Demand {
 // What is `one`'s of `budget`: what it needs, and of the rest in proportion to what it could use.
 // `all` are everybody's demands, `one`'s too.
 std::uint64_t share_of(std::uint64_t budget, std::span<const Demand> all, const Demand& one);
-// A job's part of completion.megabytes.
+// A job's part of completion.megabytes; of each plane, where it has several.
 std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job);
 // Of completion.hosted_megabytes, of a job that this switch may host; all of them together.
 std::uint64_t hosted_share(const SwitchConfig& config, const JobConfig& job);

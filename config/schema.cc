@@ -93,6 +93,13 @@ Fields<JobConfig> membership_fields() {
              "The lcore that does all work for the job: an index into `switch.lcores`. Left out: "
              "`id` modulo the number of lcores; 0 for a dynamic job, since all of these share one "
              "pool of slots and belong to one lcore."),
+      scalar("planes", &JobConfig::planes, integer<std::uint8_t>(1, kMaxPlanes),
+             "Parts into which the job's data is cut so that several lcores work on it, one for "
+             "each plane. At most as many as there are lcores, and planes x shards at most 16."),
+      scalars(
+          "lcores", &JobConfig::lcores, integer<std::uint16_t>(0, kMaxLcores - 1), 0, kMaxPlanes,
+          "The lcore of each plane, all different; not together with `lcore`. Left out: that of "
+          "`lcore`, and those that follow it."),
       mapping<JobConfig, StragglerPolicy>(
           "stragglers", [](auto& j) -> auto& { return j.stragglers; }, straggler_fields(),
           "What becomes of children that are late again and again."),
@@ -153,8 +160,8 @@ const Fields<SwitchConfig>& switch_fields() {
       scalar("mac", &SwitchConfig::mac, or_absent(unicast_mac()),
              "The switch's own MAC address. Left out: 02:74 and the four bytes of `address`."),
       scalar("udp_base_port", &SwitchConfig::udp_base_port, integer<std::uint16_t>(1024, 65535),
-             "Shard s of a job uses UDP port udp_base_port + s; 4791 (RoCEv2) may not be among "
-             "them."),
+             "Shard s of plane p of a job uses UDP port udp_base_port + p x shards + s; 4791 "
+             "(RoCEv2) may not be among them."),
       scalar("slots", &SwitchConfig::slots, integer<std::uint32_t>(1, 1 << 20),
              "Aggregation slots of each shard: partitions of the static jobs, and the rest is "
              "shared by the dynamic ones."),

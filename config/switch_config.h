@@ -23,7 +23,7 @@
 
 namespace tributary::config {
 
-// Results and requests of shard s use UDP port udp_base_port + s.
+// Shard s of plane p of a job uses UDP port udp_base_port + p x shards + s.
 inline constexpr std::uint16_t kDefaultUdpBasePort = 47000;
 // Room in front of a payload: Ethernet, VLAN, IPv4, UDP, header, and 64 bytes of extensions.
 inline constexpr std::size_t kFrameOverheadBytes =
@@ -31,7 +31,8 @@ inline constexpr std::size_t kFrameOverheadBytes =
 inline constexpr std::uint32_t kMaxWorkers = 1024;
 inline constexpr std::uint32_t kMaxWindow = 4096;
 inline constexpr std::uint32_t kMaxChunkBytes = 8192;
-inline constexpr std::uint8_t kMaxShards = 16;
+inline constexpr std::uint8_t kMaxShards = 16;  // of all planes of a job together: UDP ports
+inline constexpr std::uint8_t kMaxPlanes = 16;
 inline constexpr std::size_t kMaxReductions = 144;
 inline constexpr int kMaxBracketDepth = 8;
 inline constexpr std::size_t kMaxLcores = 16;  // packet loops
@@ -123,6 +124,11 @@ struct JobConfig {
   wire::Integrity integrity = wire::Integrity::udp_checksum;
   std::vector<MemberConfig> members;   // optional pinning of ranks to ports
   std::optional<std::uint16_t> lcore;  // loop it belongs to; none: see job_lcore()
+  // Parts of its data, each with members, epochs, windows and a loop of its own: to that loop, what
+  // a job is where there is one.
+  std::uint8_t planes = 1;
+  std::vector<std::uint16_t> lcores;  // loop of each plane; none: from the first's on, in turn
+  std::uint8_t plane = 0;             // in a loop's part of the configuration: which one it is
 
   wire::Order order = wire::Order::fast;
   std::optional<Bracket> bracketing;  // none: flat, by rank
@@ -266,6 +272,11 @@ constexpr wire::MacAddress derived_mac(std::uint32_t ipv4) {
           static_cast<std::uint8_t>(ipv4 >> 16),
           static_cast<std::uint8_t>(ipv4 >> 8),
           static_cast<std::uint8_t>(ipv4)};
+}
+
+// UDP ports that a job uses: one for each shard of each plane.
+constexpr std::uint32_t udp_ports(const JobConfig& job) {
+  return std::uint32_t{job.planes} * job.shards;
 }
 
 // How many children a job has at a switch: what each of its chunks waits for.

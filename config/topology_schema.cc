@@ -117,8 +117,8 @@ const Fields<TopologyJob>& job_fields() {
   static const Fields<J> fields = [] {
     Fields<J> all;
     lift<J>(
-        job_schema(), [](auto& j) -> auto& { return j.config; }, {"members", "lcore"},
-        Described::elsewhere, all);
+        job_schema(), [](auto& j) -> auto& { return j.config; },
+        {"members", "lcore", "planes", "lcores"}, Described::elsewhere, all);
     all.push_back(list("members", &J::members, member_fields(), 0, kMaxWorkers,
                        "Which worker has which rank. Left out: rank r is the r-th worker of the "
                        "file."));

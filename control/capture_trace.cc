@@ -77,6 +77,7 @@ std::string text_of(const wire::Header& h) {
   add(" op ", h.op);
   add(" chunk ", h.chunk);
   add(" seq ", h.seq);
+  if (h.plane != 0) add(" plane ", h.plane);
   add(" shard ", h.shard);
   add(" child ", h.child);
   if (h.reason != wire::Reason::none) text.append(" reason ").append(wire::name_of(h.reason));

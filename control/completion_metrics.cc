@@ -3,6 +3,7 @@
 #include <array>
 
 #include "completion/counters.h"
+#include "config/change.h"
 
 namespace tributary::control {
 namespace {
@@ -163,10 +164,14 @@ void collect_completion(Families& out, dataplane::Switch& sw) {
   std::uint64_t memory = 0;
   for (const auto& worker : sw.workers()) {
     const auto& engine = worker->completion();
-    for (std::size_t i = 0; i < engine.job_count(); ++i)
-      figures.push_back({{{"job", std::to_string(engine.limits(i).id)}},
-                         &engine.counters(i),
-                         engine.limits(i).bytes});
+    for (std::size_t i = 0; i < engine.job_count(); ++i) {
+      const auto& limits = engine.limits(i);
+      const config::JobConfig* const job = config::find_job(sw.config(), limits.id);
+      Labels labels{{"job", std::to_string(limits.id)}};
+      if (job != nullptr && job->planes > 1)
+        labels.push_back({"plane", std::to_string(limits.plane)});
+      figures.push_back({std::move(labels), &engine.counters(i), limits.bytes});
+    }
     memory += engine.memory_bytes();
     if (const auto* const hosted = worker->hosted()) {
       const completion::Server& server = hosted->server();

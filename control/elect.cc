@@ -50,12 +50,13 @@ nlohmann::ordered_json elect_hosts(dataplane::Switch& sw, const ElectRequest& wi
     std::vector<completion::SeatStatus> seats;
   };
   const completion::Ballot ballot = ballot_of(sw.config(), wish);
-  const auto outcome = on_loop(sw.owner_of(wish.job), [ballot](dataplane::Worker& w, Instant now) {
-    const completion::Election election = w.elect(ballot, now);
-    const auto* const hosts = w.remote_hosts();
-    return Outcome{election,
-                   hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now)};
-  });
+  const auto outcome =
+      on_loop(*sw.owners_of(wish.job).front(), [ballot](dataplane::Worker& w, Instant now) {
+        const completion::Election election = w.elect(ballot, now);
+        const auto* const hosts = w.remote_hosts();
+        return Outcome{election, hosts == nullptr ? std::vector<completion::SeatStatus>{}
+                                                  : hosts->status(now)};
+      });
   if (!outcome.election.held)
     throw std::runtime_error("job " + std::to_string(wish.job) + ": nobody elects for it here");
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();

@@ -1,7 +1,9 @@
 #include "control/exclude.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "control/show_text.h"
 
@@ -22,19 +24,37 @@ std::string refusal_text(const ExcludeRequest& request, const aggregator::Ruling
   }
 }
 
+// Already as it is asked for, maybe since a policy has seen to it on this plane.
+bool is_so(const aggregator::Ruling& ruling, bool exclude) {
+  using enum aggregator::Ruling::Refusal;
+  return ruling.refusal == none || ruling.refusal == (exclude ? excluded : not_excluded);
+}
+
 }  // namespace
 
+// Planes decide each for itself, since each may have begun other ops: what is done on one stays
+// done if another refuses. Asking again is then enough.
 std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request) {
   const auto held = sw.hold();
-  const auto ruling = on_loop(sw.owner_of(request.job), [request](dataplane::Worker& w,
-                                                                  Instant now) {
-    const auto child = w.engine().worker_child(request.job, request.rank);
-    // Of a job that is not here the engine says so itself.
-    return w.exclude(request.job, child.value_or(0xFFFFFFFF), request.exclude, request.from, now);
-  });
-  if (ruling.refusal != aggregator::Ruling::Refusal::none)
-    throw std::invalid_argument(refusal_text(request, ruling));
-  return ruling.op;
+  std::vector<aggregator::Ruling> rulings;
+  for (dataplane::Worker* const worker : sw.owners_of(request.job))
+    rulings.push_back(on_loop(*worker, [request](dataplane::Worker& w, Instant now) {
+      const auto child = w.engine().worker_child(request.job, request.rank);
+      // Of a job that is not here the engine says so itself.
+      return w.exclude(request.job, child.value_or(0xFFFFFFFF), request.exclude, request.from, now);
+    }));
+  const auto done = [](const auto& r) { return r.refusal == aggregator::Ruling::Refusal::none; };
+  const bool any = std::any_of(rulings.begin(), rulings.end(), done);
+  std::uint32_t from = 0;
+  for (std::size_t plane = 0; plane < rulings.size(); ++plane) {
+    const aggregator::Ruling& ruling = rulings[plane];
+    if (!done(ruling) && !(any && is_so(ruling, request.exclude)))
+      throw std::invalid_argument(
+          (rulings.size() == 1 ? "" : "plane " + std::to_string(plane) + ": ") +
+          refusal_text(request, ruling));
+    from = std::max(from, ruling.op);
+  }
+  return from;
 }
 
 }  // namespace tributary::control

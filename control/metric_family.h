@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/switch_config.h"
 #include "core/counter.h"
 #include "core/log_histogram.h"
 
@@ -38,6 +39,13 @@ inline void sample(MetricFamily& to, Labels labels, double value) {
   else
     metric.counter.value = value;
   to.metric.push_back(std::move(metric));
+}
+
+// A job whose data is cut into planes has a series for each of them.
+inline Labels job_labels(const config::JobConfig& job) {
+  Labels labels{{"job", std::to_string(job.id)}};
+  if (job.planes > 1) labels.push_back({"plane", std::to_string(job.plane)});
+  return labels;
 }
 
 inline double number(const Counter& counter) {

@@ -103,8 +103,9 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
 void collect_jobs(Families& out, dataplane::Switch& sw) {
   const auto jobs = sw.jobs();
   const auto labels = [&](std::size_t i) {
-    const auto& job = jobs[i].config();
-    return Labels{{"job", std::to_string(job.id)}, {"name", job.name}};
+    Labels all = job_labels(jobs[i].config());
+    all.insert(all.begin() + 1, {"name", jobs[i].config().name});
+    return all;
   };
   std::vector<aggregator::JobCounters> counters;
   for (const auto& job : jobs) counters.push_back(job.engine().counters(job.index));
@@ -127,11 +128,11 @@ template <typename F>
 void for_each_shard(dataplane::Switch& sw, F f) {
   for (const auto& placed : sw.jobs()) {
     const auto& job = placed.config();
-    for (std::uint8_t shard = 0; shard < job.shards; ++shard)
-      f(Labels{{"job", std::to_string(job.id)},
-               {"name", job.name},
-               {"shard", std::to_string(shard)}},
-        *placed.engine().shard_counters(placed.index, shard));
+    for (std::uint8_t shard = 0; shard < job.shards; ++shard) {
+      Labels labels = job_labels(job);
+      labels.insert(labels.begin() + 1, {{"name", job.name}, {"shard", std::to_string(shard)}});
+      f(std::move(labels), *placed.engine().shard_counters(placed.index, shard));
+    }
   }
 }
 

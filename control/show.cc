@@ -78,6 +78,7 @@ ordered_json Show::jobs() {
     rows.push_back(
         {{"job", job.id},
          {"name", job.name},
+         {"plane", job.plane},
          {"lcore", placed[i].lcore},
          {"state", aggregator::name_of(status[i].state)},
          {"epoch", status[i].epoch},
@@ -116,6 +117,7 @@ ordered_json Show::members() {
       const bool known = peer.ipv4 != 0;
       rows.push_back(
           {{"job", job.id},
+           {"plane", job.plane},
            {"rank", member.rank},
            {"present", member.present},
            {"port", known ? switch_.port_name(peer.port) : "-"},
@@ -165,6 +167,7 @@ ordered_json Show::slots() {
   if (slots.size() > kMostSlots) slots.resize(kMostSlots);
   for (const auto& slot : slots) {
     rows.push_back({{"job", slot.job},
+                    {"plane", slot.plane},
                     {"shard", slot.shard},
                     {"slot", slot.holds_slot ? ordered_json(slot.slot) : ordered_json("-")},
                     {"op", slot.op},

@@ -48,6 +48,7 @@ ordered_json engine_row(const completion::JobCounters& c, std::uint64_t bytes_li
 
 ordered_json chunk_row(const completion::ChunkStatus& chunk) {
   return {{"job", chunk.job},
+          {"plane", chunk.plane},
           {"shard", chunk.shard},
           {"op", chunk.op},
           {"chunk", chunk.chunk},
@@ -65,8 +66,8 @@ ordered_json Show::completion() {
   for (const auto& worker : switch_.workers()) {
     const auto& engine = worker->completion();
     for (std::size_t i = 0; i < engine.job_count(); ++i)
-      rows.push_back(
-          engine_row(engine.counters(i), engine.limits(i).bytes, {{"job", engine.limits(i).id}}));
+      rows.push_back(engine_row(engine.counters(i), engine.limits(i).bytes,
+                                {{"job", engine.limits(i).id}, {"plane", engine.limits(i).plane}}));
   }
   return rows;
 }

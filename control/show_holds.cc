@@ -14,11 +14,12 @@ namespace {
 using aggregator::HoldTimes;
 using nlohmann::ordered_json;
 
-ordered_json row_of(const ordered_json& job, const ordered_json& shard, const HoldTimes& times,
-                    Duration longest, std::uint64_t open) {
+ordered_json row_of(const ordered_json& job, const ordered_json& plane, const ordered_json& shard,
+                    const HoldTimes& times, Duration longest, std::uint64_t open) {
   const std::uint64_t count = times.count();
   const auto mean = count == 0 ? 0 : static_cast<std::int64_t>(times.total_ns.get() / count);
   return {{"job", job},
+          {"plane", plane},
           {"shard", shard},
           {"held", count},
           {"open", open},
@@ -69,7 +70,8 @@ ordered_json Show::holds() {
     longest = std::max(longest, longest_of(all));
     open += all.slots_open.get();
     const auto add = [&](const ordered_json& shard, const aggregator::ShardCounters& c) {
-      ordered_json row = row_of(job.id, shard, c.slot_hold, longest_of(c), c.slots_open.get());
+      ordered_json row =
+          row_of(job.id, job.plane, shard, c.slot_hold, longest_of(c), c.slots_open.get());
       row["deadline_ms"] = milliseconds(job.deadline);
       row["bound_ms"] = milliseconds(job.deadline + turn);
       jobs.push_back(std::move(row));
@@ -80,7 +82,7 @@ ordered_json Show::holds() {
       if (const auto* const part = placed.engine().shard_counters(placed.index, shard))
         add(shard, *part);
   }
-  ordered_json whole = row_of("all", "all", slot_holds(switch_), longest, open);
+  ordered_json whole = row_of("all", "all", "all", slot_holds(switch_), longest, open);
   whole["deadline_ms"] = "-";
   whole["bound_ms"] = "-";
   ordered_json rows = ordered_json::array({std::move(whole)});
@@ -94,9 +96,14 @@ ordered_json Show::holds_of(const std::string& which) {
   const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), id);
   if (error != std::errc{} || end != which.data() + which.size())
     throw std::invalid_argument("'" + which + "' names no job; allowed: a job's id, or all");
-  for (const dataplane::PlacedJob& placed : switch_.jobs())
-    if (placed.config().id == id)
-      return buckets_of(placed.engine().counters(placed.index).slot_hold);
+  bool found = false;
+  HoldTimes times;  // of all its planes
+  for (const dataplane::PlacedJob& placed : switch_.jobs()) {
+    if (placed.config().id != id) continue;
+    found = true;
+    times.include(placed.engine().counters(placed.index).slot_hold);
+  }
+  if (found) return buckets_of(times);
   throw std::invalid_argument("job " + which + " is not here; `show jobs` lists those that are");
 }
 

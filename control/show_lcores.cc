@@ -104,8 +104,8 @@ ordered_json Show::lcores() {
     for (const auto& queue : worker.queues())
       queues.push_back(switch_.port_name(queue.port) + ":" + std::to_string(queue.queue));
     std::vector<std::string> jobs;
-    for (const auto& job : placed)
-      if (job.lcore == i) jobs.push_back(std::to_string(job.config().id));
+    for (const auto& placed_job : placed)
+      if (placed_job.lcore == i) jobs.push_back(place_name(placed_job.config()));
     rows.push_back({{"lcore", i},
                     {"cpu", cpu_text(switch_, i)},
                     {"busy_percent", percent(busy)},

@@ -1,4 +1,5 @@
-// `show op JOB/OP`: the time-line of an op, over all shards of this switch.
+// `show op JOB/OP`: the time-line of an op, over all shards of this switch; plane by plane, each of
+// which counts from its own first contribution.
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +22,18 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
   return value;
 }
 
+ordered_json row_of(std::size_t plane, const aggregator::OpLine& line) {
+  return {{"at_ms", milliseconds(line.at)},
+          {"plane", plane},
+          {"shard", line.shard},
+          {"what", line.what},
+          {"ranks", rank_text(line.ranks)},
+          {"chunk", line.chunk},
+          {"chunks", line.chunks},
+          {"until_ms", milliseconds(line.until)},
+          {"late_ms", milliseconds(line.late)}};
+}
+
 }  // namespace
 
 ordered_json Show::op(const std::string& name) {
@@ -32,11 +45,15 @@ ordered_json Show::op(const std::string& name) {
   if (!job || !id)
     throw std::invalid_argument("'" + name +
                                 "' names no op; JOB/OP does, two numbers such as 1/42");
-  const auto lines =
-      on_loop(switch_.owner_of(*job), [job = *job, id = *id](dataplane::Worker& w, Instant now) {
-        return w.engine().op_lines(job, id, now);
-      });
-  if (lines.empty())
+  ordered_json rows = ordered_json::array();
+  const auto owners = switch_.owners_of(*job);
+  for (std::size_t plane = 0; plane < owners.size(); ++plane)
+    for (const auto& line :
+         on_loop(*owners[plane], [job = *job, id = *id](dataplane::Worker&w, Instant now) {
+           return w.engine().op_lines(job, id, now);
+         }))
+      rows.push_back(row_of(plane, line));
+  if (rows.empty())
     throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +
                                 " is not known here: it has not begun, or is not one of the last " +
                                 std::to_string(config::kOpHistory) +
@@ -44,16 +61,6 @@ ordered_json Show::op(const std::string& name) {
                                 "succession of such, of which some and one in " +
                                 std::to_string(aggregator::OpHistory::kAlwaysOfSingles) +
                                 " are kept");
-  ordered_json rows = ordered_json::array();
-  for (const auto& line : lines)
-    rows.push_back({{"at_ms", milliseconds(line.at)},
-                    {"shard", line.shard},
-                    {"what", line.what},
-                    {"ranks", rank_text(line.ranks)},
-                    {"chunk", line.chunk},
-                    {"chunks", line.chunks},
-                    {"until_ms", milliseconds(line.until)},
-                    {"late_ms", milliseconds(line.late)}});
   return rows;
 }
 

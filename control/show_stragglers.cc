@@ -38,6 +38,7 @@ ordered_json Show::stragglers(const std::string& job) {
     const bool known =
         c.peer.ipv4 != 0 && c.peer.port < ports.size() && ports[c.peer.port] != nullptr;
     rows.push_back({{"job", c.job},
+                    {"plane", c.plane},
                     {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
                     {"ranks", config::ranks_text(c.ranks)},
                     {"mean_ms", milliseconds(c.mean)},

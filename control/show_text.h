@@ -30,8 +30,17 @@ auto on_every_loop(const dataplane::Switch& sw, F read) {
   return all;
 }
 
-// Rows that several lcores gave, by the order of the jobs in the configuration. `id` is the member
-// that says of which job a row is.
+// Which plane of its job a row is about. Some tables are of jobs with one only.
+template <typename Row>
+std::uint8_t plane_of(const Row& row) {
+  if constexpr (requires { row.plane; })
+    return row.plane;
+  else
+    return 0;
+}
+
+// Rows that several lcores gave, by the order of the jobs in the configuration, and by plane. `id`
+// is the member that says of which job a row is.
 template <typename Row>
 void sort_by_job(const dataplane::Switch& sw, std::vector<Row>& rows, std::uint32_t Row::*id) {
   if (sw.workers().size() == 1) return;
@@ -40,8 +49,17 @@ void sort_by_job(const dataplane::Switch& sw, std::vector<Row>& rows, std::uint3
     return std::find_if(jobs.begin(), jobs.end(),
                         [&](const auto& job) { return job.id == row.*id; });
   };
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const Row& a, const Row& b) { return place(a) < place(b); });
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    const auto first = place(a);
+    const auto second = place(b);
+    return first != second ? first < second : plane_of(a) < plane_of(b);
+  });
+}
+
+// "1", or "1:0" for a plane of a job that has several.
+inline std::string place_name(const config::JobConfig& job) {
+  const std::string id = std::to_string(job.id);
+  return job.planes == 1 ? id : id + ":" + std::to_string(job.plane);
 }
 
 // Of all lcores.

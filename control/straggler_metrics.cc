@@ -36,13 +36,15 @@ void collect_stragglers(Families& out, dataplane::Switch& sw) {
   for (const auto& metric : kChildMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      for (std::uint32_t c = 0; c < children[i].count(); ++c)
+      for (std::uint32_t c = 0; c < children[i].count(); ++c) {
+        const auto& child = children[i][c];
+        Labels labels = job_labels(jobs[i].config());
+        labels.push_back(
+            {"child", (child.is_switch ? "switch-" : "rank-") + std::to_string(child.id)});
         sample(
-            to,
-            {{"job", std::to_string(jobs[i].config().id)},
-             {"child", (children[i][c].is_switch ? "switch-" : "rank-") +
-                           std::to_string(children[i][c].id)}},
+            to, std::move(labels),
             number(jobs[i].engine().child_totals(jobs[i].index, c).*metric.counter) * metric.scale);
+      }
   }
 }
 

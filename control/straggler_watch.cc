@@ -93,7 +93,7 @@ void StragglerWatch::change(Job& job, std::uint32_t child, bool exclude) {
   const bool done = ruling.refusal == aggregator::Ruling::Refusal::none;
   if (!done) job.history.set_excluded(child, !exclude);
   const aggregator::ChildMap children(job.config);
-  std::string line = "job " + std::to_string(job.config.id) + ": ";
+  std::string line = "job " + place_name(job.config) + ": ";
   line.append(children[child].is_switch ? "switch " : "rank ");
   line.append(std::to_string(children[child].id));
   if (!done)

@@ -29,12 +29,13 @@ std::span<const std::byte> with_crc32c(const aggregator::Outgoing& message,
 }  // namespace
 
 Identity identity_of(const config::SwitchConfig& config) {
-  std::uint16_t shards = 1;
-  for (const auto& job : config.jobs) shards = std::max<std::uint16_t>(shards, job.shards);
+  std::uint16_t ports = 1;
+  for (const auto& job : config.jobs)
+    ports = std::max(ports, static_cast<std::uint16_t>(config::udp_ports(job)));
   Identity identity{config.mac.value_or(config::derived_mac(config.ipv4)),
                     config.ipv4,
                     config.udp_base_port,
-                    shards,
+                    ports,
                     config::hosts_engines(config) ? config::hosting_udp_port(config.udp_base_port)
                                                   : std::uint16_t{0},
                     {}};
@@ -47,16 +48,25 @@ Identity identity_of(const config::SwitchConfig& config) {
 FrameWriter::FrameWriter(const config::SwitchConfig& config) : identity_(identity_of(config)) {
   for (const auto& job : config.jobs) {
     if (job.integrity == wire::Integrity::crc32c) crc32c_jobs_.insert(job.id);
+    if (job.planes > 1) shards_.emplace(job.id, job.shards);
     if (job.parent) parents_.emplace(job.id, Parent{job.parent->ipv4, job.parent->mac});
   }
+}
+
+std::uint16_t FrameWriter::port_of(const wire::Header& h) const {
+  std::uint32_t place = h.shard;
+  if (h.plane != 0)
+    if (const auto shards = shards_.find(h.job); shards != shards_.end())
+      place += std::uint32_t{h.plane} * shards->second;
+  // An answer may echo a shard or a plane that this switch does not have.
+  if (place >= identity_.udp_count) place = 0;
+  return static_cast<std::uint16_t>(identity_.udp_first + place);
 }
 
 std::size_t FrameWriter::write(const aggregator::Outgoing& message,
                                std::optional<std::uint16_t> group_vlan,
                                std::span<std::byte> frame) const {
-  // An answer may echo a shard that this switch does not have.
-  const std::uint16_t shard = message.header.shard < identity_.udp_count ? message.header.shard : 0;
-  const auto udp_port = static_cast<std::uint16_t>(identity_.udp_first + shard);
+  const std::uint16_t udp_port = port_of(message.header);
 
   wire::FrameTemplate t;
   t.source = identity_.mac;

@@ -31,8 +31,12 @@ class FrameWriter {
                     std::span<std::byte> frame) const;
 
  private:
+  // That is the hint to shard and plane of this message (rule 16).
+  [[nodiscard]] std::uint16_t port_of(const wire::Header& header) const;
+
   Identity identity_;
   std::unordered_set<std::uint32_t> crc32c_jobs_;
+  std::unordered_map<std::uint32_t, std::uint8_t> shards_;  // by job, of those with several planes
   struct Parent {
     std::uint32_t ipv4 = 0;
     wire::MacAddress mac{};

@@ -1,10 +1,12 @@
-// Which lcore does the work of a job: looked up for each packet where there are several.
+// Which lcore does the work of a job, or of one of its planes: looked up for each packet where
+// there are several.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "aggregator/job_index.h"
 #include "config/lcore_plan.h"
@@ -14,26 +16,37 @@ namespace tributary::dataplane {
 
 class JobOwners {
  public:
-  explicit JobOwners(const config::SwitchConfig& config) : owners_(config.jobs.size()) {
-    for (const config::JobConfig& job : config.jobs)
-      owners_.insert(job.id, &kLcores[config::job_lcore(config, job)]);
+  explicit JobOwners(const config::SwitchConfig& config)
+      : places_(config.jobs.size()), owners_(config.jobs.size()) {
+    for (std::size_t i = 0; i < config.jobs.size(); ++i) {
+      const config::JobConfig& job = config.jobs[i];
+      places_[i].planes = job.planes;
+      for (std::uint8_t plane = 0; plane < job.planes; ++plane)
+        places_[i].lcores[plane] = static_cast<std::uint8_t>(config::job_lcore(config, job, plane));
+      owners_.insert(job.id, &places_[i]);
+    }
   }
 
-  // Of a packet to the switch, not looked into yet. nullopt: it is nobody's, and whoever has it may
-  // say so.
+  JobOwners(JobOwners&&) = default;
+  JobOwners& operator=(JobOwners&&) = default;
+
+  // Of a packet to the switch, not looked into yet. A plane that the job does not have goes where
+  // the first one is, to be dropped there. nullopt: the job is nobody's, and whoever has the packet
+  // may say so.
   [[nodiscard]] std::optional<std::uint16_t> of(std::span<const std::byte> packet) const {
-    const auto job = wire::peek_job(packet);
-    const std::uint16_t* const owner = job ? owners_.find(*job) : nullptr;
-    return owner == nullptr ? std::nullopt : std::optional(*owner);
+    const auto named = wire::peek_job(packet);
+    const Places* const places = named ? owners_.find(named->job) : nullptr;
+    if (places == nullptr) return std::nullopt;
+    return places->lcores[named->plane < places->planes ? named->plane : 0];
   }
 
  private:
-  static constexpr auto kLcores = [] {
-    std::array<std::uint16_t, config::kMaxLcores> all{};
-    for (std::uint16_t i = 0; i < all.size(); ++i) all[i] = i;
-    return all;
-  }();
-  aggregator::JobIndex<const std::uint16_t> owners_;
+  struct Places {
+    std::uint8_t planes = 1;
+    std::array<std::uint8_t, config::kMaxPlanes> lcores{};
+  };
+  std::vector<Places> places_;  // stays where it is: the index points into it
+  aggregator::JobIndex<const Places> owners_;
 };
 
 }  // namespace tributary::dataplane

@@ -61,8 +61,8 @@ class Switch {
   std::uint64_t heartbeat();
   // While the configuration is held:
   [[nodiscard]] std::vector<PlacedJob> jobs() const { return workers_->jobs(config_); }
-  [[nodiscard]] Worker& owner_of(std::uint32_t job) const {
-    return workers_->owner_of(config_, job);
+  [[nodiscard]] std::vector<Worker*> owners_of(std::uint32_t job) const {
+    return workers_->owners_of(config_, job);
   }
   [[nodiscard]] Identity identity() const { return identity_of(config_); }
 

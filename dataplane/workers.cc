@@ -22,19 +22,25 @@ PortCounters Workers::port_counters(std::size_t port) const {
 std::vector<PlacedJob> Workers::jobs(const config::SwitchConfig& config) const {
   std::vector<PlacedJob> placed;
   std::vector<std::size_t> next(workers_.size());
-  for (const config::JobConfig& job : config.jobs) {
-    const std::size_t lcore = config::job_lcore(config, job);
-    Worker* const worker = workers_[lcore].get();
-    // A loop that has not come to the configuration yet has other jobs.
-    if (next[lcore] < worker->engine().job_count())
-      placed.push_back({lcore, next[lcore]++, worker});
-  }
+  for (const config::JobConfig& job : config.jobs)
+    for (std::uint8_t plane = 0; plane < job.planes; ++plane) {
+      const std::size_t lcore = config::job_lcore(config, job, plane);
+      Worker* const worker = workers_[lcore].get();
+      // A loop that has not come to the configuration yet has other jobs.
+      if (next[lcore] < worker->engine().job_count())
+        placed.push_back({lcore, next[lcore]++, worker});
+    }
   return placed;
 }
 
-Worker& Workers::owner_of(const config::SwitchConfig& config, std::uint32_t job) const {
+std::vector<Worker*> Workers::owners_of(const config::SwitchConfig& config,
+                                        std::uint32_t job) const {
   const config::JobConfig* const found = config::find_job(config, job);
-  return *workers_[found == nullptr ? 0 : config::job_lcore(config, *found)];
+  if (found == nullptr) return {workers_[0].get()};
+  std::vector<Worker*> owners;
+  for (std::uint8_t plane = 0; plane < found->planes; ++plane)
+    owners.push_back(workers_[config::job_lcore(config, *found, plane)].get());
+  return owners;
 }
 
 }  // namespace tributary::dataplane

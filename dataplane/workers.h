@@ -12,7 +12,8 @@
 
 namespace tributary::dataplane {
 
-// A job where it is: the engine of its lcore, and its index there.
+// A job where it is, or a plane of it: the engine of its lcore, and its index there. The plane is
+// in config().
 struct PlacedJob {
   std::size_t lcore = 0;
   std::size_t index = 0;
@@ -39,8 +40,10 @@ class Workers {
   [[nodiscard]] PortCounters port_counters(std::size_t port) const;
   // Where the configuration stays as it is: in the order of `config`, which is the one that runs.
   [[nodiscard]] std::vector<PlacedJob> jobs(const config::SwitchConfig& config) const;
-  // Whose a job is; a job that is not there is as good as the first one's.
-  [[nodiscard]] Worker& owner_of(const config::SwitchConfig& config, std::uint32_t job) const;
+  // Whose a job is, or each of its planes in their order; a job that is not there is as good as the
+  // first one's.
+  [[nodiscard]] std::vector<Worker*> owners_of(const config::SwitchConfig& config,
+                                               std::uint32_t job) const;
 
  private:
   std::unique_ptr<Handover> handover_;

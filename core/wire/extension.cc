@@ -171,7 +171,8 @@ bool ExtensionWriter::add(const StartInfo& i) {
   const StartInfoWire w{i.window,   i.chunk_bytes, i.workers,       i.lease_ms,        i.group_ipv4,
                         i.shards,   i.integrity,   i.udp_base_port, i.completion_host, i.host_term,
                         i.partials, i.order,       i.arithmetic,    i.notify};
-  return add_raw(critical(ExtensionType::start_info), 0, as_bytes(w));
+  const auto further_planes = static_cast<std::uint16_t>(i.planes - 1);
+  return add_raw(critical(ExtensionType::start_info), further_planes, as_bytes(w));
 }
 
 bool ExtensionWriter::add(const TaskInformation& i) {
@@ -192,9 +193,10 @@ bool ExtensionWriter::add(const ResultInfo& i) {
 std::optional<StartInfo> find_start_info(std::span<const std::byte> area) {
   const auto w = find_wire<StartInfoWire>(area, ExtensionType::start_info);
   if (!w) return std::nullopt;
+  const std::uint32_t planes = find_extension(area, ExtensionType::start_info)->inline_value + 1u;
   return StartInfo{w->window,   w->chunk_bytes, w->workers,       w->lease_ms,        w->group_ipv4,
                    w->shards,   w->integrity,   w->udp_base_port, w->completion_host, w->host_term,
-                   w->partials, w->order,       w->arithmetic,    w->notify};
+                   w->partials, w->order,       w->arithmetic,    w->notify,          planes};
 }
 
 std::optional<TaskInformation> find_task_information(std::span<const std::byte> area) {

@@ -69,6 +69,7 @@ struct StartInfo {
   std::uint8_t order = 0;       // wire::Order
   std::uint8_t arithmetic = 0;  // wire::Arithmetic
   std::uint8_t notify = 0;      // wire::Notify
+  std::uint32_t planes = 1;     // that the job has, each with an epoch of its own
   bool operator==(const StartInfo&) const = default;
 };
 

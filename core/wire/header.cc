@@ -88,11 +88,11 @@ bool payload_length_ok(const Header& h, std::size_t bytes) {
 
 }  // namespace
 
-std::optional<std::uint32_t> peek_job(std::span<const std::byte> bytes) {
+std::optional<JobPlane> peek_job(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes) return std::nullopt;
   HeaderV1 header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  return header.job;
+  return JobPlane{header.job, static_cast<std::uint8_t>(header.plane_stream >> 4)};
 }
 
 // Fields are read and written where they lie: a header put together on the stack and copied by the

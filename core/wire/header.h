@@ -97,9 +97,13 @@ std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes);
 // The same for the packet path: DropReason::count_ when `packet` is filled and good; else it may
 // hold anything.
 DropReason parse(std::span<const std::byte> bytes, Packet& packet);
-// The job that a packet names, before anything else of it is looked at: only good for choosing who
-// is to parse it. nullopt: it has no whole header.
-std::optional<std::uint32_t> peek_job(std::span<const std::byte> bytes);
+// The job that a packet names, and the plane of it, before anything else of it is looked at: only
+// good for choosing who is to parse it. nullopt: it has no whole header.
+struct JobPlane {
+  std::uint32_t job = 0;
+  std::uint8_t plane = 0;
+};
+std::optional<JobPlane> peek_job(std::span<const std::byte> bytes);
 
 // Writes header and extensions (padded to 8 bytes); returns the bytes written, which is where
 // the payload starts. `out` must hold kHeaderBytes + padded extensions; returns 0 otherwise.

@@ -30,6 +30,23 @@ TEST_F(CompletionTest, AProbeLearnsWhetherItsDataIsHere) {
   EXPECT_EQ(counters().unknown_replies.get(), 2u);
 }
 
+TEST_F(CompletionTest, A2_WhatIsSaidCarriesThePlane) {
+  JobLimits limits = test_limits(2);
+  limits.plane = 3;
+  build(limits);
+  for (const std::uint32_t rank : {0u, 1u}) {
+    probe(rank, 0);
+    EXPECT_EQ(sent_.at(0).header.plane, 3) << "unknown";
+    single(rank, 0, {1});
+  }
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::result);
+  EXPECT_EQ(sent_[0].header.plane, 3);
+  single(0, 1, {1});
+  now_ = now_ + Duration::ms(600);
+  expire();
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::abort);
+}
+
 TEST_F(CompletionTest, AProbeOfAnotherOpsChunkIsDropped) {
   build(2);
   single(0, 0, {1});

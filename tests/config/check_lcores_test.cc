@@ -56,6 +56,69 @@ TEST(DynamicJobs, ShareAnLcoreAsTheyShareAPool) {
             "lcore 0; allowed: 0");
 }
 
+std::string one_job(const std::string& keys) {
+  return "switch: {address: 10.77.0.254, lcores: [-1, -1, -1], completion: {hosts: [{name: ps, "
+         "address: 10.77.0.9}]}}\n"
+         "ports: [{name: a, devargs: net_null0}]\n"
+         "jobs:\n"
+         "  - {id: 1, workers: 2" +
+         keys + "}\n";
+}
+
+TEST(Planes, AreReadAndWritten) {
+  const auto config = parse_switch_config(one_job(", planes: 3, lcores: [2, 0, 1]"), "f.yaml");
+  EXPECT_EQ(config.jobs[0].planes, 3);
+  EXPECT_EQ(config.jobs[0].lcores, (std::vector<std::uint16_t>{2, 0, 1}));
+  EXPECT_EQ(parse_switch_config(dump(config), "dump").jobs, config.jobs);
+  EXPECT_EQ(parse_switch_config(one_job(""), "f.yaml").jobs[0].planes, 1);
+  for (const char* good : {", planes: 2, lcore: 2", ", planes: 3, shards: 5",
+                           ", planes: 2, completion_hosts: [root]", ", lcores: [2]"})
+    EXPECT_TRUE(errors_of(one_job(good)).empty()) << good;
+}
+
+TEST(Planes, NeedAnLcoreEachAndKnowWhatTheyCannotDo) {
+  const std::pair<const char*, const char*> bad[] = {
+      {", planes: 4",
+       "f.yaml:4:33: jobs[0].planes: 4 planes need an lcore each; allowed: at most 3, or more "
+       "switch.lcores"},
+      {", planes: 17", "f.yaml:4:33: jobs[0].planes: '17' is out of range; allowed: 1 to 16"},
+      {", planes: 3, shards: 6",
+       "f.yaml:4:33: jobs[0].planes: 3 planes of 6 shards need 18 UDP ports; allowed: at most 2, "
+       "or fewer shards (planes x shards up to 16)"},
+      {", planes: 2, slots: dynamic",
+       "f.yaml:4:33: jobs[0].planes: 2 planes of a dynamic job: all of these share one pool of "
+       "slots on one lcore; allowed: 1, or slots: partition"},
+      {", planes: 2, completion_hosts: [ps, root]",
+       "f.yaml:4:33: jobs[0].planes: 2 planes with completion_hosts elsewhere: a host serves a job "
+       "as a whole; allowed: 1, or completion_hosts: [root]"},
+      {", planes: 2, lcores: [1]",
+       "f.yaml:4:44: jobs[0].lcores: names 1 lcores for 2 planes (jobs[].planes); allowed: one for "
+       "each plane"},
+      {", planes: 2, lcores: [1, 1]",
+       "f.yaml:4:48: jobs[0].lcores[1]: lcore 1 already has plane 0; allowed: each lcore once"},
+      {", planes: 2, lcores: [1, 3]",
+       "f.yaml:4:48: jobs[0].lcores[1]: there is no lcore 3; allowed: 0 to 2 (switch.lcores has "
+       "3)"},
+      {", planes: 2, lcore: 1, lcores: [1, 2]",
+       "f.yaml:4:54: jobs[0].lcores: jobs[].lcore on line 4 says it too; allowed: one of the two"},
+  };
+  for (const auto& [keys, message] : bad) {
+    const auto errors = errors_of(one_job(keys));
+    ASSERT_EQ(errors.size(), 1u) << keys;
+    EXPECT_EQ(errors[0], message);
+  }
+}
+
+// Each plane has its windows in slots of its own.
+TEST(Planes, WindowsOfAllPlanesMustFitTheSlots) {
+  const std::string file = one_job(", window: 2048, planes: 3");
+  const auto errors = errors_of(file);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].find("4096 slots cannot hold the windows of all jobs, 6144 together"),
+            std::string::npos)
+      << errors[0];
+}
+
 TEST(Snooping, NeedsOneLcore) {
   const auto file = [](const char* lcores) {
     return std::string("switch: {address: 10.77.0.254, lcores: ") + lcores +

@@ -71,6 +71,70 @@ TEST(LcorePlan, PartsHaveAllJobsOnceAndNoMoreSlotsThanThereAre) {
   EXPECT_EQ(pool_slots(config), 52u) << "as with one lcore";
 }
 
+std::vector<std::uint16_t> lcores_of(const SwitchConfig& config, const JobConfig& job) {
+  std::vector<std::uint16_t> out;
+  for (std::uint8_t plane = 0; plane < job.planes; ++plane)
+    out.push_back(job_lcore(config, job, plane));
+  return out;
+}
+
+TEST(LcorePlan, PlanesAreOnDifferentLcores) {
+  auto config = with(4, {6});
+  JobConfig& job = config.jobs[0];
+  job.planes = 3;
+  EXPECT_THAT(lcores_of(config, job), testing::ElementsAre(2, 3, 0)) << "from the job's own on";
+  job.lcore = 1;
+  EXPECT_THAT(lcores_of(config, job), testing::ElementsAre(1, 2, 3));
+  job.lcore.reset();
+  job.lcores = {3, 0, 1};
+  EXPECT_THAT(lcores_of(config, job), testing::ElementsAre(3, 0, 1));
+  EXPECT_EQ(plane_on(config, job, 0), 1);
+  EXPECT_EQ(plane_on(config, job, 2), std::nullopt);
+}
+
+// To each loop a plane is what a job is: with its number, and with memory of its own.
+TEST(LcorePlan, PartsHaveEachPlaneOnce) {
+  auto config = with(3, {1, 2});
+  config.slots = 100;
+  config.jobs[0].planes = 2;
+  config.jobs[1].slots = SlotMode::dynamic;
+  std::vector<std::pair<std::size_t, int>> found;
+  std::uint64_t completion = 0;
+  AggregationMemory sum;
+  for (std::size_t lcore = 0; lcore < 3; ++lcore) {
+    const SwitchConfig part = part_of(config, lcore);
+    for (const JobConfig& job : part.jobs) {
+      if (job.id == 1) found.emplace_back(lcore, job.plane);
+      completion += completion_share(part, job);
+    }
+    sum += aggregation_memory(part);
+  }
+  EXPECT_THAT(found, testing::ElementsAre(std::pair(1, 0), std::pair(2, 1)));
+  EXPECT_EQ(part_of(config, 0).slots, 68u) << "the pool has what both windows leave";
+  EXPECT_EQ(part_of(config, 2).slots, 16u);
+  EXPECT_EQ(completion, 2 * completion_share(config, config.jobs[0]) +
+                            completion_share(config, config.jobs[1]));
+  EXPECT_EQ(aggregation_memory(config).total(), sum.total());
+  auto one = config;
+  one.jobs[0].planes = 1;
+  EXPECT_EQ(aggregation_memory(config).sums,
+            aggregation_memory(one).sums + job_memory(config.jobs[0]).sums);
+}
+
+TEST(LcorePlan, ScarceCompletionMemoryIsSharedByPlanesAsByJobs) {
+  auto config = with(2, {1, 2});
+  config.completion.megabytes = 1;
+  for (JobConfig& job : config.jobs) job.window = 4096;
+  config.jobs[1].planes = 2;
+  std::uint64_t all = 0;
+  for (std::size_t lcore = 0; lcore < 2; ++lcore) {
+    const LcoreShare share = lcore_share(config, lcore);
+    EXPECT_GE(share.completion_bytes, std::uint64_t{1} << 18) << lcore;
+    all += share.completion_bytes;
+  }
+  EXPECT_LE(all, std::uint64_t{1} << 20);
+}
+
 TEST(LcorePlan, MemoryIsDividedNotMultiplied) {
   auto config = with(2, {1, 2, 3});
   config.cache.megabytes = 5;

@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
 #include "config/load.h"
+#include "control/exclude.h"
 #include "control/metrics.h"
 #include "tests/control/running_switch.h"
 
@@ -145,8 +147,8 @@ TEST_F(ShowTest, T22_HoldsOfAllJobsOrTheHistogramOfOne) {
   const auto table = show.table("holds");
   ASSERT_EQ(table.size(), 2u);
   EXPECT_THAT(keys(table[1]),
-              testing::ElementsAre("job", "shard", "held", "open", "mean_ms", "p50_ms", "p99_ms",
-                                   "max_ms", "deadline_ms", "bound_ms"));
+              testing::ElementsAre("job", "plane", "shard", "held", "open", "mean_ms", "p50_ms",
+                                   "p99_ms", "max_ms", "deadline_ms", "bound_ms"));
   EXPECT_EQ(table[0]["job"], "all");
   EXPECT_EQ(table[0]["held"], 0);
   EXPECT_EQ(table[1]["job"], 7);
@@ -161,9 +163,9 @@ TEST_F(ShowTest, StragglersOfAllJobsOrOfOne) {
   for (const char* what : {"stragglers", "stragglers 7"}) {
     const auto table = show.table(what);
     ASSERT_EQ(table.size(), 3u);
-    EXPECT_THAT(keys(table[0]),
-                testing::ElementsAre("job", "node", "ranks", "mean_ms", "max_ms", "last_ms", "ops",
-                                     "missed_deadlines", "excluded", "port", "link"));
+    EXPECT_THAT(keys(table[0]), testing::ElementsAre("job", "plane", "node", "ranks", "mean_ms",
+                                                     "max_ms", "last_ms", "ops", "missed_deadlines",
+                                                     "excluded", "port", "link"));
     EXPECT_EQ(table[2]["node"], "rank 2");
     EXPECT_EQ(table[2]["ops"], 0);
   }
@@ -315,6 +317,99 @@ TEST(ShowLcores, JobsOfAllLcoresAreThere) {
   EXPECT_EQ(show.table("completion").size(), 2u);
   EXPECT_EQ(show.table("holds").size(), 3u);
   EXPECT_EQ(show.table("stragglers 8").size(), 3u);
+}
+
+config::SwitchConfig with_planes() {
+  auto config = two_lcores();
+  config.jobs[0].planes = 2;
+  config.jobs[0].lcores = {1, 0};
+  config.jobs[1].lcore = 0;
+  config.memory.reserve_megabytes = 8;
+  return config;
+}
+
+// In the order of the planes, whatever lcores they are on.
+TEST(ShowPlanes, HaveARowEach) {
+  RunningSwitch sw(with_planes());
+  Show show(sw.get());
+  const auto jobs = show.table("jobs");
+  ASSERT_EQ(jobs.size(), 3u);
+  for (const std::size_t plane : {0u, 1u}) {
+    EXPECT_EQ(jobs[plane]["job"], 7);
+    EXPECT_EQ(jobs[plane]["plane"], plane);
+    EXPECT_EQ(jobs[plane]["lcore"], 1 - plane);
+  }
+  EXPECT_EQ(jobs[2]["job"], 8);
+  EXPECT_EQ(jobs[2]["plane"], 0);
+  const auto lcores = show.table("lcores");
+  EXPECT_EQ(lcores[0]["jobs"], "7:1 8");
+  EXPECT_EQ(lcores[1]["jobs"], "7:0");
+  const auto members = show.table("members");
+  ASSERT_EQ(members.size(), 9u);
+  EXPECT_EQ(members[2]["plane"], 0);
+  EXPECT_EQ(members[3]["plane"], 1);
+  EXPECT_EQ(members[5]["rank"], 2);
+  EXPECT_EQ(show.table("completion").size(), 3u);
+  EXPECT_EQ(show.table("holds").size(), 4u);
+  EXPECT_TRUE(show.table("holds 7").empty());
+  EXPECT_EQ(show.table("stragglers 7").size(), 6u);
+  EXPECT_THROW(static_cast<void>(show.table("op 7/1")), std::invalid_argument);
+}
+
+// Prometheus takes no two series with the same labels.
+TEST(ShowPlanes, HaveSeriesOfTheirOwn) {
+  RunningSwitch sw(with_planes());
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    std::set<std::string> seen;
+    for (const auto& metric : family.metric) {
+      std::string labels;
+      bool of_seven = false;
+      bool has_plane = false;
+      for (const auto& label : metric.label) {
+        labels.append(label.name).append("=").append(label.value).append(" ");
+        of_seven = of_seven || (label.name == "job" && label.value == "7");
+        has_plane = has_plane || label.name == "plane";
+      }
+      EXPECT_TRUE(seen.insert(labels).second) << family.name << " " << labels;
+      EXPECT_EQ(has_plane, of_seven) << family.name << " " << labels;
+    }
+  }
+}
+
+TEST(ShowPlanes, ExclusionIsAskedOfEachPlane) {
+  RunningSwitch sw(with_planes());
+  try {
+    exclude_rank(sw.get(), {7, 1, true, std::nullopt});
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "plane 0: rank 1 of job 7: the job has no running epoch");
+  }
+  try {
+    exclude_rank(sw.get(), {8, 1, true, std::nullopt});
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "rank 1 of job 8: the job has no running epoch");
+  }
+}
+
+TEST(ShowPlanes, AReloadMovesThem) {
+  RunningSwitch sw(with_planes());
+  auto next = with_planes();
+  next.jobs[0].lcores = {0, 1};
+  EXPECT_EQ(sw.get().apply(next).changed, std::vector<std::uint32_t>{7});
+  const auto rows = Show(sw.get()).table("jobs");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["lcore"], 0);
+  EXPECT_EQ(rows[0]["plane"], 0);
+  EXPECT_EQ(rows[1]["lcore"], 1);
+  next.jobs[0].planes = 1;
+  next.jobs[0].lcores = {1};
+  sw.get().apply(next);
+  EXPECT_EQ(Show(sw.get()).table("jobs").size(), 2u);
+  next.jobs[0].planes = 2;
+  next.jobs[0].lcores = {};
+  sw.get().apply(next);
+  EXPECT_EQ(Show(sw.get()).table("jobs").size(), 3u);
 }
 
 TEST(ShowLcores, MetricsOfEachLcoreAndPair) {

@@ -26,7 +26,7 @@ class ExtensionTest : public ::testing::Test {
 };
 
 TEST_F(ExtensionTest, EachLayoutReadsBack) {
-  const StartInfo start{64, 1024, 4, 10'000, 0xEFC30001, 2, 1, 47000, 7, 8, 1, 2, 3};
+  const StartInfo start{64, 1024, 4, 10'000, 0xEFC30001, 2, 1, 47000, 7, 8, 1, 2, 3, 0, 16};
   const TaskInformation task{1ull << 40, 4, 2};
   const ResultInfo result{128, 0xFFFFFF00, 3, 9};
   const OpError error{{1000, 0, 256, DType::float32, ReduceOp::sum, Collective::allreduce, false},

@@ -69,6 +69,35 @@ TEST(FrameWriter, GroupMessage) {
   EXPECT_TRUE(std::equal(payload.begin(), payload.end(), p.packet.payload.begin()));
 }
 
+// Rule 16: the hint to shard and plane.
+TEST(FrameWriter, AShardOfAPlaneHasAPortOfItsOwn) {
+  config::SwitchConfig config = switch_config(wire::Integrity::udp_checksum);
+  config.lcores = {-1, -1};
+  config.jobs[0].planes = 2;
+  EXPECT_EQ(identity_of(config).udp_count, 8);
+  const FrameWriter writer(config);
+  std::array<std::byte, 2048> frame;
+  Outgoing message = result({});
+  const auto ports = [&] {
+    const std::size_t bytes = writer.write(message, std::nullopt, frame);
+    return parse(std::span(frame).first(bytes)).udp.endpoints;
+  };
+  message.header.plane = 1;
+  EXPECT_EQ(ports().destination_port, 47007);
+  EXPECT_EQ(ports().source_port, 47007);
+  message.header.plane = 0;
+  EXPECT_EQ(ports().destination_port, 47003);
+  // What an answer echoes need not be there.
+  message.header.plane = 15;
+  EXPECT_EQ(ports().destination_port, 47000);
+  message.header.plane = 1;
+  message.header.shard = 255;
+  EXPECT_EQ(ports().destination_port, 47000);
+  message.header.job = 9;
+  message.header.shard = 2;
+  EXPECT_EQ(ports().destination_port, 47002) << "of a job that nobody knows";
+}
+
 // All shards of a switch reach its parent from one place, to which they are bound (rule 18).
 // Rule 15: data may be marked on its way; what nobody would act on may not.
 TEST(FrameWriter, Rule15_DataListensToMarks) {

@@ -48,6 +48,7 @@ class TestWorker {
   [[nodiscard]] std::uint32_t ipv4() const { return 0x0A4D0001 + rank_; }
 
   std::uint16_t epoch = 0;
+  std::uint8_t plane = 0;
   std::optional<std::uint16_t> vlan_tci;
   bool use_crc32c = false;
 
@@ -59,6 +60,7 @@ class TestWorker {
     h.origin = rank_;
     h.child = static_cast<std::uint16_t>(rank_);
     h.fan_in = workers_;
+    h.plane = plane;
     return h;
   }
   [[nodiscard]] Bytes join(std::uint64_t nonce) const {

@@ -6,27 +6,10 @@
 #include <algorithm>
 
 #include "config/aggregation_memory.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/job_ranks.h"
 
 namespace tributary::dataplane {
 namespace {
-
-// Lcore 0 has ports 0 and 2, lcore 1 has ports 1 and 3; even jobs are lcore 0's, odd ones 1's.
-config::SwitchConfig two_lcores(std::size_t ports = 4) {
-  auto config = test_config(ports);
-  config.lcores = {-1, -1};
-  return config;
-}
-
-config::JobConfig job_of(std::uint32_t id) {
-  config::JobConfig job;
-  job.id = id;
-  job.name = "job" + std::to_string(id);
-  job.workers = 2;
-  job.window = 8;
-  job.chunk_bytes = 64;
-  return job;
-}
 
 Bytes plain_frame(std::uint8_t from, std::uint8_t to) {
   Bytes frame(100);
@@ -41,52 +24,6 @@ Bytes plain_frame(std::uint8_t from, std::uint8_t to) {
 wire::MacAddress mac(std::uint8_t last) {
   return {2, 0, 0, 0, 0, last};
 }
-
-// A job's two ranks behind ports 0 and 1, so that one lcore or the other has to hand over.
-class JobRanks {
- public:
-  JobRanks(RingSwitch& sw, std::uint32_t job) : sw_(sw) {
-    for (std::uint32_t rank = 0; rank < 2; ++rank)
-      ranks_.emplace_back(sw.config(), job, rank, std::uint16_t{2});
-  }
-
-  // Two turns of each: one that hands over, one that sends what comes back.
-  void settle() {
-    for (int i = 0; i < 3; ++i) sw_.turn();
-  }
-  bool join() {
-    for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      ranks_[rank].epoch = 0;
-      sw_.inject(rank, ranks_[rank].join(100 + rank));
-    }
-    settle();
-    for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      const auto start = last_of(rank);
-      if (!start || start->first.type != wire::PacketType::start) return false;
-      ranks_[rank].epoch = start->first.epoch;
-    }
-    return true;
-  }
-  void contribute(std::uint32_t seq) {
-    sw_.inject(0, ranks_[0].contribution(seq, std::array{1, -2, 3}));
-    sw_.inject(1, ranks_[1].contribution(seq, std::array{10, 20, 30}));
-    settle();
-  }
-  // What the rank got last: header and payload.
-  std::optional<std::pair<wire::Header, Bytes>> last_of(std::size_t rank) {
-    std::optional<std::pair<wire::Header, Bytes>> out;
-    for (const auto& frame : sw_.sent(rank))
-      if (const auto packet = read_packet(frame))
-        out.emplace(packet->packet.header,
-                    Bytes(packet->packet.payload.begin(), packet->packet.payload.end()));
-    return out;
-  }
-  TestWorker& operator[](std::size_t rank) { return ranks_[rank]; }
-
- private:
-  RingSwitch& sw_;
-  std::vector<TestWorker> ranks_;
-};
 
 std::uint64_t handed(RingSwitch& sw, std::size_t from, std::size_t to) {
   return sw.workers().handover()->path(from, to).counters.frames.get();
@@ -404,6 +341,7 @@ TEST(Workers, EnginesTakeTogetherWhatWasPlanned) {
   auto config = with_reserve();
   config.jobs.push_back(job_of(6));
   config.jobs[2].slots = config::SlotMode::dynamic;
+  config.jobs.push_back(planes_of(9, {0, 1}));
   config.cache.megabytes = 3;
   RingSwitch sw(config);
   std::uint64_t taken = 0;

@@ -53,8 +53,8 @@ bool add_extension(ExtensionWriter& writer, Input& in) {
     case 3: return writer.add(ResultInfo{in.u32(), in.u32(), in.u32(), in.u8()});
     case 4:
       return writer.add(StartInfo{in.u32(), in.u32(), in.u32(), in.u32(), in.u32(), in.u8(),
-                                  in.u8(), in.u16(), in.u32(), in.u32(), in.u8(), in.u8(),
-                                  in.u8()});
+                                  in.u8(), in.u16(), in.u32(), in.u32(), in.u8(), in.u8(), in.u8(),
+                                  in.u8(), in.u16() + 1u});
     case 5: {
       std::vector<std::uint32_t> ids(in.below(300));
       std::fill(ids.begin(), ids.end(), in.u32());

@@ -63,13 +63,13 @@ CRC = ["crc32c", {}]
 START = ["start_info", {"window": 64, "chunk_bytes": 1024, "workers": 4, "lease_ms": 10000,
                         "group_ipv4": GROUP_IP, "shards": 1, "integrity": 0,
                         "udp_base_port": 47000, "completion_host": 0, "host_term": 0,
-                        "partials": 0, "order": 0, "arithmetic": 0, "notify": 0}]
+                        "partials": 0, "order": 0, "arithmetic": 0, "notify": 0, "further_planes": 0}]
 START_LARGEST = ["start_info", {"window": MAX32, "chunk_bytes": MAX32, "workers": MAX32,
                                 "lease_ms": MAX32, "group_ipv4": MAX32, "shards": 255,
                                 "integrity": 255, "udp_base_port": 65535,
                                 "completion_host": MAX32, "host_term": MAX32,
                                 "partials": 255, "order": 254, "arithmetic": 253,
-                                "notify": 252}]
+                                "notify": 252, "further_planes": 65535}]
 TASK = ["task_information", {"total_elements": 1 << 40, "workers": 4, "nodes": 2}]
 RESULT_INFO = ["result_info", {"window": 128, "effective_from_seq": 0xFFFFFF00, "host_term": 3,
                                "seed_generation": 9}]

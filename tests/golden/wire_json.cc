@@ -123,7 +123,8 @@ json extensions_to_json(std::span<const std::byte> area) {
                        {"partials", s->partials},
                        {"order", s->order},
                        {"arithmetic", s->arithmetic},
-                       {"notify", s->notify}};
+                       {"notify", s->notify},
+                       {"further_planes", s->planes - 1}};
   if (const auto r = find_target_rank(area)) j["target_rank"] = {{"rank", *r}};
   if (find_extension(area, ExtensionType::crc32c)) j["crc32c"] = json::object();
   return j;
@@ -145,7 +146,8 @@ bool add_extension(ExtensionWriter& w, const std::string& name, const json& j) {
     return w.add(StartInfo{j.at("window"), j.at("chunk_bytes"), j.at("workers"), j.at("lease_ms"),
                            j.at("group_ipv4"), j.at("shards"), j.at("integrity"),
                            j.at("udp_base_port"), j.at("completion_host"), j.at("host_term"),
-                           j.at("partials"), j.at("order"), j.at("arithmetic"), j.at("notify")});
+                           j.at("partials"), j.at("order"), j.at("arithmetic"), j.at("notify"),
+                           j.at("further_planes").get<std::uint32_t>() + 1});
   if (name == "target_rank") return w.add_target_rank(j.at("rank"));
   if (name == "raw") return w.add_raw(j.at("type_byte"), j.at("inline"), from_hex(j.at("data")));
   throw std::runtime_error("unknown extension '" + name + "'");

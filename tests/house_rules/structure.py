@@ -4,12 +4,15 @@ import re
 
 # Tests of what is not one source file, and why.
 NOT_MIRRORED = {
+    "tests/aggregator/engine_planes_test.cc": "an engine that has one plane of a job",
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
     "tests/completion/exactly_once_test.cc": "the engine's promises, on random traffic",
     "tests/completion/late_switch_test.cc": "the engine, when a whole subtree is late",
     "tests/completion/server_model_test.cc": "a model, from the ranks' packets to their results",
     "tests/completion/storm_test.cc": "both engines of a root switch together, in storms",
     "tests/config/change_keys_test.cc": "the handbook's table of keys that may change",
+    "tests/dataplane/planes_test.cc": "one job on several packet loops",
+    "tests/worker/communicator_planes_test.cc": "jobs with several planes, end to end",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",
     "tests/worker/session_collectives_test.cc": "what all of session*.cc do with other collectives",
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",

@@ -177,7 +177,7 @@ class Nonce(Extension):
 
 class StartInfo(Extension):
     name = "Tributary start info"
-    fields_desc = head(11, 1) + [
+    fields_desc = head(11, 1, ShortField("further_planes", 0)) + [
         IntField("window", 0), IntField("chunk_bytes", 0), IntField("workers", 0),
         IntField("lease_ms", 0), IPField("group_ipv4", "0.0.0.0"), ByteField("shards", 1),
         ByteField("integrity", 0), ShortField("udp_base_port", UDP_BASE_PORT),
