@@ -23,10 +23,12 @@ std::map<std::uint16_t, Lcores> users(const SwitchConfig& config, const PortConf
   std::map<std::uint16_t, Lcores> users;
   for (const JobConfig& job : config.jobs) {
     if (!uses_port(config, job, port)) continue;
-    const std::uint16_t lcore = job_lcore(config, job);
-    for (std::uint16_t shard = 0; shard < job.shards; ++shard)
-      users[static_cast<std::uint16_t>(config.udp_base_port + shard)].insert(lcore);
-    if (job.hosting) users[hosting_udp_port(config.udp_base_port)].insert(lcore);
+    for (std::uint8_t plane = 0; plane < job.planes; ++plane)
+      for (std::uint16_t shard = 0; shard < job.shards; ++shard)
+        users[static_cast<std::uint16_t>(config.udp_base_port + plane * job.shards + shard)].insert(
+            job_lcore(config, job, plane));
+    if (job.hosting)
+      users[hosting_udp_port(config.udp_base_port)].insert(job_lcore(config, job));
   }
   return users;
 }

@@ -3,13 +3,13 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <bit>
 #include <cstring>
 #include <random>
 
 #include "worker/collective_call.h"
 #include "worker/completion_host.h"
+#include "worker/plane_parts.h"
 #include "worker/progress.h"
 
 namespace tributary {
@@ -75,22 +75,20 @@ class CommunicatorImpl final : public Communicator {
     const wire::StartInfo& job = progress_->start_info();
     worker::check_call(call, options_.size, static_cast<wire::Partials>(job.partials),
                        static_cast<wire::Arithmetic>(job.arithmetic));
-    auto state = std::make_shared<Request::State>();
-    state->collective = call.collective;
-    if (call.collective == wire::Collective::barrier) return submit(std::span(&state, 1));
-    state->data = static_cast<std::byte*>(call.data);
-    state->output = static_cast<std::byte*>(call.output);
-    state->count = call.count;
-    state->dtype = call.dtype;
-    state->reduce_op = call.op;
-    state->root = call.root;
-    state->array = static_cast<std::uint16_t>(call.array);  // check_call(): it fits
+    worker::Op op;
+    op.collective = call.collective;
+    if (call.collective == wire::Collective::barrier) return submit(op, call);
+    op.data = static_cast<std::byte*>(call.data);
+    op.output = static_cast<std::byte*>(call.output);
+    op.count = call.count;
+    op.dtype = call.dtype;
+    op.reduce_op = call.op;
+    op.root = call.root;
+    op.array = static_cast<std::uint16_t>(call.array);  // check_call(): it fits
     // First values are one rank's: a sum with zeros is that rank's numbers.
     if (call.collective == wire::Collective::open && call.root != options_.rank)
       std::memset(call.data, 0, call.count * wire::size_of(call.dtype));
-    if (call.encoding == wire::Encoding::block_scaled)
-      return start_block_scaled(std::move(state), call.scale_exponent);
-    return submit(std::span(&state, 1));
+    return submit(op, call);
   }
 
   [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
@@ -99,37 +97,20 @@ class CommunicatorImpl final : public Communicator {
   [[nodiscard]] CommunicatorStats stats() const override { return progress_->stats(); }
 
  private:
-  // Two ops in a row on every rank: the exponents, unless the caller has chosen one, then the
-  // mantissas.
-  Request start_block_scaled(std::shared_ptr<Request::State> sum,
-                             std::optional<std::int32_t> exponent) {
-    const std::span values(reinterpret_cast<float*>(sum->data), sum->count);
-    sum->dtype = wire::DType::int32;
-    sum->cut(options_.rank, options_.size, progress_->start_info());
-    sum->block_scaled = std::make_unique<worker::BlockScaled>(values, options_.size,
-                                                              sum->elements_per_chunk, exponent);
-    sum->scaled = sum->block_scaled.get();
-    if (exponent) return submit(std::span(&sum, 1));
-    const auto exponents = sum->scaled->exponents();
-    auto first = std::make_shared<Request::State>();
-    first->data = reinterpret_cast<std::byte*>(exponents.data());
-    first->count = exponents.size();
-    first->dtype = wire::DType::int16;
-    first->reduce_op = wire::ReduceOp::max;
-    sum->first = first;
-    sum->after = first.get();
-    const std::array both = {std::move(first), std::move(sum)};
-    return submit(both);
-  }
-
-  // Returns the last one's request.
-  Request submit(std::span<const std::shared_ptr<Request::State>> states) {
+  Request submit(const worker::Op& op, const CollectiveCall& call) {
     if (::getpid() != owner_)
       throw std::logic_error("this communicator belongs to process " + std::to_string(owner_) +
                              "; a forked process must create its own");
-    for (const auto& state : states) state->ranks = options_.size;
-    progress_->submit(states);
-    return Request(states.back());
+    const wire::StartInfo& job = progress_->start_info();
+    auto state = std::make_shared<Request::State>();
+    state->ranks = options_.size;
+    if (op.data != nullptr && call.encoding == wire::Encoding::block_scaled)
+      worker::split_block_scaled(op, options_.rank, options_.size, job, call.scale_exponent,
+                                 *state);
+    else
+      worker::split(op, options_.rank, options_.size, job, *state);
+    progress_->submit(state);
+    return Request(std::move(state));
   }
 
   const CommunicatorOptions options_;

@@ -9,9 +9,11 @@
 // communicator is of no more use.
 //
 // Ranks must issue the same ops in the same order. Thread-safe: any thread may submit and wait;
-// ops run in submission order. One progress thread per communicator does all I/O and sleeps
-// when there is nothing to do. A communicator does not survive fork(): in the child its calls
-// throw std::logic_error and its destructor only forgets it; the parent's goes on.
+// ops run in submission order, each plane's part of them where the switch has cut the job's data
+// into planes (it says so when ranks join), and an op is done when all its parts are. One progress
+// thread per communicator does all I/O and sleeps when there is nothing to do. A communicator does
+// not survive fork(): in the child its calls throw std::logic_error and its destructor only forgets
+// it; the parent's goes on.
 #pragma once
 
 #include <cstddef>
@@ -113,6 +115,7 @@ class Request {
   // Of an op that is done: waits for it, as wait() does.
   [[nodiscard]] Outcome outcome();
 
+  struct Part;
   struct State;
   explicit Request(std::shared_ptr<State> state) : state_(std::move(state)) {}
 

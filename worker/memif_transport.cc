@@ -126,7 +126,7 @@ bool MemifTransport::write_datagram(const Datagram& d) {
       .source = own_mac_,
       .vlan_tci = std::nullopt,
       .endpoints = {address_.own_ipv4, address_.switch_ipv4, address_.base_port,
-                    static_cast<std::uint16_t>(base_port_ + d.shard)},
+                    static_cast<std::uint16_t>(base_port_ + d.port)},
       .dscp_ecn = wire::kEct0,
       .udp_checksum = udp_checksum_,
   };

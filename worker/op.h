@@ -8,6 +8,8 @@
 //
 // The array of an op consists of parts, each cut into chunks for itself: one part of `count`
 // elements, or for all_gather and reduce_scatter one of `count` elements for each rank, its owner.
+// Of a job with several planes, an Op is what one of them does of an op: the same elements of every
+// part (worker/plane_parts.h).
 //
 //   collective       who sends a chunk   who gets its data      memory
 //   allreduce        all                 all                    data, in place
@@ -39,6 +41,7 @@ struct Op {
   std::byte* data = nullptr;    // see the table; never written where it is only sent
   std::byte* output = nullptr;  // all_gather, reduce_scatter
   std::size_t count = 0;        // elements of a part
+  std::size_t of_count = 0;     // where this is what one plane does of an op: elements of its part
   wire::DType dtype = wire::DType::none;
   wire::ReduceOp reduce_op = wire::ReduceOp::sum;
   wire::Collective collective = wire::Collective::allreduce;
@@ -81,8 +84,10 @@ struct Op {
     chunks_per_part = static_cast<std::uint32_t>(std::max<std::size_t>(per_part, 1));
     chunks = remaining = per_part == 0 ? 1 : chunks_per_part * (has_owners() ? ranks : 1);
   }
+  // Elements of the caller's parts, which lie one behind the other.
+  [[nodiscard]] std::size_t whole_count() const { return of_count == 0 ? count : of_count; }
   [[nodiscard]] std::size_t total(std::uint32_t ranks) const {
-    return has_owners() ? count * ranks : count;
+    return has_owners() ? whole_count() * ranks : whole_count();
   }
 
   // Of one chunk:
@@ -127,7 +132,7 @@ struct Op {
   [[nodiscard]] std::span<std::byte> at(std::byte* memory, std::uint32_t chunk, bool whole) const {
     const std::size_t size = wire::size_of(dtype);
     if (size == 0 || count == 0) return {};
-    const std::size_t part = whole ? std::size_t{owner_of(chunk)} * count : 0;
+    const std::size_t part = whole ? std::size_t{owner_of(chunk)} * whole_count() : 0;
     return {memory + (part + begin_of(chunk)) * size, elements_of(chunk) * size};
   }
 };

@@ -2,7 +2,10 @@
 // progress thread, which holds `self` meanwhile.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "worker/block_scaled.h"
 #include "worker/communicator.h"
@@ -11,14 +14,32 @@
 
 namespace tributary {
 
-// After `done` is set, the op's failure and data are final.
-struct Request::State : worker::Op {
+// What one plane of the job does of the op (worker/plane_parts.h).
+struct Request::Part : worker::Op {
+  State* whole = nullptr;
+  std::uint8_t plane = 0;
+  // Of a block-scaled op: its elements.
+  std::unique_ptr<worker::BlockScaled> block_scaled;
+};
+
+// After `done` is set, everything is final. Failure and ranks that were left out are those of the
+// parts together.
+struct Request::State {
   worker::CompletionFlag done;
   std::shared_ptr<State> self;
-  // Of a block-scaled op: its elements, and the op that agrees on their exponents (Op::after).
-  std::unique_ptr<worker::BlockScaled> block_scaled;
-  std::shared_ptr<State> first;
+  std::vector<Part> parts;  // stay where they are once the first is submitted
+  std::size_t finished_parts = 0;
+  std::optional<worker::Failure> failure;
+  std::vector<std::uint64_t> left_out;
   std::uint32_t ranks = 0;  // of the job
+
+  // Its session is done with this part. True when that was the last.
+  bool finish(Part& part) {
+    if (part.failure && !failure) failure = std::move(part.failure);
+    if (left_out.size() < part.left_out.size()) left_out.resize(part.left_out.size());
+    for (std::size_t i = 0; i < part.left_out.size(); ++i) left_out[i] |= part.left_out[i];
+    return ++finished_parts == parts.size();
+  }
 };
 
 }  // namespace tributary

@@ -30,9 +30,9 @@ class SendBatch {
   // Room for the next head. Only when not full.
   [[nodiscard]] std::span<std::byte> head() { return heads_[used_]; }
   // Adds what was written to head(). `chunk`: a contribution's, else kNoChunk.
-  void add(std::size_t head_bytes, std::span<const std::byte> payload, std::uint8_t shard,
+  void add(std::size_t head_bytes, std::span<const std::byte> payload, std::uint8_t port,
            wire::PacketType type, ChunkIndex chunk) {
-    datagrams_[used_] = {std::span(heads_[used_]).first(head_bytes), payload, shard};
+    datagrams_[used_] = {std::span(heads_[used_]).first(head_bytes), payload, port};
     tags_[used_] = {type, chunk};
     ++used_;
   }

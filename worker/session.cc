@@ -43,7 +43,6 @@ void Session::finish(Op& op) {
   finished_.push_back(op);
 }
 
-// Ends the epoch for this rank. The oldest failure stays: later ones are its consequences.
 void Session::fail(Failure cause) {
   if (state_ != SessionState::joining && state_ != SessionState::running) return;
   if (!failure_) failure_ = std::move(cause);
@@ -87,6 +86,7 @@ void Session::fail_overdue_op(Instant now) {
 
 void Session::on_packet(const wire::Packet& packet, Instant now) {
   if (packet.header.job != options_.job) return drop(DropReason::unknown_job);
+  if (packet.header.plane != options_.plane) return drop(DropReason::bad_shard);
   switch (state_) {
     case SessionState::joining: return on_packet_joining(packet, now);
     case SessionState::running: return on_packet_running(packet, now);

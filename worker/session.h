@@ -1,4 +1,5 @@
-// The protocol engine of one rank in one epoch of a job (docs/protocol.md).
+// The protocol engine of one rank in one epoch of a job, or of one of its planes
+// (docs/protocol.md).
 //
 //   joining ──START──▶ running ──leave()──▶ leaving ──ACK, or 3 tries──▶ left
 //      │                  │                    ▲
@@ -16,6 +17,7 @@
 // way where data meets queues).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -40,6 +42,7 @@ struct SessionOptions {
   std::uint32_t job = 0;
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
+  std::uint8_t plane = 0;   // of the job, whose packets these are
   std::uint64_t nonce = 0;  // random: tells this incarnation of the rank from earlier ones
   Duration join_timeout = Duration::seconds(60);
   Duration op_timeout = Duration::seconds(60);
@@ -89,6 +92,9 @@ class Session {
   void submit(Op& op, Instant now);
   // Ops that ended since the last call, in the order they ended; nullptr when there are none.
   Op* take_finished() { return finished_.pop_front(); }
+  // Ops of a job are numbered together: those before this one have no part here.
+  void skip_ops_before(std::uint32_t op) { next_op_ = std::max(next_op_, op); }
+  [[nodiscard]] std::uint32_t next_op() const { return next_op_; }
   // In which ops the switch does without this rank, as far as it has said so.
   [[nodiscard]] const Exclusion& excluded() const { return excluded_; }
   [[nodiscard]] bool idle() const { return ops_.empty(); }
@@ -117,12 +123,14 @@ class Session {
   void leave(Instant now);
   // A failure outside the protocol, such as a socket that cannot be opened.
   void fail_locally(const std::string& text);
+  // Ends the epoch for this rank, as another plane's has ended. The oldest failure stays: later
+  // ones are its consequences.
+  void fail(Failure cause);
 
  private:
   using Phase = ChunkState::Phase;
 
   // session.cc
-  void fail(Failure cause);
   void finish(Op& op);
   void fail_overdue_op(Instant now);
   void drop(DropReason reason) { counters_.drops.add(reason); }
@@ -188,6 +196,10 @@ class Session {
   [[nodiscard]] Instant silent_at(std::uint8_t s) const;
   [[nodiscard]] Instant next_timer() const;
 
+  // Of shard 0, among the job's UDP ports: a hint, and before START one that may be another's.
+  [[nodiscard]] std::uint32_t first_port() const {
+    return std::uint32_t{options_.plane} * start_.shards;
+  }
   // Of the group that a seq is in, for comparison.
   [[nodiscard]] std::uint32_t group_of(std::uint32_t seq) const { return seq & ~(group_ - 1); }
   [[nodiscard]] ChunkIndex index_of(std::uint8_t shard, std::uint32_t seq) const {

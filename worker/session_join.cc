@@ -39,9 +39,13 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
     case wire::PacketType::pending:
       missing_count_ = std::min(wire::find_missing_ids(packet.extensions, missing_), kMostMissing);
       last_refusal_ = wire::Reason::none;
+      // Whoever waits for others gives its place up by its lease alone: who leaves would be named
+      // to them as missing, beside who never came. In further planes all are there.
+      member_ = options_.plane != 0;
       return;
     case wire::PacketType::start: return on_start(packet, now);
     case wire::PacketType::nack:
+      member_ = false;
       // Bound to a place whose lease will lapse, or two switches read a new tree one after the
       // other: JOIN goes on until then, or until the timeout.
       last_refusal_ = packet.header.reason;
@@ -68,6 +72,12 @@ std::string Session::objection(const wire::StartInfo& info, bool fragments) cons
            number(config::kMaxChunkBytes);
   if (info.shards == 0 || info.shards > config::kMaxShards)
     return number(info.shards) + " shards; 1 to " + number(config::kMaxShards) + " are allowed";
+  if (info.planes > config::kMaxPlanes || info.planes * info.shards > config::kMaxShards)
+    return number(info.planes) + " planes of " + number(info.shards) + " shards; " +
+           number(config::kMaxShards) + " shards are allowed in all";
+  if (options_.plane >= info.planes)
+    return "the job has " + number(info.planes) + " planes, this is number " +
+           number(options_.plane);
   if (info.integrity > static_cast<std::uint8_t>(wire::Integrity::crc32c))
     return "integrity " + number(info.integrity) + " is unknown";
   if (info.notify > static_cast<std::uint8_t>(wire::Notify::direct))

@@ -63,7 +63,7 @@ void Session::on_nack(const wire::Packet& packet, Instant now) {
 
 // The chunk in flight that a packet is about; kNoChunk, counted, when there is none.
 ChunkIndex Session::find_chunk(const wire::Header& h) {
-  if (h.shard >= start_.shards || h.plane != 0 || h.stream != 0) {
+  if (h.shard >= start_.shards || h.stream != 0) {
     drop(DropReason::bad_shard);
     return kNoChunk;
   }

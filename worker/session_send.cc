@@ -28,6 +28,7 @@ wire::Header Session::header(wire::PacketType type) const {
   h.origin = options_.rank;
   h.child = child_;
   h.fan_in = fan_in_;
+  h.plane = options_.plane;
   return h;
 }
 
@@ -38,7 +39,7 @@ void Session::put(SendBatch& batch, const wire::Header& h, wire::ExtensionWriter
   const std::span<std::byte> room = batch.head();
   const std::size_t bytes = wire::serialize(h, extensions.bytes(), room);
   if (crc) seal(room.first(bytes), payload);
-  batch.add(bytes, payload, h.shard, h.type, chunk);
+  batch.add(bytes, payload, static_cast<std::uint8_t>(first_port() + h.shard), h.type, chunk);
 }
 
 void Session::put_control(SendBatch& batch, wire::PacketType type, std::uint8_t shard,
@@ -165,7 +166,8 @@ void Session::rejected(const SendBatch& batch, std::size_t accepted) {
   if (accepted == 0) last_sent_ = last_sent_before_;
   for (std::size_t k = accepted; k < batch.size() && state_ == SessionState::running; ++k) {
     const auto [type, i] = batch.tag(k);
-    if (type == wire::PacketType::ack) shards_[batch.datagrams()[k].shard].ack_due = true;
+    if (type == wire::PacketType::ack)
+      shards_[batch.datagrams()[k].port - first_port()].ack_due = true;
     if (i == kNoChunk) continue;
     ChunkState& c = chunks_[i];
     unlink(i);

@@ -24,7 +24,7 @@ namespace tributary::worker {
 struct Datagram {
   std::span<const std::byte> head;     // serialised header and extensions
   std::span<const std::byte> payload;  // elements, may be empty
-  std::uint8_t shard = 0;              // chooses the UDP port
+  std::uint8_t port = 0;               // UDP port of the switch, from its first one on (rule 16)
 };
 
 class Transport {

@@ -144,19 +144,18 @@ void UdpTransport::on_start(const wire::StartInfo& info) {
   const std::size_t wanted = std::max(
       kMinSocketBufferBytes, kSocketBufferOverhead * info.window * (info.chunk_bytes + 1024));
   grow_socket_buffers(sources_[0].socket.get(), wanted);
-  for (std::uint8_t shard = 0; shard < info.shards; ++shard) {
-    join_group(info, shard);
+  for (std::uint32_t port = 0; port < info.planes * info.shards; ++port) {
+    join_group(info, static_cast<std::uint16_t>(info.udp_base_port + port));
     grow_socket_buffers(sources_.back().socket.get(), wanted);
   }
 }
 
 // Bound to the group's address, so that other jobs' groups on this host stay out of it; address
 // reuse lets several ranks share the host.
-void UdpTransport::join_group(const wire::StartInfo& info, std::uint8_t shard) {
+void UdpTransport::join_group(const wire::StartInfo& info, std::uint16_t port) {
   Source source{udp_socket()};
   const int fd = source.socket.get();
   set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1, "no address reuse");
-  const auto port = static_cast<std::uint16_t>(info.udp_base_port + shard);
   const sockaddr_in group = ipv4_address(info.group_ipv4, port);
   if (::bind(fd, generic(group), sizeof group) != 0)
     fail("cannot bind " + text_of(info.group_ipv4) + ":" + std::to_string(port));
@@ -174,7 +173,7 @@ std::size_t UdpTransport::send(std::span<const Datagram> batch) {
     const std::size_t n = std::min(batch.size() - done, kBurst);
     for (std::size_t i = 0; i < n; ++i) {
       const Datagram& d = batch[done + i];
-      out_to_[i] = ipv4_address(switch_ipv4_, static_cast<std::uint16_t>(base_port_ + d.shard));
+      out_to_[i] = ipv4_address(switch_ipv4_, static_cast<std::uint16_t>(base_port_ + d.port));
       // sendmsg only reads; iovec has no const form.
       out_iov_[i][0] = {const_cast<std::byte*>(d.head.data()), d.head.size()};
       out_iov_[i][1] = {const_cast<std::byte*>(d.payload.data()), d.payload.size()};

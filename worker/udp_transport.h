@@ -1,9 +1,8 @@
 // Transport over kernel UDP sockets, for workers whose network is a kernel interface.
 //
 //   one unicast socket          requests out, answers in; its port stays the same for the job's
-//   life one multicast socket/shard  results in; bound to group:base_port+shard on the interface
-//   that
-//                               routes to the switch
+//   life one multicast socket/shard  results in, of each plane; bound to the group and the port of
+//                               both, on the interface that routes to the switch
 //
 // Nothing is copied on the way out: each datagram is two iovecs, 64 datagrams a sendmmsg. Packets
 // from any address but the switch's are dropped, but for results to the group from the completion
@@ -58,7 +57,7 @@ class UdpTransport final : public Transport {
   void find_route();
   void size_receive_buffers(std::size_t datagram_bytes);
   void grow_socket_buffers(int socket, std::size_t wanted_bytes);
-  void join_group(const wire::StartInfo& info, std::uint8_t shard);
+  void join_group(const wire::StartInfo& info, std::uint16_t port);
   bool poll_sockets(Duration limit, bool watch_wake);
   std::size_t receive_burst(Source& source, const Receiver& receiver);
   void deliver(std::span<const std::byte> bytes, const msghdr& received, bool to_group,
@@ -76,7 +75,7 @@ class UdpTransport final : public Transport {
   bool send_blocked_ = false;  // the last send() met a full socket buffer
 
   FileDescriptor wake_;
-  std::vector<Source> sources_;  // [0] unicast, then one per shard
+  std::vector<Source> sources_;  // [0] unicast, then one per shard of each plane
   DropCounters drops_;
 
   std::array<mmsghdr, kBurst> out_{};

@@ -87,6 +87,15 @@ TEST(SteeringPlan, SeveralQueuesOfAnLcoreShareItsPorts) {
   EXPECT_THAT(queues, ElementsAre(0, 2, 0, 2));
 }
 
+// A2: each plane of a job has UDP ports of its own.
+TEST(SteeringPlan, PlanesGoToTheirLcores) {
+  auto config = with_jobs({{1, 2}});
+  config.jobs[0].planes = 2;
+  config.jobs[0].lcores = {1, 0};
+  EXPECT_THAT(wishes(config), ElementsAre(SteeringWish{47000, 1}, SteeringWish{47001, 1},
+                                          SteeringWish{47002, 0}, SteeringWish{47003, 0}));
+}
+
 TEST(SteeringPlan, HostedEnginesHaveAPortOfTheirOwn) {
   auto config = with_jobs({{1, 1}});
   config.jobs[0].hosting = HostingConfig{};

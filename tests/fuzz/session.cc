@@ -123,7 +123,7 @@ void Play::check_sent(const worker::Datagram& d) {
   FUZZ_CHECK(std::holds_alternative<wire::Packet>(parsed));
   const wire::Header& h = std::get<wire::Packet>(parsed).header;
   FUZZ_CHECK(h.job == options_.job && h.origin == options_.rank && h.child == child_);
-  FUZZ_CHECK(h.fan_in == fan_in_ && h.epoch == session_.epoch() && h.shard == d.shard);
+  FUZZ_CHECK(h.fan_in == fan_in_ && h.epoch == session_.epoch() && h.shard == d.port);
   if (h.type == PacketType::probe) sent_[{h.shard, h.seq}] = h;
   if (h.type != PacketType::contribution) return;
   FUZZ_CHECK(session_.state() == SessionState::running);

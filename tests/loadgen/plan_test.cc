@@ -73,6 +73,22 @@ TEST(Plan, PlaysTheJobsThatAreNamed) {
   EXPECT_THAT(refusal([] { make_plan(config_of(), {2, 9}, {}); }), HasSubstr("no job 9"));
 }
 
+// To the switch's lcores a plane is what a job is, and so it is here: with ops of its own.
+TEST(Plan, A2_EachPlaneOfAJobIsPlayed) {
+  config::SwitchConfig config = config_of();
+  config.lcores = {-1, -1};
+  config.jobs[1].planes = 2;
+  config.jobs[1].name = "big";
+  const Plan plan = make_plan(config, {2}, {});
+  ASSERT_EQ(plan.jobs.size(), 2u);
+  EXPECT_EQ(plan.workers.size(), 4u);
+  for (std::uint8_t plane = 0; plane < 2; ++plane) {
+    EXPECT_EQ(plan.jobs[plane].id, 2u);
+    EXPECT_EQ(plan.jobs[plane].plane, plane);
+    EXPECT_EQ(plan.jobs[plane].name, "big:" + std::to_string(plane));
+  }
+}
+
 TEST(Plan, RefusesAnAddressOfItsOwn) {
   config::SwitchConfig config = config_of();
   config.ipv4 = 0x0A500001;

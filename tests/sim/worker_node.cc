@@ -259,7 +259,7 @@ FrameRef WorkerNode::frame_of(const worker::Datagram& d) {
                       random_.chance_ppm(options_.stray_ppm);
   const auto port = static_cast<std::uint16_t>(udp_port_ + (strays ? kStrayOffset : 0));
   t.endpoints = {options_.ipv4, options_.switch_ipv4, port,
-                 static_cast<std::uint16_t>(options_.udp_base_port + d.shard)};
+                 static_cast<std::uint16_t>(options_.udp_base_port + d.port)};
   // A job with CRC32C can do without the UDP checksum, once the rank knows that it is one.
   t.dscp_ecn = wire::kEct0;
   t.udp_checksum = options_.job->integrity == wire::Integrity::udp_checksum || !entered_;

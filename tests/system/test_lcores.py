@@ -2,7 +2,8 @@
 
 import os
 
-from testbed.fabric import Port, worker_address
+import pytest
+from testbed.fabric import Impairment, Port, worker_address
 from testbed.switch import Job
 
 
@@ -40,6 +41,54 @@ def test_jobs_of_two_lcores_are_exact(make_bed, launch):
     for row in bed.switch.show("handover"):
         assert row["frames"] > 0 and row["addresses"] > 0, row
     assert "w1:0" in bed.switch.client("show", "lcores", "--socket", bed.switch.socket)
+
+
+@pytest.mark.parametrize("ports", ["veth", "memif"])
+def test_one_job_uses_two_lcores(make_bed, launch, ports):
+    """A2: its planes are summed on different lcores, exactly, whatever is lost on the way."""
+    impairment = Impairment(("--drop", "1%", "--duplicate", "1%", "--reorder", "1%"), seed=11)
+    job = Job(1, 2, options=(("planes", 2), ("shards", 2)))
+    bed = make_bed(ports, 2, jobs=[job], lcores=two_lcores(), impairment=impairment)
+    steps = [
+        {"do": "allreduce", "count": 400_000, "dtype": "int32", "repeat": 4, "seed": 1},
+        {"do": "allreduce", "count": 100_001, "dtype": "float32", "repeat": 4, "seed": 2},
+        {"do": "allreduce", "count": 100, "dtype": "float32", "repeat": 20, "seed": 3},
+        {"do": "barrier"},
+    ]
+    stats = [worker.finish() for worker in launch(bed).start(steps)]
+    assert sum(s["probes"] for s in stats) > 0, "losses that nobody noticed"
+    jobs = bed.switch.show("jobs")
+    assert [(row["job"], row["plane"], row["lcore"]) for row in jobs] == [(1, 0, 1), (1, 1, 0)]
+    # Of each large op, half of the chunks.
+    assert all(row["completions"] >= 4 * (98 + 24) for row in jobs), jobs
+    assert all(row["present"] == 0 for row in jobs), "all planes are left"
+    lcores = by_lcore(bed.switch.show("lcores"))
+    assert (lcores[0]["jobs"], lcores[1]["jobs"]) == ("1:1", "1:0")
+    for row in lcores.values():
+        assert row["busy_percent"] > 0, row
+
+
+def test_exclusion_concerns_all_planes(make_bed, launch, gate):
+    """T13: a rank that is excluded is so on each lcore that has a part of the job."""
+    job = Job(1, 2, options=(("planes", 2),))
+    bed = make_bed("memif", 2, jobs=[job], lcores=two_lcores())
+    step = {"do": "allreduce", "count": 100_000, "dtype": "int32", "repeat": 2}
+    workers = launch(bed).start([step, gate.step, step])
+    for worker in workers:
+        worker.wait_event("step")
+    socket = bed.switch.socket
+    assert "is excluded from op 2 on" in bed.switch.client("exclude", "1", "1", "--socket", socket)
+    rows = bed.switch.show("stragglers")
+    excluded = {(row["plane"], row["node"]): row["excluded"] for row in rows}
+    assert excluded == {
+        (plane, f"rank {rank}"): "from op 2" if rank == 1 else "-"
+        for plane in (0, 1)
+        for rank in (0, 1)
+    }
+    gate.open()
+    for worker in workers:
+        worker.finish()
+    assert all(row["escalations"] > 10 for row in bed.switch.show("jobs"))
 
 
 def test_other_traffic_crosses_lcores(make_bed):

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <deque>
 
+#include "worker/plane_parts.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -95,12 +97,14 @@ TEST(Progress, AThreadThatDidNotRunReadsItsPacketsBeforeItAsksForThem) {
   std::vector<std::int32_t> data(4 * 30, 7);
   // The first op gives the timers their samples.
   for (const std::size_t count : {4u, 4u * 30u}) {
-    const auto op = std::make_shared<Request::State>();
-    op->data = reinterpret_cast<std::byte*>(data.data());
-    op->count = count;
-    op->dtype = wire::DType::int32;
-    progress.submit(op);
-    Request request(op);
+    Op op;
+    op.data = reinterpret_cast<std::byte*>(data.data());
+    op.count = count;
+    op.dtype = wire::DType::int32;
+    const auto state = std::make_shared<Request::State>();
+    split(op, 0, 1, progress.start_info(), *state);
+    progress.submit(state);
+    Request request(state);
     request.wait();
   }
   EXPECT_EQ(progress.stats().results, 31u);

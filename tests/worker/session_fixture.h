@@ -45,7 +45,7 @@ class SessionTest : public ::testing::Test {
     } while (batch.full());
     return all;
   }
-  static Sent copy(const Datagram& d) {
+  Sent copy(const Datagram& d) const {
     Sent s;
     s.bytes.assign(d.head.begin(), d.head.end());
     s.bytes.insert(s.bytes.end(), d.payload.begin(), d.payload.end());
@@ -54,7 +54,7 @@ class SessionTest : public ::testing::Test {
     s.header = packet.header;
     s.extensions.assign(packet.extensions.begin(), packet.extensions.end());
     s.payload.assign(packet.payload.begin(), packet.payload.end());
-    EXPECT_EQ(d.shard, s.header.shard);
+    EXPECT_EQ(d.port, options.plane * session->start_info().shards + s.header.shard);
     return s;
   }
   // Moves to `at` through every wake-up before it; returns what was sent on the way.

@@ -51,6 +51,90 @@ TEST_F(SessionTest, JoinTimeoutNamesTheMissingRanks) {
   EXPECT_THAT(session->failure()->ranks, ElementsAre(0u, 2u));
 }
 
+// In further planes all ranks of the job are there, and would begin an epoch with who has gone.
+TEST_F(SessionTest, A2_APlaceThatWasKeptInAFurtherPlaneIsGivenBack) {
+  options.plane = 2;
+  create();
+  drain();
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  w.add_missing_ids(std::array{0u});
+  wire::Header h = from_switch(PacketType::pending);
+  h.epoch = 0;
+  h.plane = 2;
+  receive(h, &w);
+  session->leave(now);
+  EXPECT_EQ(session->state(), SessionState::leaving);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.type, PacketType::leave);
+  EXPECT_EQ(sent[0].header.epoch, 0);
+  wire::Header ack = from_switch(PacketType::ack);
+  ack.epoch = 0;
+  ack.plane = 2;
+  receive(ack);
+  EXPECT_EQ(session->state(), SessionState::left);
+}
+
+// Who still waits would take it for one that never came.
+TEST_F(SessionTest, WhoGivesUpWaitingForOthersIsNotNamedToThem) {
+  drain();
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  w.add_missing_ids(std::array{0u});
+  wire::Header h = from_switch(PacketType::pending);
+  h.epoch = 0;
+  receive(h, &w);
+  session->leave(now);
+  EXPECT_EQ(session->state(), SessionState::left);
+  EXPECT_TRUE(drain().empty());
+}
+
+TEST_F(SessionTest, A2_APlaneJoinsAndSpeaksForItself) {
+  options.plane = 2;
+  create();
+  const auto join = drain();
+  ASSERT_EQ(join.size(), 1u);
+  EXPECT_EQ(join[0].header.plane, 2);
+  const auto start = [&](std::uint8_t plane) {
+    wire::ExtensionWriter w(room);
+    w.add_nonce(kNonce);
+    wire::StartInfo info = start_info();
+    info.shards = 4;
+    info.planes = 4;
+    w.add(info);
+    wire::Header h = from_switch(PacketType::start);
+    h.plane = plane;
+    receive(h, &w);
+  };
+  start(1);
+  EXPECT_EQ(session->state(), SessionState::joining);
+  EXPECT_EQ(session->counters().drops.get(DropReason::bad_shard), 1u);
+  start(2);
+  ASSERT_EQ(session->state(), SessionState::running);
+  now = now + Duration::ms(start_info().lease_ms);
+  session->poll(now, batch);
+  ASSERT_EQ(batch.size(), 1u);
+  EXPECT_EQ(batch.datagrams()[0].port, 8) << "behind those of two planes";
+  EXPECT_EQ(copy(batch.datagrams()[0]).header.plane, 2);
+}
+
+TEST_F(SessionTest, A2_StartWithPlanesThatCannotBeIsRefused) {
+  const auto refusal = [&](std::uint32_t planes, std::uint8_t shards) {
+    create();
+    drain();
+    wire::StartInfo info = start_info();
+    info.planes = planes;
+    info.shards = shards;
+    receive_start(info);
+    return session->failure() ? session->failure()->text : "";
+  };
+  EXPECT_EQ(refusal(4, 4), "");
+  EXPECT_NE(refusal(4, 5).find("4 planes of 5 shards"), std::string::npos);
+  EXPECT_NE(refusal(17, 1).find("17 planes"), std::string::npos);
+  EXPECT_NE(refusal(65536, 16).find("65536 planes"), std::string::npos);
+}
+
 TEST_F(SessionTest, JoinTimeoutSaysThatTheSwitchIsSilent) {
   run_for(options.join_timeout);
   ASSERT_EQ(session->state(), SessionState::failed);

@@ -44,10 +44,8 @@ TestSwitch::~TestSwitch() {
 
 void TestSwitch::open_sockets() {
   std::random_device random;
-  const std::size_t shards =
-      std::max_element(config_.jobs.begin(), config_.jobs.end(), [](auto& a, auto& b) {
-        return a.shards < b.shards;
-      })->shards;
+  std::size_t shards = 0;  // of all planes
+  for (const auto& job : config_.jobs) shards = std::max<std::size_t>(shards, udp_ports(job));
   for (int attempt = 0; attempt < 100; ++attempt) {
     const auto base = config_.udp_base_port != 0
                           ? config_.udp_base_port
@@ -75,8 +73,16 @@ void TestSwitch::open_sockets() {
 void TestSwitch::start() {
   open_sockets();
   next_epoch_ = static_cast<std::uint16_t>(next_epoch_ + 100);
-  engine_ = std::make_unique<aggregator::Engine>(config_, aggregator::EngineStart{next_epoch_, 0});
-  outbox_ = std::make_unique<aggregator::Outbox>(engine_->outbox_capacity());
+  planes_.clear();
+  for (std::uint8_t plane = 0; plane < config_.jobs[0].planes; ++plane) {
+    config::SwitchConfig part = config_;
+    for (auto& job : part.jobs) job.plane = plane;
+    const auto epoch = static_cast<std::uint16_t>(next_epoch_ + 1000 * plane);
+    auto engine =
+        std::make_unique<aggregator::Engine>(part, aggregator::EngineStart{epoch, 5u * plane});
+    auto outbox = std::make_unique<aggregator::Outbox>(engine->outbox_capacity());
+    planes_.push_back({std::move(engine), std::move(outbox)});
+  }
   stop_ = false;
   thread_ = std::thread([this] { run(); });
 }
@@ -91,8 +97,10 @@ void TestSwitch::crash() {
 void TestSwitch::shut_down() {
   stop_ = true;
   thread_.join();
-  engine_->shut_down(*outbox_);
-  flush();
+  for (std::size_t plane = 0; plane < planes_.size(); ++plane) {
+    planes_[plane].engine->shut_down(*planes_[plane].outbox);
+    flush(plane);
+  }
   sockets_.clear();
 }
 
@@ -103,40 +111,43 @@ void TestSwitch::run() {
     ::poll(fds.data(), fds.size(), 1);
     for (std::size_t s = 0; s < fds.size(); ++s)
       if (fds[s].revents != 0) receive(s);
-    engine_->expire(clock_now(), *outbox_);
-    flush();
+    for (std::size_t plane = 0; plane < planes_.size(); ++plane) {
+      planes_[plane].engine->expire(clock_now(), *planes_[plane].outbox);
+      flush(plane);
+    }
   }
 }
 
-void TestSwitch::receive(std::size_t shard) {
+void TestSwitch::receive(std::size_t socket) {
   std::array<std::byte, 16384> buffer;
   for (int i = 0; i < 64; ++i) {
     sockaddr_in from{};
     socklen_t length = sizeof from;
-    const ssize_t n = ::recvfrom(sockets_[shard].get(), buffer.data(), buffer.size(), 0,
+    const ssize_t n = ::recvfrom(sockets_[socket].get(), buffer.data(), buffer.size(), 0,
                                  reinterpret_cast<sockaddr*>(&from), &length);
     if (n < 0) return;
     const auto parsed = wire::parse(std::span(buffer).first(static_cast<std::size_t>(n)));
     const auto* packet = std::get_if<wire::Packet>(&parsed);
-    if (packet == nullptr) continue;
+    if (packet == nullptr || prng_.chance_ppm(loss_ppm_)) continue;
+    const std::size_t plane = packet->header.plane < planes_.size() ? packet->header.plane : 0;
     aggregator::Peer peer;
     peer.ipv4 = ntohl(from.sin_addr.s_addr);
     peer.udp_port = ntohs(from.sin_port);
-    engine_->on_packet(*packet, peer, clock_now(), *outbox_);
-    flush();
+    planes_[plane].engine->on_packet(*packet, peer, clock_now(), *planes_[plane].outbox);
+    flush(plane);
   }
 }
 
-void TestSwitch::flush() {
-  for (const aggregator::Outgoing& o : outbox_->items()) {
+void TestSwitch::flush(std::size_t plane) {
+  for (const aggregator::Outgoing& o : planes_[plane].outbox->items()) {
+    const std::size_t socket = plane * config_.jobs[0].shards + o.header.shard;
     std::array<std::byte, wire::kHeaderBytes + wire::kMaxExtensionBytes> head;
     const std::size_t n = wire::serialize(o.header, o.extension_span(), head);
     if (n == 0) std::abort();
-    sockaddr_in to =
-        o.to == aggregator::Outgoing::To::peer
-            ? address_of(o.peer.ipv4, o.peer.udp_port)
-            : address_of(config::job_group_ipv4(o.header.job),
-                         static_cast<std::uint16_t>(config_.udp_base_port + o.header.shard));
+    sockaddr_in to = o.to == aggregator::Outgoing::To::peer
+                         ? address_of(o.peer.ipv4, o.peer.udp_port)
+                         : address_of(config::job_group_ipv4(o.header.job),
+                                      static_cast<std::uint16_t>(config_.udp_base_port + socket));
     std::array<iovec, 2> parts = {
         {{head.data(), n}, {const_cast<std::byte*>(o.payload.data()), o.payload.size()}}};
     msghdr m{};
@@ -144,9 +155,9 @@ void TestSwitch::flush() {
     m.msg_namelen = sizeof to;
     m.msg_iov = parts.data();
     m.msg_iovlen = parts.size();
-    ::sendmsg(sockets_[o.header.shard].get(), &m, 0);
+    ::sendmsg(sockets_[socket].get(), &m, 0);
   }
-  outbox_->clear();
+  planes_[plane].outbox->clear();
 }
 
 }  // namespace tributary::worker

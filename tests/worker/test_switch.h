@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aggregator/engine.h"
+#include "core/prng.h"
 #include "worker/file_descriptor.h"
 
 namespace tributary::worker {
@@ -28,21 +29,30 @@ class TestSwitch {
   void start();
   // Ends with ABORT(shutdown).
   void shut_down();
-  [[nodiscard]] aggregator::JobCounters counters(std::size_t job = 0) const {
-    return engine_->counters(job);
+  // Of a plane of a job. As of switches with several lcores, each plane has an engine of its own.
+  [[nodiscard]] aggregator::JobCounters counters(std::size_t job = 0, std::size_t plane = 0) const {
+    return planes_[plane].engine->counters(job);
   }
+  // From now on so many of a million packets to it are lost.
+  void lose(std::uint32_t ppm) { loss_ppm_ = ppm; }
 
  private:
   void open_sockets();
   void run();
-  void receive(std::size_t shard);
-  void flush();
+  void receive(std::size_t socket);
+  void flush(std::size_t plane);
+
+  struct Plane {
+    std::unique_ptr<aggregator::Engine> engine;
+    std::unique_ptr<aggregator::Outbox> outbox;
+  };
 
   config::SwitchConfig config_;
   std::uint16_t next_epoch_ = 1;
-  std::vector<FileDescriptor> sockets_;  // one per shard
-  std::unique_ptr<aggregator::Engine> engine_;
-  std::unique_ptr<aggregator::Outbox> outbox_;
+  std::vector<FileDescriptor> sockets_;  // one per shard of each plane of the first job
+  std::vector<Plane> planes_;
+  std::atomic<std::uint32_t> loss_ppm_{0};
+  Prng prng_{7};  // the thread's
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

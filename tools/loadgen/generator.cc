@@ -69,6 +69,7 @@ void Generator::add_player(const PlannedWorker& worker, Instant now) {
   o.session.job = job.id;
   o.session.rank = worker.rank;
   o.session.size = job.workers;
+  o.session.plane = job.plane;
   o.session.nonce = random_nonce();
   o.session.join_timeout = options_.join_timeout;
   o.session.op_timeout = options_.op_timeout;
@@ -231,7 +232,9 @@ void Generator::on_ipv4(std::size_t port, std::span<const std::byte> packet, Ins
   if (to == config::job_group_ipv4(id)) {
     const auto job = behind.by_job.find(id);
     if (job == behind.by_job.end()) return;
-    for (Player* player : job->second) player->on_packet(aggregation, now);
+    for (Player* player : job->second)
+      if (player->options().session.plane == aggregation.header.plane)
+        player->on_packet(aggregation, now);
   } else if (const auto one = behind.by_ipv4.find(to); one != behind.by_ipv4.end()) {
     one->second->on_packet(aggregation, now);
   }

@@ -82,8 +82,12 @@ Plan make_plan(const config::SwitchConfig& config, const std::vector<std::uint32
                                   ": its completion hosts notify workers directly, and the "
                                   "workers played here hear the switch only; choose other jobs "
                                   "with --job");
-    plan.jobs.push_back(job);
-    add_workers(plan, plan.jobs.size() - 1);
+    for (std::uint8_t plane = 0; plane < job.planes; ++plane) {
+      config::JobConfig& played = plan.jobs.emplace_back(job);
+      played.plane = plane;
+      if (job.planes > 1) played.name.append(":").append(std::to_string(plane));
+      add_workers(plan, plan.jobs.size() - 1);
+    }
   }
   return plan;
 }

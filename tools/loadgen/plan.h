@@ -24,7 +24,7 @@ struct PlannedWorker {
 
 struct Plan {
   config::SwitchConfig config;
-  std::vector<config::JobConfig> jobs;  // those that are played
+  std::vector<config::JobConfig> jobs;  // those that are played; a plane is like a job
   std::vector<PlannedPort> ports;       // all of the switch, in its order
   std::vector<PlannedWorker> workers;   // by job, then rank
 };

@@ -141,7 +141,7 @@ void Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, 
       .source = options_.own_mac,
       .vlan_tci = std::nullopt,
       .endpoints = {options_.own_ipv4, options_.switch_ipv4, options_.base_port,
-                    static_cast<std::uint16_t>(base_port_ + d.shard)},
+                    static_cast<std::uint16_t>(base_port_ + d.port)},
       .dscp_ecn = 0,
       .udp_checksum = udp_checksum_,
   };
