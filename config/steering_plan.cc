@@ -27,8 +27,7 @@ std::map<std::uint16_t, Lcores> users(const SwitchConfig& config, const PortConf
       for (std::uint16_t shard = 0; shard < job.shards; ++shard)
         users[static_cast<std::uint16_t>(config.udp_base_port + plane * job.shards + shard)].insert(
             job_lcore(config, job, plane));
-    if (job.hosting)
-      users[hosting_udp_port(config.udp_base_port)].insert(job_lcore(config, job));
+    if (job.hosting) users[hosting_udp_port(config.udp_base_port)].insert(job_lcore(config, job));
   }
   return users;
 }

@@ -92,8 +92,8 @@ TEST(SteeringPlan, PlanesGoToTheirLcores) {
   auto config = with_jobs({{1, 2}});
   config.jobs[0].planes = 2;
   config.jobs[0].lcores = {1, 0};
-  EXPECT_THAT(wishes(config), ElementsAre(SteeringWish{47000, 1}, SteeringWish{47001, 1},
-                                          SteeringWish{47002, 0}, SteeringWish{47003, 0}));
+  EXPECT_THAT(wishes(config), ElementsAre(SteeringWish{47000, 0}, SteeringWish{47001, 0},
+                                          SteeringWish{47002, 1}, SteeringWish{47003, 1}));
 }
 
 TEST(SteeringPlan, HostedEnginesHaveAPortOfTheirOwn) {
