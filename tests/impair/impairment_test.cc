@@ -39,6 +39,28 @@ TEST(Impairment, CertaintiesAlwaysHappen) {
   EXPECT_EQ(d.release, kNow + Duration::us(15));
 }
 
+// A byte a microsecond, as a queue in front of a slow cable does it.
+TEST(Impairment, ABottleneckDelaysMarksAndDrops) {
+  Impairment network({.delay = Duration::us(5),
+                      .bits_per_second = 8'000'000,
+                      .queue_bytes = 300,
+                      .mark_bytes = 100},
+                     kSeed);
+  const Decision first = network.decide(100, kNow);
+  EXPECT_EQ(first.release, kNow + Duration::us(105));
+  EXPECT_FALSE(first.mark);
+  const Decision second = network.decide(100, kNow);
+  EXPECT_EQ(second.release, kNow + Duration::us(205));
+  EXPECT_TRUE(second.mark);
+  EXPECT_EQ(network.decide(100, kNow).copies, 1u);
+  EXPECT_EQ(network.decide(1, kNow).copies, 0u);
+  const Decision later = network.decide(100, kNow + Duration::us(300));
+  EXPECT_EQ(later.release, kNow + Duration::us(405));
+  EXPECT_FALSE(later.mark);
+  EXPECT_EQ(network.counts().overflowed, 1u);
+  EXPECT_EQ(network.counts().queued, 2u);
+}
+
 TEST(Impairment, RatesAreAsConfigured) {
   SCOPED_TRACE(kSeed);
   Impairment network({.drop_ppm = 10'000, .duplicate_ppm = 20'000, .reorder_ppm = 30'000}, kSeed);

@@ -52,6 +52,12 @@ TEST(Options, WholeCommandLine) {
                            "10us",
                            "--seed",
                            "9",
+                           "--rate",
+                           "20000000",
+                           "--queue",
+                           "30000",
+                           "--mark",
+                           "10000",
                            "--wait-for-links",
                            "--lose-first",
                            "aggregate:7",
@@ -63,6 +69,9 @@ TEST(Options, WholeCommandLine) {
   EXPECT_EQ(options.devargs_b, "net_memif1,id=1");
   EXPECT_EQ(options.impairment.drop_ppm, 10'000u);
   EXPECT_EQ(options.impairment.delay, Duration::us(10));
+  EXPECT_EQ(options.impairment.bits_per_second, 20'000'000u);
+  EXPECT_EQ(options.impairment.queue_bytes, 30'000u);
+  EXPECT_EQ(options.impairment.mark_bytes, 10'000u);
   EXPECT_EQ(options.seed, 9u);
   EXPECT_TRUE(options.wait_for_links);
   ASSERT_EQ(options.first_losses.size(), 2u);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/wire/ecn.h"
+
 namespace tributary::impair {
 namespace {
 
@@ -49,6 +51,8 @@ void Direction::accept(rte_mbuf* frame, Instant now) {
     rte_pktmbuf_free(frame);
     return;
   }
+  if (decision.mark)
+    wire::mark_congestion({rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_data_len(frame)});
   if (decision.corrupt_bit / 8 < rte_pktmbuf_data_len(frame)) flip_bit(frame, decision.corrupt_bit);
   if (decision.copies == 2) {
     // A real copy: drivers and receivers may write to what they are given.

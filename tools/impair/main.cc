@@ -63,10 +63,11 @@ void print(const char* name, const Direction& direction) {
   const ImpairmentCounts& c = direction.counts();
   std::printf(
       "%s frames=%llu dropped=%llu duplicated=%llu reordered=%llu corrupted=%llu "
-      "lost_first=%llu transmit_failures=%llu\n",
+      "overflowed=%llu queued=%llu lost_first=%llu transmit_failures=%llu\n",
       name, static_cast<unsigned long long>(c.frames), static_cast<unsigned long long>(c.dropped),
       static_cast<unsigned long long>(c.duplicated), static_cast<unsigned long long>(c.reordered),
-      static_cast<unsigned long long>(c.corrupted),
+      static_cast<unsigned long long>(c.corrupted), static_cast<unsigned long long>(c.overflowed),
+      static_cast<unsigned long long>(c.queued),
       static_cast<unsigned long long>(direction.lost_first()),
       static_cast<unsigned long long>(direction.transmit_failures()));
 }

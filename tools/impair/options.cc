@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace tributary::impair {
@@ -104,6 +105,15 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   add_time(app, "--delay", options.impairment.delay, "delay of every frame");
   add_time(app, "--reorder-delay", options.impairment.reorder_delay,
            "how long reordered frames are held back (default 500us)");
+  const CLI::Range some(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max());
+  app.add_option("--rate", options.impairment.bits_per_second, "bits a second; 0: no bottleneck")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000'000}));
+  app.add_option("--queue", options.impairment.queue_bytes,
+                 "bytes that wait for --rate, at most (default 65536)")
+      ->check(some);
+  app.add_option("--mark", options.impairment.mark_bytes,
+                 "frames that find so many bytes waiting are marked (ECN); default: none is")
+      ->check(some);
   app.add_option_function<std::vector<std::string>>(
          "--lose-first",
          [&options](const std::vector<std::string>& texts) {
