@@ -263,12 +263,22 @@ Engine::~Engine() = default;
 
 Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
+  Decision decision{Verdict::folded};
+  if (h.shard < impl_->shards.size() &&
+      impl_->shards[h.shard]->take_further(packet, from, now, out, decision))
+    return decision;
+  return impl_->on_other(packet, from, now, out);
+}
+
+Decision Engine::Impl::on_other(const wire::Packet& packet, const Peer& from, Instant now,
+                                Outbox& out) {
+  const wire::Header& h = packet.header;
   const bool both_ways = h.type == wire::PacketType::ack || h.type == wire::PacketType::escalation;
-  if (goes_down(h.type) || (both_ways && impl_->is_from_parent(h.job, from)))
-    return impl_->on_downward(packet, from, now, out);
-  if (is_data(h.type) && h.shard < impl_->shards.size())
-    return impl_->on_data(*impl_->shards[h.shard], packet, from, now, out);
-  return impl_->on_control(packet, from, now, out);
+  if (goes_down(h.type) || (both_ways && is_from_parent(h.job, from)))
+    return on_downward(packet, from, now, out);
+  if (is_data(h.type) && h.shard < shards.size())
+    return on_data(*shards[h.shard], packet, from, now, out);
+  return on_control(packet, from, now, out);
 }
 
 void Engine::prefetch_entry(const wire::Header& h) const {
@@ -277,6 +287,15 @@ void Engine::prefetch_entry(const wire::Header& h) const {
 void Engine::prefetch_data(const wire::Packet& p) const {
   const std::uint8_t shard = p.header.shard;
   if (shard < impl_->shards.size()) impl_->shards[shard]->prefetch_data(p);
+}
+
+void Engine::begin_burst() {
+  for (const auto& shard : impl_->shards)
+    if (shard != nullptr) shard->begin_burst();
+}
+void Engine::end_burst() {
+  for (const auto& shard : impl_->shards)
+    if (shard != nullptr) shard->end_burst();
 }
 
 void Engine::expire(Instant now, Outbox& out) {

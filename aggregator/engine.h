@@ -96,6 +96,10 @@ class Engine {
   // What on_packet() of this packet will touch; see Shard, and burst.h for when.
   void prefetch_entry(const wire::Header& header) const;
   void prefetch_data(const wire::Packet& packet) const;
+  // Between the two, payloads of packets must stay where they are: sums may be made later than they
+  // are decided (burst.h). What is in the outbox may be sent at any time.
+  void begin_burst();
+  void end_burst();
 
   // Ends what is overdue: open chunks past their deadline, silent members. Cheap when nothing is.
   void expire(Instant now, Outbox& out);

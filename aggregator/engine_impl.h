@@ -22,6 +22,8 @@ struct Engine::Impl {
 
   // engine.cc
   void build_job(const config::SwitchConfig& config, const config::JobConfig& job_config);
+  // What is not decided the short way.
+  Decision on_other(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
   Decision on_data(Shard& shard, const wire::Packet& packet, const Peer& from, Instant now,
                    Outbox& out);
   Decision on_control(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);

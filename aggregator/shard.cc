@@ -15,19 +15,24 @@ std::vector<std::uint32_t> pool_quotas(const config::SwitchConfig& config, std::
   return quotas;
 }
 
-// Of a payload, and of a sum: the CPU's own prefetcher has found the rest by then.
+// Of a payload, and of a sum, that meet as soon as it is decided: the CPU's own prefetcher has
+// found the rest by then.
 constexpr std::size_t kAheadBytes = 1024;
+// Where they meet at the end of the burst, one after the other, it needs no more than a start.
+constexpr std::size_t kStartBytes = 256;
 
-// At most kAheadBytes, to the nearest cache. Payloads begin anywhere in a line. Where there is all
+// At most kMost bytes, to the nearest cache. Payloads begin anywhere in a line. Where there is all
 // of it, no loop: counting takes as long as fetching.
+template <std::size_t kMost>
 void prefetch(const std::byte* data, std::size_t bytes) {
   constexpr std::size_t kLine = 64;
-  if (bytes == kAheadBytes) {
-    for (std::size_t at = 0; at < kAheadBytes; at += kLine) __builtin_prefetch(data + at);
+  if (bytes >= kMost) {
+    for (std::size_t at = 0; at < kMost; at += kLine) __builtin_prefetch(data + at);
+    __builtin_prefetch(data + kMost - 1);
   } else {
     for (std::size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(data + at);
+    __builtin_prefetch(data + bytes - 1);
   }
-  __builtin_prefetch(data + bytes - 1);
 }
 
 }  // namespace
@@ -159,11 +164,20 @@ void Shard::prefetch_data(const wire::Packet& packet) const {
   const wire::Header& h = packet.header;
   const ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr || packet.payload.empty()) return;
-  const std::size_t bytes = std::min(kAheadBytes, packet.payload.size());
-  prefetch(packet.payload.data(), bytes);
+  const std::size_t bytes = packet.payload.size();
   const Tombstone& e = job->table.entry_for(h.seq);
   const bool open = e.state == ChunkState::open && e.seq == h.seq && e.buffer != kNone;
-  prefetch(job->buffers.at(open ? e.buffer : job->buffers.upcoming(kPacketsAhead)), bytes);
+  const std::byte* const sum =
+      job->buffers.at(open ? e.buffer : job->buffers.upcoming(kPacketsAhead));
+  const bool at_once =
+      !folds_.is_open() || job->waits_for_order || (open && e.arrived + 1u == job->fan_in);
+  if (at_once) {
+    prefetch<kAheadBytes>(packet.payload.data(), bytes);
+    prefetch<kAheadBytes>(sum, bytes);
+  } else {
+    prefetch<kStartBytes>(packet.payload.data(), bytes);
+    prefetch<kStartBytes>(sum, bytes);
+  }
 }
 
 Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {

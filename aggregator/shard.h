@@ -11,13 +11,13 @@
 // `refused`), and the end of an epoch (verdict `epoch_aborted`, with abort_request()).
 //
 // Sources: shard.cc life of jobs and epochs, dispatch, clock; shard_data.cc decides on
-// contributions; shard_sum.cc moves their bytes; shard_slots.cc dynamic slots; shard_escalate.cc
-// what goes to the completion host and comes back; shard_tree.cc sums that go up; shard_relay.cc
-// what other switches could not finish; shard_exclude.cc children that are left out;
-// shard_retry.cc chunks sent again as floating point; shard_congestion.cc marks of queues;
-// shard_degrade.cc results that lack ranks;
-// shard_reply.cc results and answers to probes; shard_change.cc other jobs in their places;
-// chunk_look.cc what people see of one chunk.
+// contributions, shard_further.cc is the short way of most of them; shard_sum.cc moves their bytes;
+// shard_slots.cc dynamic slots; shard_escalate.cc what goes to the completion host and comes back;
+// shard_tree.cc sums that go up; shard_relay.cc what other switches could not finish;
+// shard_exclude.cc children that are left out; shard_retry.cc chunks sent again as floating point;
+// shard_congestion.cc marks of queues; shard_degrade.cc results that lack ranks; shard_reply.cc
+// results and answers to probes; shard_change.cc other jobs in their places; chunk_look.cc what
+// people see of one chunk.
 //
 // Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
 // Payload spans of what is appended to an Outbox are valid until the next call.
@@ -32,6 +32,7 @@
 
 #include "aggregator/abort_cause.h"
 #include "aggregator/chunk_look.h"
+#include "aggregator/fold_queue.h"
 #include "aggregator/job_index.h"
 #include "aggregator/outbox.h"
 #include "aggregator/shard_job.h"
@@ -106,6 +107,14 @@ class Shard {
   void prefetch_data(const wire::Packet& packet) const;
   // By how many packets the latter runs ahead: more find no room on their way.
   static constexpr std::uint32_t kPacketsAhead = 4;
+  // Between the two sums may be made later than they are decided, all in one go: what packets carry
+  // has to stay where it is until end_burst(). Nothing that is said or sent differs.
+  void begin_burst() { folds_.begin(); }
+  void end_burst() { folds_.end(); }
+  // The short way of most packets, see shard_further.cc. True: decided as on_packet() would have;
+  // false: nothing has changed, and on_packet() decides.
+  bool take_further(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out,
+                    Decision& decision);
   // A contribution, probe or ack. `refused`: the sender is no member of the running epoch, or the
   // job has no such shard; nothing was changed or said.
   Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
@@ -208,8 +217,15 @@ class Shard {
   // copied before it answers; what goes to the switch above is on its way when the next packet
   // comes.
   void let_go(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer);
-  void settle_buffers();
-  void settle_heard();
+  void settle_buffers() {
+    settle_heard();
+    if (!unsent_.empty()) settle_unsent();
+  }
+  void settle_unsent();
+  void settle_heard() {
+    if (unsettled_) settle_pools();
+  }
+  void settle_pools();
   void let_go_of_data(ShardJob& job, Tombstone& e);
   void release_acknowledged(ShardJob& job);
   void keep_or_free(ShardJob& job, Tombstone& e);
@@ -324,6 +340,7 @@ class Shard {
   std::vector<BufferPool*> pools_;  // all
   bool unsettled_ = false;          // some pool has buffers to take back
   std::vector<UnsentBuffer> unsent_;
+  FoldQueue folds_;
   std::vector<std::byte*> bracket_values_;      // accumulators of inner brackets
   const BufferClass* bracket_class_ = nullptr;  // whose buffers those are
   std::vector<const void*> sources_;

@@ -44,6 +44,7 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
 
 // Gives up a chunk: what has arrived goes to the host, with what it covers.
 void Shard::flush(ShardJob& job, Tombstone& e, wire::Reason reason, Instant now, Outbox& out) {
+  folds_.settle();
   job.note_escalation(e, reason, now);
   send_sum(job, e, reason, out);
   if (job.waits_for_order) send_held(job, e, reason, out);

@@ -18,21 +18,19 @@ void Shard::take_in(ShardJob& job, Tombstone& e, const Contribution& c, const Ke
 
 void Shard::fold_one(ShardJob& job, Tombstone& e, std::uint16_t child, const std::byte* data,
                      const Kernels& kernels) {
-  const std::size_t n = e.description.element_count;
   // A switch below sends its accumulator, unless the job's partial sums are narrowed.
   const bool partial =
       job.child_map[child].is_switch && job.config.partials == wire::Partials::wide;
   const bool first = e.buffer == kNone;
   if (first) e.buffer = job.buffers.take();
-  std::byte* const sum = job.buffers.at(e.buffer);
-  bool saturated = false;
-  if (first && partial)
-    std::memcpy(sum, data, n * kernels.acc_bytes);
-  else if (first)
-    kernels.open(sum, data, n);
+  using How = Fold::How;
+  const How how = first ? (partial ? How::copy : How::open) : (partial ? How::merge : How::fold);
+  const Fold fold{&e, job.buffers.at(e.buffer), data, &kernels, e.description.element_count, how};
+  // What was held for its place goes as soon as it is in.
+  if (job.waits_for_order)
+    fold.make();
   else
-    saturated = partial ? kernels.merge(sum, data, n) : kernels.fold(sum, data, n);
-  if (saturated) e.overflow = true;
+    folds_.add(fold);
   ++e.combined;
 }
 
@@ -91,6 +89,7 @@ void Shard::pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payl
 
 void Shard::let_go(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer) {
   if (buffer == kNone) return;
+  folds_.settle();
   if (job.config.parent) {
     unsent_.push_back({&pool, buffer});
   } else {
@@ -100,14 +99,12 @@ void Shard::let_go(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer)
   buffer = kNone;
 }
 
-void Shard::settle_buffers() {
-  settle_heard();
+void Shard::settle_unsent() {
   for (const UnsentBuffer& sent : unsent_) sent.pool->put(sent.buffer);
   unsent_.clear();
 }
 
-void Shard::settle_heard() {
-  if (!unsettled_) return;
+void Shard::settle_pools() {
   for (BufferPool* const pool : pools_) pool->settle();
   unsettled_ = false;
 }

@@ -236,6 +236,7 @@ Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Ins
 // The result takes the sum's place, and goes on to the children.
 void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Instant now,
                         Outbox& out) {
+  folds_.settle();
   free_slot(job, e, now);
   if (packet.payload.empty()) let_go(job, job.buffers, e.buffer);
   if (!packet.payload.empty()) {

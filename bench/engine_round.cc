@@ -35,7 +35,8 @@ void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> 
     for (std::size_t i = 0; i < burst.size(); ++i) engine.prefetch_entry(parsed[i].header);
     const auto fetched = Ticks::now();
     aggregator::handle_burst(
-        engine, burst.size(), [&](std::size_t i) -> const wire::Packet& { return parsed[i]; },
+        engine, aggregator::Payloads::untouched, burst.size(),
+        [&](std::size_t i) -> const wire::Packet& { return parsed[i]; },
         [&](std::size_t i) { engine.on_packet(parsed[i], *burst[i].from, traffic.now(), out); });
     if (deadlines == Deadlines::each_burst) engine.expire(traffic.now(), out);
     traffic.note(out);

@@ -221,6 +221,22 @@ TEST_F(LeafDegradeTest, Rule21_IsTakenWhileTheLateAreBeingSummed) {
   expect_the_late_get_it(2, 0b101);
 }
 
+// The sum that is being made in its buffer is not made yet.
+TEST_F(LeafDegradeTest, Rule21_WhatABurstHasNotSummedYetIsNotAddedToIt) {
+  wire::Header h = from_worker(PacketType::contribution, 0);
+  h.covered = 1;
+  h.dtype = wire::DType::int32;
+  h.element_count = 1;
+  h.flags = wire::kFlagLast;
+  const std::int32_t value = 70;
+  engine_->begin_burst();
+  EXPECT_EQ(deliver({h, {}, std::as_bytes(std::span(&value, 1))}, place(0)).verdict,
+            Verdict::opened);
+  EXPECT_EQ(degraded(0).verdict, Verdict::completed);
+  engine_->end_burst();
+  expect_the_late_get_it(2, 0b101);
+}
+
 TEST_F(LeafDegradeTest, Rule21_IsTakenForASumThatCameTooLate) {
   contribute_worker(0, 0, 70);
   EXPECT_EQ(contribute_worker(2, 0, 70).verdict, Verdict::sent_up);
