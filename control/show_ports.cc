@@ -17,6 +17,7 @@ ordered_json Show::ports() {
     rows.push_back({{"port", port.name()},
                     {"link", port.link_up() ? "up" : "down"},
                     {"mtu", port.config().mtu},
+                    {"checksums", port.checks_udp() ? "device" : "software"},
                     {"vlan", config::text_of(switch_.config().ports[place].vlan)},
                     {"rx_packets", counters.rx_packets.get()},
                     {"rx_bytes", counters.rx_bytes.get()},

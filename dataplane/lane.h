@@ -54,18 +54,24 @@ struct PortCounters {
 
 struct Lane {
   Lane(Port& p, std::uint16_t i)
-      : port(&p), name(p.name()), index(i), most_bytes(p.config().mtu + wire::kEthernetBytes) {}
+      : port(&p),
+        name(p.name()),
+        index(i),
+        most_bytes(p.config().mtu + wire::kEthernetBytes),
+        checks_udp(p.checks_udp()) {}
 
   // Of a port in the place of the one that was there; nothing waits for that.
   void exchange(Port& p) {
     port = &p;
     most_bytes = p.config().mtu + wire::kEthernetBytes;
+    checks_udp = p.checks_udp();
   }
 
   Port* port;
   std::string name;           // of the port, for its neighbours
   std::uint16_t index;        // of the port
   std::size_t most_bytes;     // of a frame without a tag
+  bool checks_udp;            // see Port
   CaptureTap* tap = nullptr;  // where somebody captures
   std::uint16_t tx_queue = 0;
   std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one

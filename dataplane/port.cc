@@ -97,8 +97,12 @@ Port::Port(const config::PortConfig& config, rte_mempool* pool, PortUse use)
   start_or_close(pool);
 }
 
-Port::Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev)
-    : config_(config), devargs_(parse_devargs(config.devargs)), ethdev_(ethdev) {
+Port::Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev,
+           bool checks_udp)
+    : config_(config),
+      devargs_(parse_devargs(config.devargs)),
+      ethdev_(ethdev),
+      checks_udp_(checks_udp) {
   start_or_close(pool);
 }
 
@@ -124,6 +128,10 @@ void Port::start(rte_mempool* pool) {
   // Virtual drivers misreport their limits and the MTU is enforced here, both ways; hardware has to
   // be told.
   if (devargs_.pci()) conf.rxmode.mtu = config_.mtu;
+  if (devargs_.pci() && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0) {
+    conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+    checks_udp_ = true;
+  }
   const std::uint16_t most = std::min(info.max_rx_queues, info.max_tx_queues);
   if (config_.queues > most)
     fail("queues: " + std::to_string(config_.queues) + " pairs; the device has " +

@@ -22,8 +22,10 @@ class Port {
   // Creates the device from its devargs. Throws std::runtime_error that names the port, what
   // failed and what to try; also when a device of that name is there already, which stays as it is.
   Port(const config::PortConfig& config, rte_mempool* pool, PortUse use = PortUse::forwarding);
-  // Takes over an existing ethdev; used where the device is not made from devargs.
-  Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev);
+  // Takes over an existing ethdev; used where the device is not made from devargs. `checks_udp`:
+  // who fills it marks frames as hardware would.
+  Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev,
+       bool checks_udp = false);
   // What is at a place where no port is: its link is down.
   static Port& none();
   ~Port();
@@ -38,6 +40,10 @@ class Port {
   [[nodiscard]] std::uint16_t ethdev() const { return ethdev_; }
   // The driver sends chained buffers.
   [[nodiscard]] bool sends_segments() const { return sends_segments_; }
+  // The device checks UDP checksums: a frame that it marks as good needs no second look. Hardware
+  // alone; what software would do for us costs the same there, and what a guest says of its own
+  // frames nobody has checked.
+  [[nodiscard]] bool checks_udp() const { return checks_udp_; }
   // The peer owns memory that bursts touch; see fault_guard.h.
   [[nodiscard]] bool shares_memory() const { return shares_memory_; }
 
@@ -76,6 +82,7 @@ class Port {
   bool is_device_ = true;
   bool created_ = false;  // by this object, so it also removes the device
   bool sends_segments_ = false;
+  bool checks_udp_ = false;
   bool shares_memory_ = false;
   bool connecting_ = false;
   Steering steering_;

@@ -195,7 +195,10 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
 }
 
 std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
-  for (const std::size_t i : to_aggregate_.get()) aggregation_.receive(port, what_[i]);
+  for (const std::size_t i : to_aggregate_.get()) {
+    take_device_check(port, *burst_[i], what_[i]);
+    aggregation_.receive(port, what_[i]);
+  }
   aggregation_.handle(now);
   std::array<rte_mbuf*, kBurst> done;
   std::size_t count = 0;
@@ -206,6 +209,7 @@ std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
 
 std::size_t Worker::host(std::uint16_t port, Instant now) {
   for (const std::size_t i : to_host_.get()) {
+    take_device_check(port, *burst_[i], what_[i]);
     aggregation_.host(port, what_[i], now);
     rte_pktmbuf_free(burst_[i]);
   }

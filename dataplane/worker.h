@@ -12,6 +12,8 @@
 // send a request through mailbox().
 #pragma once
 
+#include <rte_mbuf.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -171,6 +173,8 @@ class Worker {
   void remove_ports(PortPlan& plan, Instant now);
   std::size_t receive(Lane& lane, Queue& queue);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
+  // Of a frame for an engine: what the device says of its checksum.
+  void take_device_check(std::uint16_t port, const rte_mbuf& frame, Classified& what) const;
   std::size_t aggregate(std::uint16_t port, Instant now);
   std::size_t host(std::uint16_t port, Instant now);
   std::size_t forward(std::uint16_t port, Instant now);
@@ -237,5 +241,12 @@ class Worker {
   StageTable stages_;
   Mailbox mailbox_;
 };
+
+inline void Worker::take_device_check(std::uint16_t port, const rte_mbuf& frame,
+                                      Classified& what) const {
+  what.udp.checksum_checked =
+      lanes_[port]->checks_udp &&
+      (frame.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+}
 
 }  // namespace tributary::dataplane

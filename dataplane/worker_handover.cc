@@ -94,6 +94,7 @@ void Worker::take_packet(std::size_t place, Handed& h, Instant now) {
     return drop(*lanes_[h.port], h.frame,
                 what.action == Action::drop ? what.reason : DropReason::job_moved);
   }
+  take_device_check(h.port, *h.frame, what);
   if (what.action == Action::aggregate) {
     aggregation_.receive(h.port, what);
     return to_aggregate_.add(place);

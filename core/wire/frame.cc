@@ -135,6 +135,7 @@ DropReason parse_udp4(std::span<const std::byte> packet, Udp4View& view, bool& i
   view.endpoints.destination_port = udp.destination;
   view.checksum = udp.checksum;
   view.congestion_experienced = (ip.dscp_ecn & 3) == 3;
+  view.checksum_checked = false;
   view.payload = datagram.subspan(kUdpBytes);
   view.datagram = datagram;
   is_udp = true;

@@ -77,6 +77,8 @@ struct Udp4View {
   UdpEndpoints endpoints;
   std::uint16_t checksum = 0;  // as in the packet; 0: sender did not compute one
   bool congestion_experienced = false;
+  // Whoever received the frame has found the checksum right. Not parsed: theirs to say.
+  bool checksum_checked = false;
   std::span<const std::byte> payload;   // trimmed to the UDP length: no Ethernet padding
   std::span<const std::byte> datagram;  // UDP header and payload, what the checksum covers
 };

@@ -58,6 +58,7 @@ DropReason check_integrity(const Udp4View& udp, const Packet& packet) {
   if (!packet.extensions.empty())
     if (const auto result = check_crc32c(udp, packet)) return *result;
   if (udp.checksum == 0) return DropReason::no_integrity;
+  if (udp.checksum_checked) return DropReason::count_;
   return udp4_checksum_ok(udp) ? DropReason::count_ : DropReason::checksum;
 }
 

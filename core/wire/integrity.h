@@ -21,7 +21,8 @@ std::optional<std::uint32_t> packet_crc32c(std::span<const std::byte> packet);
 bool seal_crc32c(std::span<std::byte> packet);
 
 // DropReason::count_ when the packet is covered and intact. `udp` is the packet's own datagram;
-// `packet` the parsed header in it.
+// `packet` the parsed header in it. A CRC32C is from end to end and always looked at; a UDP
+// checksum only where nobody has.
 DropReason check_integrity(const Udp4View& udp, const Packet& packet);
 
 }  // namespace tributary::wire

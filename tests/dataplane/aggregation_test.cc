@@ -27,8 +27,8 @@ config::SwitchConfig job_config(wire::Integrity integrity = wire::Integrity::udp
 // Two ranks behind ports 0 and 1; port 2 leads elsewhere.
 class Aggregating : public testing::Test {
  protected:
-  void start(const config::SwitchConfig& config) {
-    sw = std::make_unique<RingSwitch>(config);
+  void start(const config::SwitchConfig& config, bool checks_udp = false) {
+    sw = std::make_unique<RingSwitch>(config, checks_udp);
     const bool crc = config.jobs[0].integrity == wire::Integrity::crc32c;
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       ranks.emplace_back(config, 5, rank, std::uint16_t{2});
@@ -287,6 +287,78 @@ TEST_F(Aggregating, MalformedPacketsAreCountedByReason) {
   // The epoch is unharmed.
   complete(0);
   EXPECT_EQ(sw->sent(0).size(), 1u);
+}
+
+// A contribution whose payload has changed on its way.
+Bytes damaged(TestWorker& rank, std::uint32_t seq) {
+  Bytes frame = rank.contribution(seq, std::array{1, -2, 3});
+  frame[100] ^= std::byte{0x40};
+  return frame;
+}
+
+// Rule 18: what a device has checked is not checked again; only where it is the port's device that
+// says so, only where it says that all is well, and only of a packet that has a checksum.
+TEST_F(Aggregating, Rule18_ADeviceThatChecksIsBelievedAndNobodyElse) {
+  start(job_config(), true);
+  join();
+  sw->inject_marked(0, damaged(ranks[0], 0), RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN);
+  sw->inject_marked(0, damaged(ranks[0], 0), RTE_MBUF_F_RX_L4_CKSUM_BAD);
+  sw->inject_marked(0, damaged(ranks[0], 0), RTE_MBUF_F_RX_L4_CKSUM_NONE);
+  sw->turn();
+  EXPECT_EQ(sw->drops(0, DropReason::checksum), 3u);
+  Bytes without = ranks[0].contribution(0, std::array{1, -2, 3});
+  without[40] = without[41] = std::byte{0};
+  sw->inject_marked(0, without, RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+  sw->turn();
+  EXPECT_EQ(sw->drops(0, DropReason::no_integrity), 1u);
+  // A device may be wrong about what is right.
+  sw->inject_marked(0, ranks[0].contribution(0, std::array{1, -2, 3}), RTE_MBUF_F_RX_L4_CKSUM_BAD);
+  sw->inject(1, ranks[1].contribution(0, std::array{10, 20, 30}));
+  sw->turn();
+  expect_result(sw->sent(0).at(0), 0);
+  // That nobody looks shows in a sum of what no device would have let pass.
+  sw->inject_marked(0, damaged(ranks[0], 1), RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+  sw->inject(1, ranks[1].contribution(1, std::array{10, 20, 30}));
+  sw->turn();
+  EXPECT_EQ(sw->sent(0).size(), 1u);
+  EXPECT_EQ(sw->drops(0, DropReason::checksum), 3u);
+}
+
+// A guest may write what it likes into the flags of its frames.
+TEST_F(Aggregating, Rule18_MarksOfAPortThatChecksNothingMeanNothing) {
+  start(job_config());
+  join();
+  sw->inject_marked(0, damaged(ranks[0], 0), RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+  sw->turn();
+  EXPECT_EQ(sw->drops(0, DropReason::checksum), 1u);
+}
+
+// A CRC32C is from end to end: no device knows it.
+TEST_F(Aggregating, Rule18_ACrc32cIsCheckedWhateverTheDeviceSays) {
+  start(job_config(wire::Integrity::crc32c), true);
+  join();
+  Bytes frame = ranks[0].contribution(0, std::array{1, -2, 3});
+  frame.back() ^= std::byte{1};
+  sw->inject(0, frame);
+  sw->turn();
+  EXPECT_EQ(sw->drops(0, DropReason::crc32c), 1u);
+}
+
+// Sums of what nobody has read yet are made at the end of the burst: many chunks of both ranks.
+TEST_F(Aggregating, SumsOfCheckedBurstsAreThoseOfOthers) {
+  start(job_config(), true);
+  join();
+  for (std::uint32_t first = 0; first < 40; first += 8) {
+    for (std::uint32_t seq = first; seq < first + 8; ++seq) {
+      sw->inject(0, ranks[0].contribution(seq, std::array{1, -2, 3}));
+      sw->inject(1, ranks[1].contribution(seq, std::array{10, 20, 30}));
+    }
+    sw->turn();
+    const auto frames = sw->sent(1);
+    ASSERT_EQ(frames.size(), 8u);
+    for (std::uint32_t i = 0; i < 8; ++i) expect_result(frames[i], first + i);
+    EXPECT_EQ(sw->sent(0).size(), 8u);
+  }
 }
 
 TEST_F(Aggregating, RefusalsToStrangersAreRateLimited) {

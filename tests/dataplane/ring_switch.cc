@@ -71,7 +71,8 @@ config::SwitchConfig test_config(std::size_t ports) {
   return config;
 }
 
-RingSwitch::RingSwitch(config::SwitchConfig config) : config_(std::move(config)) {
+RingSwitch::RingSwitch(config::SwitchConfig config, bool checks_udp)
+    : config_(std::move(config)), checks_udp_(checks_udp) {
   start_test_eal();
   pool_ = std::make_unique<FramePool>(size_pool(config_));
   std::vector<Port*> raw;
@@ -94,7 +95,8 @@ std::unique_ptr<Port> RingSwitch::open(std::size_t place, const config::PortConf
   const int ethdev = rte_eth_from_rings(next_name().c_str(), in.data(), port.queues, out.data(),
                                         port.queues, SOCKET_ID_ANY);
   if (ethdev < 0) throw std::runtime_error("no ring port");
-  return std::make_unique<Port>(port, pool_->get(), static_cast<std::uint16_t>(ethdev));
+  return std::make_unique<Port>(port, pool_->get(), static_cast<std::uint16_t>(ethdev),
+                                checks_udp_);
 }
 
 void RingSwitch::close(std::size_t place) {
@@ -155,7 +157,17 @@ void RingSwitch::inject(std::size_t port, std::span<const std::byte> frame, std:
 
 void RingSwitch::inject_at(std::size_t port, std::size_t queue, std::span<const std::byte> frame,
                            std::size_t segments) {
-  if (rte_ring_enqueue(to_switch_[port][queue], make_frame(pool(), frame, segments)) != 0)
+  rte_mbuf* const buffers = make_frame(pool(), frame, segments);
+  if (checks_udp_) buffers->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+  if (rte_ring_enqueue(to_switch_[port][queue], buffers) != 0)
+    throw std::runtime_error("receive ring full");
+}
+
+void RingSwitch::inject_marked(std::size_t port, std::span<const std::byte> frame,
+                               std::uint64_t ol_flags) {
+  rte_mbuf* const buffer = make_frame(pool(), frame);
+  buffer->ol_flags |= ol_flags;
+  if (rte_ring_enqueue(to_switch_[port][0], buffer) != 0)
     throw std::runtime_error("receive ring full");
 }
 

@@ -38,8 +38,10 @@ class RingSwitch {
  public:
   static constexpr unsigned kRingSize = 512;
 
-  // `config.ports` gives the number of ports and their MTU; devargs are ignored.
-  explicit RingSwitch(config::SwitchConfig config);
+  // `config.ports` gives the number of ports and their MTU; devargs are ignored. `checks_udp`: the
+  // ports count as hardware that checks UDP checksums, and inject() marks each as good; right or
+  // not.
+  explicit RingSwitch(config::SwitchConfig config, bool checks_udp = false);
   ~RingSwitch();
 
   Worker& worker(std::size_t lcore = 0) { return (*workers_)[lcore]; }
@@ -56,6 +58,8 @@ class RingSwitch {
 
   // A frame arrives; `segments` > 1 spreads it over that many chained buffers.
   void inject(std::size_t port, std::span<const std::byte> frame, std::size_t segments = 1);
+  // A frame with DPDK's flags, as a driver hands it over.
+  void inject_marked(std::size_t port, std::span<const std::byte> frame, std::uint64_t ol_flags);
   // On `queue` of a port, if that has several.
   void inject_at(std::size_t port, std::size_t queue, std::span<const std::byte> frame,
                  std::size_t segments = 1);
@@ -79,6 +83,7 @@ class RingSwitch {
   void close(std::size_t place);
 
   config::SwitchConfig config_;
+  bool checks_udp_;
   std::unique_ptr<FramePool> pool_;
   std::vector<std::vector<rte_ring*>> to_switch_;  // by port and queue
   std::vector<std::vector<rte_ring*>> from_switch_;
