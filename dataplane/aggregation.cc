@@ -16,6 +16,11 @@ bool is_traced(const Lane& lane) {
   return lane.tap != nullptr && lane.tap->wants_verdicts();
 }
 
+aggregator::EngineStart in(const PageMemory& payloads, aggregator::EngineStart start) {
+  start.memory = payloads.bytes();
+  return start;
+}
+
 }  // namespace
 
 Aggregation::Aggregation(const config::SwitchConfig& config, const config::SwitchConfig& part,
@@ -25,7 +30,8 @@ Aggregation::Aggregation(const config::SwitchConfig& config, const config::Switc
       lanes_(lanes),
       transmitter_(transmitter),
       writer_(config),
-      engine_(part, start),
+      payloads_(aggregator::Engine::payload_bytes(part)),
+      engine_(part, in(payloads_, start)),
       host_(part, &engine_, start.nonce_seed),
       outbox_(engine_.outbox_capacity() + host_.outbox_capacity()) {
   if (config::hosts_engines(part)) hosted_.emplace(part, start.nonce_seed);

@@ -15,6 +15,7 @@
 #include "completion/switch_host.h"
 #include "dataplane/classify.h"
 #include "dataplane/frame_writer.h"
+#include "dataplane/page_memory.h"
 #include "dataplane/transmitter.h"
 
 struct rte_mempool;
@@ -105,6 +106,7 @@ class Aggregation {
   Lanes& lanes_;
   Transmitter& transmitter_;
   FrameWriter writer_;
+  PageMemory payloads_;
   aggregator::Engine engine_;
   completion::RootHost host_;
   std::optional<completion::SwitchHost> hosted_;

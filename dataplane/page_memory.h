@@ -1,0 +1,26 @@
+// Memory for what packets touch in no order, on huge pages where the kernel has some to give
+// (transparent_hugepage: madvise or always): fewer address translations miss, and what fetches
+// ahead does not stop every 4 KiB. Ordinary pages otherwise; nobody has to reserve anything.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace tributary::dataplane {
+
+class PageMemory {
+ public:
+  // All zero, on a page of its own. Throws std::bad_alloc.
+  explicit PageMemory(std::size_t bytes);
+  ~PageMemory();
+  PageMemory(const PageMemory&) = delete;
+  PageMemory& operator=(const PageMemory&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<std::byte> mapped_;  // begins up to a huge page before what is used
+  std::span<std::byte> bytes_;
+};
+
+}  // namespace tributary::dataplane
