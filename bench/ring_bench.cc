@@ -67,7 +67,7 @@ class RingJob {
  public:
   explicit RingJob(const Load& load)
       : load_(load),
-        ring_(config_of(load), load.device_checks),
+        ring_(config_of(load), config::Machine{}, load.device_checks),
         pattern_(wire::DType::float32, kJob, load.workers, load.chunk_bytes),
         scratch_(std::size_t{kWindow} * load.chunk_bytes) {
     const config::SwitchConfig& config = ring_.config();

@@ -32,10 +32,15 @@ double sum(const dataplane::Switch& sw, F of) {
 void collect_process(Families& out, dataplane::Switch& sw) {
   sample(family(out, "tributary_build_info", "Version of the program and of DPDK; always 1", true),
          {{"version", TRIBUTARY_VERSION}, {"dpdk", dataplane::dpdk_version()}}, 1);
-  sample(family(out, "tributary_packet_buffers", "Packet buffers in the pool", true), {},
-         sw.pool().buffers());
-  sample(family(out, "tributary_packet_buffers_free", "Packet buffers not in use", true), {},
-         sw.pool().free_buffers());
+  const auto each_pool = [&](auto& to, auto count) {
+    for (const auto& pool : sw.pools())
+      sample(to, {{"socket", config::socket_name(pool->socket())}}, count(*pool));
+  };
+  using dataplane::FramePool;
+  each_pool(family(out, "tributary_packet_buffers", "Packet buffers in the pool", true),
+            [](const FramePool& pool) { return pool.buffers(); });
+  each_pool(family(out, "tributary_packet_buffers_free", "Packet buffers not in use", true),
+            [](const FramePool& pool) { return pool.free_buffers(); });
   sample(family(out, "tributary_aggregation_memory_bytes", "Reserved for sums and results", true),
          {}, sum(sw, [](const dataplane::Worker& w) {
            return static_cast<double>(w.engine().memory_bytes());

@@ -122,10 +122,14 @@ ordered_json Show::lcores() {
 
 ordered_json Show::rxq() {
   ordered_json rows = ordered_json::array();
+  const config::NumaPlan& plan = switch_.pools().plan();
   for (const config::QueuePlace& place : config::queue_places(switch_.config()))
     for (const auto& queue : switch_.workers()[place.lcore].queues()) {
       if (queue.port != place.port || queue.queue != place.queue) continue;
       const dataplane::Steering& steering = switch_.ports()[place.port]->steering();
+      const int lcore = config::lcore_socket(plan.machine, place.lcore);
+      const int port = config::port_socket(plan.machine, place.port);
+      const std::size_t pool = plan.of_queue[place.port][place.queue];
       const std::uint64_t packets = queue.packets.get();
       const std::uint64_t bursts = queue.bursts.get();
       rows.push_back(
@@ -133,6 +137,10 @@ ordered_json Show::rxq() {
            {"queue", place.queue},
            {"lcore", place.lcore},
            {"cpu", cpu_text(switch_, place.lcore)},
+           {"socket", config::socket_name(lcore)},
+           {"port_socket", config::socket_name(port)},
+           {"buffers_socket", config::socket_name(plan.pools[pool].socket)},
+           {"far", config::is_far(port, lcore)},
            {"packets", packets},
            {"bursts", bursts},
            {"packets_per_burst",

@@ -48,10 +48,15 @@ ordered_json Show::drops() {
 }
 
 ordered_json Show::buffers() {
-  const dataplane::FramePool& pool = switch_.pool();
-  const std::uint32_t free = std::min(pool.free_buffers(), pool.buffers());
-  return ordered_json::array(
-      {{{"buffers", pool.buffers()}, {"in_use", pool.buffers() - free}, {"free", free}}});
+  ordered_json rows = ordered_json::array();
+  for (const auto& pool : switch_.pools()) {
+    const std::uint32_t free = std::min(pool->free_buffers(), pool->buffers());
+    rows.push_back({{"socket", config::socket_name(pool->socket())},
+                    {"buffers", pool->buffers()},
+                    {"in_use", pool->buffers() - free},
+                    {"free", free}});
+  }
+  return rows;
 }
 
 }  // namespace tributary::control

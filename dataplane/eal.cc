@@ -12,11 +12,16 @@
 #include <stdexcept>
 
 #include "config/lcore_plan.h"
+#include "config/memory_plan.h"
 #include "dataplane/devargs.h"
+#include "dataplane/frame_pool.h"
+#include "dataplane/machine.h"
 #include "dataplane/run_directory.h"
 
 namespace tributary::dataplane {
 namespace {
+
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 std::string cpu_set(const std::vector<int>& cpus) {
   std::string text(1, '(');
@@ -59,6 +64,33 @@ std::string lcore_map(const config::SwitchConfig& config, const std::string& eve
   return map;
 }
 
+// How much to take where, if there are to be pools on several sockets: what each needs, the rest in
+// equal parts, and never more than there is, which would be the end of the start. Whose memory is
+// short is found, and said, when the pools are made.
+std::vector<std::string> memory_arguments(const config::SwitchConfig& config,
+                                          const EalEnvironment& environment) {
+  const Sysfs sysfs(environment.sysfs);
+  const std::size_t bytes = buffer_bytes(data_room(config));
+  const config::NumaPlan plan =
+      config::numa_plan(config, machine_before_dpdk(config, environment.cpus, sysfs), bytes);
+  if (plan.pools.size() < 2) return {"-m", std::to_string(config.memory.megabytes)};
+  std::vector<std::uint64_t> megabytes;
+  std::uint64_t left = config.memory.megabytes;
+  for (const config::PlannedPool& pool : plan.pools) {
+    megabytes.resize(static_cast<std::size_t>(pool.socket) + 1);
+    megabytes.back() = (pool.buffers * bytes + config::kRuntimeBytes + kMebibyte - 1) >> 20;
+    left -= std::min(left, megabytes.back());
+  }
+  std::string list;
+  for (std::size_t socket = 0; socket < megabytes.size(); ++socket) {
+    if (megabytes[socket] != 0) megabytes[socket] += left / plan.pools.size();
+    const auto there = sysfs.free_bytes(static_cast<int>(socket));
+    if (there) megabytes[socket] = std::min(megabytes[socket], *there >> 20);
+    list.append(socket == 0 ? "" : ",").append(std::to_string(megabytes[socket]));
+  }
+  return {"--socket-mem", list};
+}
+
 }  // namespace
 
 EalEnvironment current_environment() {
@@ -81,9 +113,9 @@ std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
                                    "--file-prefix",
                                    environment.file_prefix,
                                    "--log-level",
-                                   "*:" + environment.log_level,
-                                   "-m",
-                                   std::to_string(config.memory.megabytes)};
+                                   "*:" + environment.log_level};
+  for (std::string& argument : memory_arguments(config, environment))
+    args.push_back(std::move(argument));
   if (config.memory.hugepages) {
     args.emplace_back("--in-memory");             // no file outlives the process
     args.emplace_back("--single-file-segments");  // vhost-user peers map few, large regions
@@ -91,6 +123,9 @@ std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
     args.emplace_back("--no-huge");
     args.emplace_back("--no-shconf");  // all that --in-memory means here; EAL refuses the pair
   }
+  // Those of the ports; DPDK would take all that it may open.
+  for (const auto& port : config.ports)
+    if (parse_devargs(port.devargs).pci()) args.insert(args.end(), {"-a", port.devargs});
   if (!any_pci(config)) {
     args.emplace_back("--no-pci");
     args.emplace_back("--iova-mode=va");

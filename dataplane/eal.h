@@ -19,6 +19,7 @@ struct EalEnvironment {
   std::vector<int> cpus;            // that this process may run on
   std::string file_prefix;          // unique among running DPDK processes
   std::string log_level = "error";  // of DPDK's libraries and drivers
+  std::string sysfs = "/sys";       // where the kernel says what is on which socket
 };
 EalEnvironment current_environment();
 

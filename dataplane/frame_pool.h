@@ -1,11 +1,13 @@
-// The one pool of packet buffers, sized once from the configuration.
+// A pool of packet buffers, sized once from the configuration.
 //
-// Every buffer holds the largest frame of any port, so that frames are linear.
+// Every buffer holds the largest frame of any port, so that frames are linear. A switch has one
+// pool, or one on each socket (frame_pools.h); any lcore may free a buffer of any.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "config/numa_plan.h"
 #include "config/switch_config.h"
 
 struct rte_mempool;
@@ -23,17 +25,24 @@ struct PoolSize {
   std::uint32_t buffers = 0;
   std::uint16_t data_room = 0;  // headroom included
 };
-// Throws std::runtime_error when memory.megabytes cannot hold what the ports need.
+// Of the only pool of a switch. Throws std::runtime_error when memory.megabytes cannot hold what
+// the ports need.
 PoolSize size_pool(const config::SwitchConfig& config);
+// Of each buffer, headroom included; and all that the pool takes for one.
+std::uint16_t data_room(const config::SwitchConfig& config);
+std::size_t buffer_bytes(std::uint16_t data_room);
 
 class FramePool {
  public:
-  explicit FramePool(const PoolSize& size);
+  // In the memory of `socket`; config::kAnySocket: wherever there is some. Throws
+  // std::runtime_error when there is not enough.
+  explicit FramePool(const PoolSize& size, int socket = config::kAnySocket);
   ~FramePool();
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;
 
   [[nodiscard]] rte_mempool* get() const { return pool_; }
+  [[nodiscard]] int socket() const { return socket_; }
   [[nodiscard]] std::uint32_t buffers() const { return size_.buffers; }
   [[nodiscard]] std::uint32_t free_buffers() const;  // any thread; approximate
   // Of each buffer, headroom excluded.
@@ -41,6 +50,7 @@ class FramePool {
 
  private:
   PoolSize size_;
+  int socket_;
   rte_mempool* pool_;
 };
 

@@ -2,11 +2,16 @@
 
 #include <rte_mbuf.h>
 
+#include "dataplane/socket_memory.h"
+
 namespace tributary::dataplane {
 
-Handover::Handover(std::size_t lcores) : lcores_(lcores) {
-  for (std::size_t i = 0; i < lcores * lcores; ++i)
-    paths_.push_back(i / lcores == i % lcores ? nullptr : std::make_unique<HandoverPath>());
+Handover::Handover(std::size_t lcores, std::span<const int> sockets) : lcores_(lcores) {
+  for (std::size_t i = 0; i < lcores * lcores; ++i) {
+    const std::size_t to = i % lcores;
+    const SocketMemory memory(to < sockets.size() ? sockets[to] : config::kAnySocket);
+    paths_.push_back(i / lcores == to ? nullptr : std::make_unique<HandoverPath>());
+  }
 }
 
 Handover::~Handover() {

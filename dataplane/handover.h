@@ -63,7 +63,8 @@ struct HandoverPath {
 // All of them. Outlives the lcores' loops, and frees what they leave behind.
 class Handover {
  public:
-  explicit Handover(std::size_t lcores);
+  // `sockets` of the lcores, where they are known: each way is where it ends.
+  explicit Handover(std::size_t lcores, std::span<const int> sockets = {});
   ~Handover();
   Handover(const Handover&) = delete;
   Handover& operator=(const Handover&) = delete;

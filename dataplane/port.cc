@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 #include <stdexcept>
 
@@ -62,6 +63,22 @@ void forget_what_others_sent(const Devargs& args, std::uint16_t ethdev, std::uin
   }
 }
 
+// DPDK makes the network cards that it was told of by itself, as it starts: such a one is nobody's
+// yet.
+bool is_taken(const Devargs& device, std::uint16_t ethdev) {
+  rte_eth_dev_owner owner{};
+  return !device.pci() || rte_eth_dev_owner_get(ethdev, &owner) != 0 ||
+         owner.id != RTE_ETH_DEV_NO_OWNER;
+}
+
+// Until it is closed.
+void take(std::uint16_t ethdev) {
+  rte_eth_dev_owner owner{};
+  if (rte_eth_dev_owner_new(&owner.id) != 0) return;
+  std::strncpy(owner.name, "port", sizeof owner.name - 1);
+  rte_eth_dev_owner_set(ethdev, &owner);
+}
+
 }  // namespace
 
 void Port::fail(const std::string& what, int error) const {
@@ -69,79 +86,92 @@ void Port::fail(const std::string& what, int error) const {
                            std::strerror(std::abs(error)) + "; " + hint_for(devargs_));
 }
 
-Port::Port(const config::PortConfig& config, rte_mempool* pool, PortUse use)
+Port::Port(const config::PortConfig& config, PortUse use)
     : config_(config), devargs_(parse_devargs(config.devargs)) {
-  if (const std::string wrong = check_devargs(config, use); !wrong.empty())
-    throw std::runtime_error("port " + config.name + " (" + config.devargs + "): " + wrong);
+  create(use);
+  look_or_close();
+}
+
+Port::Port(const config::PortConfig& config, std::uint16_t ethdev, bool checks_udp)
+    : config_(config),
+      devargs_(parse_devargs(config.devargs)),
+      ethdev_(ethdev),
+      checks_udp_(checks_udp) {
+  look_or_close();
+}
+
+void Port::create(PortUse use) {
+  if (const std::string wrong = check_devargs(config_, use); !wrong.empty())
+    throw std::runtime_error("port " + config_.name + " (" + config_.devargs + "): " + wrong);
   // DPDK would be content with it, and it is another port's.
   std::uint16_t id = 0;
-  if (rte_eth_dev_get_port_by_name(devargs_.device.c_str(), &id) == 0)
-    throw std::runtime_error("port " + config.name + " (" + config.devargs +
+  const bool there = rte_eth_dev_get_port_by_name(devargs_.device.c_str(), &id) == 0;
+  if (there && is_taken(devargs_, id))
+    throw std::runtime_error("port " + config_.name + " (" + config_.devargs +
                              "): there is a device of that name already; give this one another");
   if (devargs_.driver == "net_memif" && devargs_.get("role") == "server" &&
       devargs_.get("socket-abstract") == "no")
     remove_stale_socket(std::string(devargs_.get("socket").value_or(kDefaultMemifSocket)));
-  if (const int error = rte_dev_probe(config.devargs.c_str()); error != 0)
+  if (const int error = there ? 0 : rte_dev_probe(config_.devargs.c_str()); error != 0)
     fail("the device cannot be created", error);
   created_ = true;
 
   bool found = false;
   rte_dev_iterator iterator;
-  RTE_ETH_FOREACH_MATCHING_DEV(id, config.devargs.c_str(), &iterator) {
+  RTE_ETH_FOREACH_MATCHING_DEV(id, config_.devargs.c_str(), &iterator) {
     ethdev_ = id;
     found = true;
     rte_eth_iterator_cleanup(&iterator);
     break;
   }
   if (!found) fail("the device has no Ethernet port", ENODEV);
-  start_or_close(pool);
+  take(ethdev_);
 }
 
-Port::Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev,
-           bool checks_udp)
-    : config_(config),
-      devargs_(parse_devargs(config.devargs)),
-      ethdev_(ethdev),
-      checks_udp_(checks_udp) {
-  start_or_close(pool);
-}
-
-void Port::start_or_close(rte_mempool* pool) {
+void Port::look_or_close() {
   try {
-    start(pool);
+    look();
   } catch (...) {
     close();
     throw;
   }
 }
 
-void Port::start(rte_mempool* pool) {
+// What is there, and whether that is enough.
+void Port::look() {
   rte_eth_dev_info info;
   if (const int error = rte_eth_dev_info_get(ethdev_, &info); error != 0)
     fail("no device information", error);
+  // Of software, DPDK knows only which thread made it.
+  if (devargs_.pci()) socket_ = rte_eth_dev_socket_id(ethdev_);
   sends_segments_ = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
   shares_memory_ = devargs_.driver == "net_memif";
-
-  rte_eth_conf conf{};
-  // No MBUF_FAST_FREE: frames are multicast by reference count.
-  if (sends_segments_) conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-  // Virtual drivers misreport their limits and the MTU is enforced here, both ways; hardware has to
-  // be told.
-  if (devargs_.pci()) conf.rxmode.mtu = config_.mtu;
-  if (devargs_.pci() && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0) {
-    conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+  if (devargs_.pci() && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0)
     checks_udp_ = true;
-  }
   const std::uint16_t most = std::min(info.max_rx_queues, info.max_tx_queues);
   if (config_.queues > most)
     fail("queues: " + std::to_string(config_.queues) + " pairs; the device has " +
              std::to_string(most),
          EINVAL);
+}
+
+void Port::set_up(std::span<rte_mempool* const> pools) {
+  assert(pools.size() == config_.queues);
+  rte_eth_dev_info info;
+  if (const int error = rte_eth_dev_info_get(ethdev_, &info); error != 0)
+    fail("no device information", error);
+  rte_eth_conf conf{};
+  // No MBUF_FAST_FREE: frames are multicast by reference count, and come from several pools.
+  if (sends_segments_) conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+  // Virtual drivers misreport their limits and the MTU is enforced here, both ways; hardware has to
+  // be told.
+  if (devargs_.pci()) conf.rxmode.mtu = config_.mtu;
+  if (devargs_.pci() && checks_udp_) conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
   if (config_.queues > 1) spread(info, conf);
   if (const int error = rte_eth_dev_configure(ethdev_, config_.queues, config_.queues, &conf);
       error != 0)
     fail("the device refuses its configuration", error);
-  set_up_queues(pool);
+  set_up_queues(pools);
   // Of a client, that its server is not there yet.
   const int error = rte_eth_dev_start(ethdev_);
   if (error != 0 && !connects()) fail("the device does not start", error);
@@ -155,16 +185,17 @@ void Port::start(rte_mempool* pool) {
   poll_link();
 }
 
-void Port::set_up_queues(rte_mempool* pool) {
+void Port::set_up_queues(std::span<rte_mempool* const> pools) {
   std::uint16_t rx = kDescriptors;
   std::uint16_t tx = kDescriptors;
   rte_eth_dev_adjust_nb_rx_tx_desc(ethdev_, &rx, &tx);
   for (std::uint16_t queue = 0; queue < config_.queues; ++queue) {
-    if (const int error = rte_eth_rx_queue_setup(ethdev_, queue, rx, SOCKET_ID_ANY, nullptr, pool);
+    rte_mempool* const pool = pools[queue];
+    const auto socket = static_cast<unsigned>(pool->socket_id);
+    if (const int error = rte_eth_rx_queue_setup(ethdev_, queue, rx, socket, nullptr, pool);
         error != 0)
       fail("no receive queue", error);
-    if (const int error = rte_eth_tx_queue_setup(ethdev_, queue, tx, SOCKET_ID_ANY, nullptr);
-        error != 0)
+    if (const int error = rte_eth_tx_queue_setup(ethdev_, queue, tx, socket, nullptr); error != 0)
       fail("no transmit queue", error);
   }
 }
@@ -195,7 +226,7 @@ void Port::close() {
 
 bool Port::interface_running() const {
   const auto name = devargs_.get("iface");
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (!name || fd < 0) return true;
   ifreq request{};
   name->copy(request.ifr_name, IFNAMSIZ - 1);

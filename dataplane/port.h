@@ -1,4 +1,8 @@
-// A switch port: one started DPDK ethdev with as many pairs of queues as the configuration says.
+// A switch port: one DPDK ethdev with as many pairs of queues as the configuration says.
+//
+//   constructed: the device is there, and says where it is and what it can ──set_up()──▶ started
+//
+// In between it is decided whose packet buffers its queues take (config/numa_plan.h).
 //
 // Constructed, renamed and destroyed by the thread that starts the switch, or that changes its
 // configuration. The bursts of a queue belong to one lcore.
@@ -7,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "config/switch_config.h"
@@ -21,16 +26,20 @@ class Port {
  public:
   // Creates the device from its devargs. Throws std::runtime_error that names the port, what
   // failed and what to try; also when a device of that name is there already, which stays as it is.
-  Port(const config::PortConfig& config, rte_mempool* pool, PortUse use = PortUse::forwarding);
+  explicit Port(const config::PortConfig& config, PortUse use = PortUse::forwarding);
   // Takes over an existing ethdev; used where the device is not made from devargs. `checks_udp`:
   // who fills it marks frames as hardware would.
-  Port(const config::PortConfig& config, rte_mempool* pool, std::uint16_t ethdev,
-       bool checks_udp = false);
+  Port(const config::PortConfig& config, std::uint16_t ethdev, bool checks_udp = false);
   // What is at a place where no port is: its link is down.
   static Port& none();
   ~Port();
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
+
+  // Sets up the queues, each with the pool that its receive queue fills buffers of, and its rings
+  // on that pool's socket; and starts the device. Once. Throws std::runtime_error like the
+  // constructor; what is left is to be destroyed.
+  void set_up(std::span<rte_mempool* const> pools);
 
   [[nodiscard]] const config::PortConfig& config() const { return config_; }
   [[nodiscard]] const std::string& name() const { return config_.name; }
@@ -38,6 +47,8 @@ class Port {
   void rename(const std::string& name) { config_.name = name; }
   [[nodiscard]] const Devargs& devargs() const { return devargs_; }
   [[nodiscard]] std::uint16_t ethdev() const { return ethdev_; }
+  // Where the device is; config::kAnySocket: it is software, or the machine does not say.
+  [[nodiscard]] int socket() const { return socket_; }
   // The driver sends chained buffers.
   [[nodiscard]] bool sends_segments() const { return sends_segments_; }
   // The device checks UDP checksums: a frame that it marks as good needs no second look. Hardware
@@ -68,9 +79,10 @@ class Port {
 
  private:
   Port() : is_device_(false) {}
-  void start(rte_mempool* pool);
-  void set_up_queues(rte_mempool* pool);
-  void start_or_close(rte_mempool* pool);
+  void create(PortUse use);
+  void look();
+  void look_or_close();
+  void set_up_queues(std::span<rte_mempool* const> pools);
   [[nodiscard]] bool connects() const;
   void close();
   [[nodiscard]] bool interface_running() const;
@@ -79,6 +91,7 @@ class Port {
   config::PortConfig config_;
   Devargs devargs_;
   std::uint16_t ethdev_ = 0;
+  int socket_ = -1;
   bool is_device_ = true;
   bool created_ = false;  // by this object, so it also removes the device
   bool sends_segments_ = false;

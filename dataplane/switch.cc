@@ -12,6 +12,7 @@
 
 #include "dataplane/eal.h"
 #include "dataplane/fault_guard.h"
+#include "dataplane/machine.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -62,14 +63,11 @@ struct Switch::Loop {
 };
 
 Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
-    : config_(config), pool_(size_pool(config)) {
-  for (const auto& port : config_.ports) {
-    ports_.push_back(std::make_unique<Port>(port, pool_.get()));
-    has_pci_ = has_pci_ || ports_.back()->devargs().pci();
-  }
+    : report_(std::move(report)), config_(config) {
+  open_ports();
   steer();
   const auto raw = pointers(ports_);
-  workers_ = std::make_unique<Workers>(config_, raw, pool_.get(), draw());
+  workers_ = std::make_unique<Workers>(config_, raw, *pools_, draw());
   install_fault_handlers();
   install_nudge_handler();
   running_ = true;
@@ -83,7 +81,26 @@ Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
   for (const auto& loop : loops_)
     watched.push_back(
         {loop->worker, [id = loop->thread.load()] { pthread_kill(id, kNudgeSignal); }});
-  monitor_ = std::make_unique<LinkMonitor>(raw, std::move(watched), std::move(report));
+  monitor_ = std::make_unique<LinkMonitor>(raw, std::move(watched), report_);
+}
+
+// Network cards say where they are, and the pools depend on that. What is software has peers that
+// may come as soon as it is there: it comes last, and is started at once.
+void Switch::open_ports() {
+  ports_.resize(config_.ports.size());
+  for (std::size_t place = 0; place < ports_.size(); ++place) {
+    const config::PortConfig& port = config_.ports[place];
+    if (parse_devargs(port.devargs).pci()) ports_[place] = std::make_unique<Port>(port);
+    has_pci_ = has_pci_ || ports_[place] != nullptr;
+  }
+  const config::Machine machine = machine_of_dpdk(config_, ports_);
+  pools_.emplace(config_, machine, report_);
+  for (std::size_t place = 0; place < ports_.size(); ++place) {
+    if (ports_[place] == nullptr) ports_[place] = std::make_unique<Port>(config_.ports[place]);
+    ports_[place]->set_up(pools_->of_port(place, pools_->plan()));
+  }
+  for (const config::FarQueue& far : config::far_queues(config_, machine))
+    report_(config::describe(far, config_));
 }
 
 void Switch::launch() {

@@ -1,16 +1,17 @@
-// A running switch: pool, ports, the worker lcores and the link monitor, in the order in which
+// A running switch: pools, ports, the worker lcores and the link monitor, in the order in which
 // they live and die. One per process, after Eal.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/change.h"
-#include "dataplane/frame_pool.h"
+#include "dataplane/frame_pools.h"
 #include "dataplane/link_monitor.h"
 #include "dataplane/port.h"
 #include "dataplane/workers.h"
@@ -55,7 +56,8 @@ class Switch {
   [[nodiscard]] std::string port_name(std::size_t place) const {
     return place < ports_.size() && ports_[place] != nullptr ? ports_[place]->name() : "-";
   }
-  [[nodiscard]] const FramePool& pool() const { return pool_; }
+  // Their plan: while the configuration is held.
+  [[nodiscard]] const FramePools& pools() const { return *pools_; }
   [[nodiscard]] const Workers& workers() const { return *workers_; }
   // Changes as long as all loops turn. One caller.
   std::uint64_t heartbeat();
@@ -68,16 +70,19 @@ class Switch {
 
  private:
   struct Loop;
+  void open_ports();
   void launch();
   // switch_change.cc
   using Prepared = std::vector<std::shared_ptr<Worker::Change>>;
   // By places.
   using OpenPorts = std::vector<std::pair<std::uint16_t, std::unique_ptr<Port>>>;
   Prepared prepare(const config::SwitchConfig& next, const config::Change& change);
-  // Devices for the ports that come or get another one; nothing uses them yet.
-  OpenPorts open_ports(const config::SwitchConfig& next, const config::PortChange& change);
-  static void tell_loops(const OpenPorts& ports, const config::PortChange& change,
-                         const Prepared& prepared);
+  // Devices for the ports that come or get another one; nothing uses them yet. `plan`: of the pools
+  // from then on.
+  OpenPorts open_ports(const config::SwitchConfig& next, const config::PortChange& change,
+                       config::NumaPlan& plan);
+  void tell_loops(const OpenPorts& ports, const config::PortChange& change,
+                  const Prepared& prepared);
   // Throws when a loop does not answer at once, or is not through with the change before.
   void check_loops();
   // One step of all loops; false: some loop is silent, and will come to it when it wakes up.
@@ -86,16 +91,22 @@ class Switch {
   // Puts the ports in the place of those that no loop uses any more, and closes these.
   void exchange_ports(OpenPorts ports, const config::PortChange& change, bool used_still);
   void check_device(const config::PortConfig& port) const;
+  // Where all ports will be.
+  [[nodiscard]] config::Machine machine_with(const config::PortChange& change,
+                                             const OpenPorts& opened) const;
+  // Of the pools from now on: buffers from other sockets, queues that are polled from other ones.
+  void say_what_is_far(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
   // Asks all devices for what is best for the jobs of the configuration.
   void steer();
 
+  const LinkMonitor::Report report_;
   std::mutex changing_;
   // A loop that did not answer may come to use these, or still does.
   Prepared abandoned_;
   std::atomic<std::size_t> loops_left_{0};  // see Worker::PortPlan
   config::SwitchConfig config_;
   bool has_pci_ = false;  // DPDK was started with it
-  FramePool pool_;
+  std::optional<FramePools> pools_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<std::unique_ptr<Port>> abandoned_ports_;  // as above
   std::unique_ptr<Workers> workers_;

@@ -12,6 +12,7 @@
 
 #include "config/port_places.h"
 #include "dataplane/devargs.h"
+#include "dataplane/socket_memory.h"
 #include "dataplane/switch.h"
 
 namespace tributary::dataplane {
@@ -42,12 +43,14 @@ bool Switch::everywhere(const Prepared& prepared, Step step) {
 
 config::Change Switch::apply(const config::SwitchConfig& file) {
   const auto held = hold();
-  config::Change change = config::difference(config_, file, {pool_.data_bytes(), pool_.buffers()});
+  config::Change change =
+      config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
   if (change.empty()) return change;
   const config::SwitchConfig next =
       config::seated(config_, file, config::seat_ports(config_, file));
   Prepared prepared = prepare(next, change);
-  OpenPorts opened = open_ports(next, change.ports);
+  config::NumaPlan plan = pools_->plan();
+  OpenPorts opened = open_ports(next, change.ports, plan);
   tell_loops(opened, change.ports, prepared);
   check_loops();
   const bool in_steps = prepared.front()->plan.has_value();
@@ -64,6 +67,8 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
     all = everywhere(prepared,
                      [](Worker& worker, Worker::Change&, Instant now) { worker.take_in(now); });
   exchange_ports(std::move(opened), change.ports, !all);
+  say_what_is_far(next, plan);
+  pools_->apply(std::move(plan));
   config_ = next;
   steer();
   for (const std::uint16_t place : change.ports.renamed)
@@ -82,7 +87,7 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
 
 config::Change Switch::compare(const config::SwitchConfig& file) {
   const auto held = hold();
-  return config::difference(config_, file, {pool_.data_bytes(), pool_.buffers()});
+  return config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
 }
 
 Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config::Change& change) {
@@ -91,6 +96,7 @@ Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config:
       ports.queues_move || !ports.added.empty() || !ports.removed.empty() || !ports.renamed.empty();
   Prepared prepared;
   for (const auto& worker : *workers_) {
+    const SocketMemory memory(config::lcore_socket(pools_->plan().machine, prepared.size()));
     prepared.push_back(worker->prepare(next, change.forwarding));
     if (!in_steps) continue;
     prepared.back()->plan = worker->plan_ports(next, ports);
@@ -116,21 +122,50 @@ void Switch::check_device(const config::PortConfig& port) const {
         used.get("iface") == device.get("iface"))
       refuse("port " + other.name() + " serves that socket; give the new one another");
   });
-  if (const std::size_t bytes = data_bytes_needed(port); bytes > pool_.data_bytes())
+  if (const std::size_t bytes = data_bytes_needed(port); bytes > pools_->data_bytes())
     refuse("needs packet buffers of " + std::to_string(bytes) + " bytes; they have " +
-           std::to_string(pool_.data_bytes()) +
+           std::to_string(pools_->data_bytes()) +
            " since the start, as the largest ports[].mtu and jobs[].chunk_bytes want it");
 }
 
 Switch::OpenPorts Switch::open_ports(const config::SwitchConfig& next,
-                                     const config::PortChange& change) {
+                                     const config::PortChange& change, config::NumaPlan& plan) {
   std::vector<std::uint16_t> places = change.exchanged;
   places.insert(places.end(), change.added.begin(), change.added.end());
   for (const std::uint16_t place : places) check_device(next.ports[place]);
   OpenPorts opened;
-  for (const std::uint16_t place : places)
-    opened.emplace_back(place, std::make_unique<Port>(next.ports[place], pool_.get()));
+  for (const std::uint16_t place : places) {
+    const config::PortConfig& port = next.ports[place];
+    opened.emplace_back(place, nullptr);
+    if (parse_devargs(port.devargs).pci()) opened.back().second = std::make_unique<Port>(port);
+  }
+  plan = pools_->change(next, machine_with(change, opened), places);
+  for (auto& [place, port] : opened) {
+    if (port == nullptr) port = std::make_unique<Port>(next.ports[place]);
+    port->set_up(pools_->of_port(place, plan));
+  }
   return opened;
+}
+
+config::Machine Switch::machine_with(const config::PortChange& change,
+                                     const OpenPorts& opened) const {
+  config::Machine machine = pools_->plan().machine;
+  for (const std::uint16_t place : change.removed) machine.ports[place] = config::kAnySocket;
+  for (const auto& [place, port] : opened) {
+    if (place >= machine.ports.size())
+      machine.ports.resize(place + std::size_t{1}, config::kAnySocket);
+    machine.ports[place] = port == nullptr ? config::kAnySocket : port->socket();
+  }
+  return machine;
+}
+
+// What was not so before.
+void Switch::say_what_is_far(const config::SwitchConfig& next, const config::NumaPlan& plan) const {
+  for (const std::string& note : plan.notes) report_(note);
+  const auto before = config::far_queues(config_, pools_->plan().machine);
+  for (const config::FarQueue& far : config::far_queues(next, plan.machine))
+    if (std::find(before.begin(), before.end(), far) == before.end())
+      report_(config::describe(far, next));
 }
 
 void Switch::tell_loops(const OpenPorts& ports, const config::PortChange& change,
@@ -141,6 +176,7 @@ void Switch::tell_loops(const OpenPorts& ports, const config::PortChange& change
   for (std::size_t lcore = 0; lcore < prepared.size(); ++lcore)
     for (const auto& [place, port] : ports) {
       Worker::Change& to = *prepared[lcore];
+      const SocketMemory memory(config::lcore_socket(pools_->plan().machine, lcore));
       if (comes(place))
         to.plan->added.emplace_back(place, make_lane(*port, place, to.plan->ways[place], lcore));
       else

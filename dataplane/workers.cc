@@ -1,16 +1,20 @@
 #include "dataplane/workers.h"
 
 #include "config/change.h"
+#include "dataplane/socket_memory.h"
 
 namespace tributary::dataplane {
 
 Workers::Workers(const config::SwitchConfig& config, std::span<Port* const> ports,
-                 rte_mempool* pool, const Randomness& randomness) {
+                 const FramePools& pools, const Randomness& randomness) {
   const std::size_t lcores = config::lcore_count(config);
-  if (lcores > 1) handover_ = std::make_unique<Handover>(lcores);
-  for (std::size_t lcore = 0; lcore < lcores; ++lcore)
-    workers_.push_back(std::make_unique<Worker>(config, ports, pool, randomness,
+  const config::Machine& machine = pools.plan().machine;
+  if (lcores > 1) handover_ = std::make_unique<Handover>(lcores, machine.lcores);
+  for (std::size_t lcore = 0; lcore < lcores; ++lcore) {
+    const SocketMemory memory(config::lcore_socket(machine, lcore));
+    workers_.push_back(std::make_unique<Worker>(config, ports, pools.of_lcore(lcore), randomness,
                                                 LoopPlace{lcore, handover_.get()}));
+  }
 }
 
 PortCounters Workers::port_counters(std::size_t port) const {

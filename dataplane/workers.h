@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "dataplane/frame_pools.h"
 #include "dataplane/worker.h"
 
 namespace tributary::dataplane {
@@ -25,7 +26,8 @@ struct PlacedJob {
 
 class Workers {
  public:
-  Workers(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
+  // Each has a pool and memory of its own socket, by the pools' plan.
+  Workers(const config::SwitchConfig& config, std::span<Port* const> ports, const FramePools& pools,
           const Randomness& randomness);
 
   [[nodiscard]] std::size_t size() const { return workers_.size(); }

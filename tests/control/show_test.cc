@@ -63,9 +63,10 @@ TEST_F(ShowTest, Ports) {
 }
 
 TEST_F(ShowTest, BuffersThatAreFreeAndThoseInUse) {
-  const dataplane::FramePool& pool = sw.get().pool();
+  const dataplane::FramePool& pool = sw.get().pools()[0];
   const auto table = show.table("buffers");
   ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0]["socket"], config::socket_name(pool.socket()));
   EXPECT_EQ(table[0]["buffers"], pool.buffers());
   EXPECT_EQ(table[0]["free"], pool.free_buffers());
   EXPECT_EQ(table[0]["in_use"], pool.buffers() - pool.free_buffers());
@@ -280,11 +281,16 @@ TEST(ShowLcores, SaysWhoHasWhat) {
                     row["sleep_percent"].get<double>(),
                 100, 0.1);
   const auto rxq = show.table("rxq");
+  const config::NumaPlan& plan = sw.get().pools().plan();
   ASSERT_EQ(rxq.size(), 2u);
   EXPECT_EQ(rxq[0], (ordered_json{{"port", "left"},
                                   {"queue", 0},
                                   {"lcore", 0},
                                   {"cpu", "-"},
+                                  {"socket", config::socket_name(plan.machine.lcores[0])},
+                                  {"port_socket", "any"},
+                                  {"buffers_socket", config::socket_name(plan.pools[0].socket)},
+                                  {"far", false},
                                   {"packets", 0},
                                   {"bursts", 0},
                                   {"packets_per_burst", 0.0},

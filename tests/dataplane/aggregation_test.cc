@@ -28,7 +28,7 @@ config::SwitchConfig job_config(wire::Integrity integrity = wire::Integrity::udp
 class Aggregating : public testing::Test {
  protected:
   void start(const config::SwitchConfig& config, bool checks_udp = false) {
-    sw = std::make_unique<RingSwitch>(config, checks_udp);
+    sw = std::make_unique<RingSwitch>(config, config::Machine{}, checks_udp);
     const bool crc = config.jobs[0].integrity == wire::Integrity::crc32c;
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       ranks.emplace_back(config, 5, rank, std::uint16_t{2});

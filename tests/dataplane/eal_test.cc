@@ -41,6 +41,16 @@ TEST(EalArguments, PciIsScannedOnlyForPciPorts) {
   EXPECT_THAT(eal_arguments(config_with("0000:01:00.0"), environment()), Not(Contains("--no-pci")));
 }
 
+TEST(EalArguments, OnlyThePortsCardsAreTaken) {
+  auto config = config_with("0000:01:00.0,rx_vec_en=1");
+  config.ports.push_back({"q", "net_null0", 1500});
+  const auto args = eal_arguments(config, environment());
+  const auto allowed = std::find(args.begin(), args.end(), "-a");
+  ASSERT_NE(allowed, args.end());
+  EXPECT_EQ(*(allowed + 1), "0000:01:00.0,rx_vec_en=1");
+  EXPECT_EQ(std::count(args.begin(), args.end(), "-a"), 1);
+}
+
 TEST(EalArguments, WorkerIsPinnedToAnAllowedCpu) {
   auto config = config_with("net_null0");
   config.lcore = 2;

@@ -149,7 +149,8 @@ TEST_F(OtherRules, AnotherDeviceIsBehindAPort) {
   config.mtu = 200;
   const int device = rte_eth_from_rings(next_name().c_str(), &in, 1, &out, 1, 0);
   ASSERT_GE(device, 0);
-  auto port = std::make_unique<Port>(config, sw.pool(), static_cast<std::uint16_t>(device));
+  auto port = std::make_unique<Port>(config, static_cast<std::uint16_t>(device));
+  port->set_up(std::array{sw.pool()});
   const auto prepared = sw.worker().prepare(running);
   prepared->ports.emplace_back(1, port.get());
   sw.worker().apply(*prepared, sw.now);

@@ -14,9 +14,10 @@ namespace {
 TEST(Port, ADeviceThatIsThereIsNotTakenFromWhoHasIt) {
   RingSwitch sw(test_config(1));
   const config::PortConfig config{"a", "net_null40", 1500};
-  Port first(config, sw.pool());
+  Port first(config);
+  first.set_up(std::array{sw.pool()});
   try {
-    const Port second({"b", "net_null40,size=100", 1500}, sw.pool());
+    const Port second({"b", "net_null40,size=100", 1500});
     ADD_FAILURE() << "no error";
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(),

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/wire/fragment.h"
+#include "tests/dataplane/fragments.h"
 #include "tests/dataplane/ip_frame.h"
 #include "tests/dataplane/test_worker.h"
 
@@ -14,22 +15,6 @@ namespace {
 
 constexpr std::uint32_t kJob = 3;
 constexpr std::size_t kElements = 900;  // three fragments of an MTU of 1500
-
-std::vector<Bytes> cut(const Bytes& frame, std::uint16_t id, std::size_t mtu = 1500) {
-  const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(frame));
-  const std::size_t headers = frame.size() - view.payload.size();
-  const std::size_t bytes = view.payload.size() - wire::kIpv4Bytes;
-  const std::size_t each = wire::fragment_bytes(mtu);
-  std::vector<Bytes> out;
-  for (std::size_t at = 0; at < bytes; at += each) {
-    Bytes piece(frame.begin(), frame.begin() + static_cast<long>(headers));
-    piece.resize(headers + mtu);
-    piece.resize(headers + wire::write_fragment4(view.payload, id, at, std::min(each, bytes - at),
-                                                 std::span(piece).subspan(headers)));
-    out.push_back(piece);
-  }
-  return out;
-}
 
 config::SwitchConfig fragment_config(std::size_t ports, std::uint32_t datagrams = 16) {
   auto config = test_config(ports);

@@ -1,10 +1,12 @@
 #include "tests/dataplane/ring_switch.h"
 
 #include <rte_eth_ring.h>
+#include <rte_malloc.h>
 #include <rte_ring.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -62,6 +64,20 @@ void start_test_eal() {
   }());
 }
 
+int other_socket() {
+  static const int socket = [] {
+    start_test_eal();
+    constexpr const char* kHeap = "other";
+    constexpr std::size_t kPage = std::size_t{2} << 20;  // no buffer lies across two
+    void* const memory = std::aligned_alloc(kPage, kOtherSocketBytes);
+    if (memory == nullptr || rte_malloc_heap_create(kHeap) != 0 ||
+        rte_malloc_heap_memory_add(kHeap, memory, kOtherSocketBytes, nullptr, 0, kPage) != 0)
+      throw std::runtime_error("no other heap");
+    return rte_malloc_heap_get_socket(kHeap);
+  }();
+  return socket;
+}
+
 config::SwitchConfig test_config(std::size_t ports) {
   config::SwitchConfig config;
   config.ipv4 = 0x0A4D00FE;
@@ -71,19 +87,20 @@ config::SwitchConfig test_config(std::size_t ports) {
   return config;
 }
 
-RingSwitch::RingSwitch(config::SwitchConfig config, bool checks_udp)
-    : config_(std::move(config)), checks_udp_(checks_udp) {
+RingSwitch::RingSwitch(config::SwitchConfig config, const config::Machine& machine, bool checks_udp)
+    : config_(std::move(config)), machine_(machine), checks_udp_(checks_udp) {
   start_test_eal();
-  pool_ = std::make_unique<FramePool>(size_pool(config_));
+  pools_ = std::make_unique<FramePools>(config_, machine_, [](const std::string&) {});
   std::vector<Port*> raw;
   for (const auto& port : config_.ports) {
-    ports_.push_back(open(ports_.size(), port));
+    ports_.push_back(open(ports_.size(), port, pools_->plan()));
     raw.push_back(ports_.back().get());
   }
-  workers_ = std::make_unique<Workers>(config_, raw, pool_->get(), Randomness{77, 1});
+  workers_ = std::make_unique<Workers>(config_, raw, *pools_, Randomness{77, 1});
 }
 
-std::unique_ptr<Port> RingSwitch::open(std::size_t place, const config::PortConfig& port) {
+std::unique_ptr<Port> RingSwitch::open(std::size_t place, const config::PortConfig& port,
+                                       const config::NumaPlan& plan) {
   to_switch_.resize(std::max(to_switch_.size(), place + 1));
   from_switch_.resize(to_switch_.size());
   auto& in = to_switch_[place];
@@ -95,8 +112,9 @@ std::unique_ptr<Port> RingSwitch::open(std::size_t place, const config::PortConf
   const int ethdev = rte_eth_from_rings(next_name().c_str(), in.data(), port.queues, out.data(),
                                         port.queues, SOCKET_ID_ANY);
   if (ethdev < 0) throw std::runtime_error("no ring port");
-  return std::make_unique<Port>(port, pool_->get(), static_cast<std::uint16_t>(ethdev),
-                                checks_udp_);
+  auto opened = std::make_unique<Port>(port, static_cast<std::uint16_t>(ethdev), checks_udp_);
+  opened->set_up(pools_->of_port(place, plan));
+  return opened;
 }
 
 void RingSwitch::close(std::size_t place) {
@@ -113,11 +131,12 @@ void RingSwitch::close(std::size_t place) {
 }
 
 void RingSwitch::reload(const config::SwitchConfig& file, const Between& between) {
-  const auto change = config::difference(config_, file, {pool_->data_bytes(), pool_->buffers()});
+  const auto change = config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
   const auto next = config::seated(config_, file, config::seat_ports(config_, file));
   ports_.resize(next.ports.size());
+  pools_->apply(pools_->change(next, machine_, change.ports.added));
   for (const std::uint16_t place : change.ports.added)
-    ports_[place] = open(place, next.ports[place]);
+    ports_[place] = open(place, next.ports[place], pools_->plan());
   std::vector<std::shared_ptr<Worker::Change>> prepared;
   for (std::size_t lcore = 0; lcore < workers_->size(); ++lcore) {
     auto part = worker(lcore).prepare(next, change.forwarding);
@@ -157,7 +176,8 @@ void RingSwitch::inject(std::size_t port, std::span<const std::byte> frame, std:
 
 void RingSwitch::inject_at(std::size_t port, std::size_t queue, std::span<const std::byte> frame,
                            std::size_t segments) {
-  rte_mbuf* const buffers = make_frame(pool(), frame, segments);
+  rte_mempool* const pool = pools_->of_port(port, pools_->plan())[queue];
+  rte_mbuf* const buffers = make_frame(pool, frame, segments);
   if (checks_udp_) buffers->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
   if (rte_ring_enqueue(to_switch_[port][queue], buffers) != 0)
     throw std::runtime_error("receive ring full");
@@ -165,7 +185,7 @@ void RingSwitch::inject_at(std::size_t port, std::size_t queue, std::span<const 
 
 void RingSwitch::inject_marked(std::size_t port, std::span<const std::byte> frame,
                                std::uint64_t ol_flags) {
-  rte_mbuf* const buffer = make_frame(pool(), frame);
+  rte_mbuf* const buffer = make_frame(pools_->of_port(port, pools_->plan())[0], frame);
   buffer->ol_flags |= ol_flags;
   if (rte_ring_enqueue(to_switch_[port][0], buffer) != 0)
     throw std::runtime_error("receive ring full");
@@ -186,7 +206,9 @@ std::vector<Bytes> RingSwitch::sent(std::size_t port) {
 }
 
 unsigned RingSwitch::buffers_in_use() const {
-  return rte_mempool_in_use_count(pool());
+  unsigned all = 0;
+  for (const auto& pool : *pools_) all += rte_mempool_in_use_count(pool->get());
+  return all;
 }
 
 }  // namespace tributary::dataplane

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "config/switch_config.h"
-#include "dataplane/frame_pool.h"
+#include "dataplane/frame_pools.h"
 #include "dataplane/workers.h"
 
 struct rte_ring;
@@ -25,6 +25,10 @@ using Bytes = std::vector<std::byte>;
 
 // DPDK without hugepages, devices or files; started once per process.
 void start_test_eal();
+
+// Another socket than 0, as far as DPDK is concerned: a heap of its own, of kOtherSocketBytes.
+inline constexpr std::size_t kOtherSocketBytes = std::size_t{24} << 20;
+int other_socket();
 
 // Names of rings and devices, unique over all tests of the process.
 std::string next_name();
@@ -38,16 +42,19 @@ class RingSwitch {
  public:
   static constexpr unsigned kRingSize = 512;
 
-  // `config.ports` gives the number of ports and their MTU; devargs are ignored. `checks_udp`: the
-  // ports count as hardware that checks UDP checksums, and inject() marks each as good; right or
-  // not.
-  explicit RingSwitch(config::SwitchConfig config, bool checks_udp = false);
+  // `config.ports` gives the number of ports and their MTU; devargs are ignored. `machine`: which
+  // lcore and which port is said to be on which socket, 0 or other_socket(). With memory.hugepages
+  // in `config` there is a pool on each. `checks_udp`: the ports count as hardware that checks UDP
+  // checksums, and inject() marks each as good; right or not.
+  explicit RingSwitch(config::SwitchConfig config, const config::Machine& machine = {},
+                      bool checks_udp = false);
   ~RingSwitch();
 
   Worker& worker(std::size_t lcore = 0) { return (*workers_)[lcore]; }
   Workers& workers() { return *workers_; }
   Port& port(std::size_t i) { return *ports_[i]; }
-  [[nodiscard]] rte_mempool* pool() const { return pool_->get(); }
+  [[nodiscard]] const FramePools& pools() const { return *pools_; }
+  [[nodiscard]] rte_mempool* pool() const { return (*pools_)[0].get(); }
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
 
   // A file is read anew (dataplane/worker_ports.cc), each step on each lcore in turn; `between` is
@@ -55,8 +62,11 @@ class RingSwitch {
   enum class Step : std::uint8_t { make_room, apply, take_in };
   using Between = std::function<void(Step step, std::size_t lcore)>;
   void reload(const config::SwitchConfig& file, const Between& between = {});
+  // Where ports of the next reload are, by places.
+  void place(std::vector<int> ports) { machine_.ports = std::move(ports); }
 
-  // A frame arrives; `segments` > 1 spreads it over that many chained buffers.
+  // A frame arrives, in buffers of its queue's pool; `segments` > 1 spreads it over that many
+  // chained ones.
   void inject(std::size_t port, std::span<const std::byte> frame, std::size_t segments = 1);
   // A frame with DPDK's flags, as a driver hands it over.
   void inject_marked(std::size_t port, std::span<const std::byte> frame, std::uint64_t ol_flags);
@@ -73,18 +83,21 @@ class RingSwitch {
   [[nodiscard]] std::uint64_t drops(std::size_t port, DropReason reason) const {
     return workers_->port_counters(port).drops.get(reason);
   }
+  // Of all pools together.
   [[nodiscard]] unsigned buffers_in_use() const;
 
   Instant now = Instant::from_ns(1'000'000'000);
 
  private:
   // A port at a place, and its rings there.
-  std::unique_ptr<Port> open(std::size_t place, const config::PortConfig& port);
+  std::unique_ptr<Port> open(std::size_t place, const config::PortConfig& port,
+                             const config::NumaPlan& plan);
   void close(std::size_t place);
 
   config::SwitchConfig config_;
+  config::Machine machine_;
   bool checks_udp_;
-  std::unique_ptr<FramePool> pool_;
+  std::unique_ptr<FramePools> pools_;
   std::vector<std::vector<rte_ring*>> to_switch_;  // by port and queue
   std::vector<std::vector<rte_ring*>> from_switch_;
   std::vector<std::unique_ptr<Port>> ports_;

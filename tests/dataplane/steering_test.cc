@@ -42,7 +42,8 @@ TEST(SteeringOfAPort, WithoutRulesADeviceSpreadsAsItCan) {
   RingSwitch sw(config);  // for its pool
   config::PortConfig null{"n", "net_null77", 1500};
   null.queues = 2;
-  Port port(null, sw.pool());
+  Port port(null);
+  port.set_up(std::array{sw.pool(), sw.pool()});
   EXPECT_EQ(port.steering().how(), How::rss);
   port.steering().apply({.ipv4 = config.ipv4, .wishes = {{47000, 0}, {47001, 1}}});
   EXPECT_EQ(port.steering().how(), How::rss) << "it offers no hash of destination ports alone";

@@ -37,7 +37,8 @@ class UdpPortTest : public ::testing::Test {
     pool_ = pool->get();
     const int ethdev = rte_eth_from_rings(next_name().c_str(), &in_, 1, &out_, 1, SOCKET_ID_ANY);
     EXPECT_GE(ethdev, 0);
-    auto port = std::make_unique<Port>(config.ports[0], pool_, static_cast<std::uint16_t>(ethdev));
+    auto port = std::make_unique<Port>(config.ports[0], static_cast<std::uint16_t>(ethdev));
+    port->set_up(std::array{pool_});
     port_ = std::make_unique<UdpPort>(UdpPortSettings{.own = {kOwnIp, kOwnPort},
                                                       .mac = kOwnMac,
                                                       .peers = {kRootIp},

@@ -54,7 +54,7 @@ def holdings(bed):
         "maps": len(Path(f"/proc/{pid}/maps").read_text().splitlines()),
         # Of what DPDK reserved at start, packet buffers that are used for the first time become resident.
         "memory_kib": int(status["RssAnon"].split()[0]),
-        "buffers": bed.switch.show("buffers")[0]["in_use"],
+        "buffers": sum(pool["in_use"] for pool in bed.switch.show("buffers")),
     }
 
 

@@ -1,6 +1,7 @@
 #include "tools/psd/make_udp_port.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -45,8 +46,8 @@ std::unique_ptr<dataplane::UdpPort> make_udp_port(const config::ServerConfig& se
   static const dataplane::Eal eal(
       dataplane::eal_arguments(config, dataplane::current_environment()));
   auto pool = std::make_unique<dataplane::FramePool>(size);
-  auto port =
-      std::make_unique<dataplane::Port>(config.ports[0], pool->get(), dataplane::PortUse::endpoint);
+  auto port = std::make_unique<dataplane::Port>(config.ports[0], dataplane::PortUse::endpoint);
+  port->set_up(std::array{pool->get()});
   dataplane::UdpPortSettings settings{.own = {server.ipv4, server.udp_port},
                                       .mac = config::derived_mac(server.ipv4),
                                       .peers = roots(server),

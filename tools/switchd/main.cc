@@ -171,6 +171,7 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
   std::printf("%s", memory_text(config).c_str());
   {
     const auto held = sw.hold();
+    std::printf("%s", sw.pools().describe().c_str());
     print_ports(sw);
   }
   daemon.announce_ready(options.ready_fd);

@@ -174,7 +174,7 @@ class Soak:
             memory_mib=int(status["VmRSS"].split()[0]) / 1024,
             open_files=self._open_files(),
             threads=int(status["Threads"]),
-            buffers=self._show("buffers")[0]["in_use"],
+            buffers=sum(pool["in_use"] for pool in self._show("buffers")),
             slots=sum(job["slots_open"] for job in self._show("jobs")),
         )
 
