@@ -121,7 +121,8 @@ const Fields<MemoryConfig>& memory_fields() {
       scalar("hugepages", &MemoryConfig::hugepages, boolean(),
              "Take memory from hugepages, which must be reserved. Off: ordinary pages."),
       scalar("megabytes", &MemoryConfig::megabytes, integer<std::uint32_t>(32, 1 << 20),
-             "Memory that DPDK reserves at start for packet buffers, in MiB."),
+             "Memory that DPDK reserves at start for packet buffers, in MiB; on several sockets, "
+             "of all together."),
       scalar("aggregation_megabytes", &MemoryConfig::aggregation_megabytes,
              integer<std::uint32_t>(1, 1 << 20),
              "Most that sums, results and their tables may take, in MiB; reserved at start, on top "

@@ -1,12 +1,12 @@
-"""A virtual machine as a peer: QEMU without KVM, Debian's kernel, busybox, and what a test adds.
+"""Virtual machines: QEMU without KVM, Debian's kernel, busybox, and what a test adds.
 
 The kernel comes from Debian's package, unpacked into the build directory and never installed. The
 guest lives in memory: an initial RAM disk with busybox, the modules of its network card, and the
 files that it is given, programs with their shared libraries. It brings eth0 up, runs a script, and
 switches itself off when that ends. What the script prints is the output of the process.
 
-Its network card is virtio-net, whose other end is a vhost-user port of a switch: that must be there
-first.
+A `Guest` is a peer: its network card's other end is a vhost-user port of a switch, which must be
+there first. A `TwoSockets` is a machine for a switch of its own, as few have one at hand.
 """
 
 import pathlib
@@ -21,6 +21,8 @@ from .tree import build_directory
 
 _MODULES = ("virtio_pci", "virtio_net")
 _MEMORY = "192M"
+_NODE_MEMORY = "384M"  # of each socket
+_DRIVERS = ("bus_pci", "bus_vdev", "mempool_ring", "net_e1000", "net_memif")
 _READY_S = 120
 
 _INIT = """#!/bin/busybox sh
@@ -56,7 +58,7 @@ def _kernel_package():
     raise RuntimeError("Debian's package lists have no linux-image-amd64")
 
 
-def kernel():
+def kernel(wanted=_MODULES):
     """(vmlinuz, [modules in the order of loading]), fetched at the first call."""
     package = _kernel_package()
     version = package.removeprefix("linux-image-")
@@ -69,9 +71,9 @@ def kernel():
         _run(["dpkg-deb", "-x", *home.glob("*.deb"), root])
         _run(["depmod", "-b", root, version])
     lines = []
-    for module in _MODULES:
-        wanted = ["modprobe", "-d", root, "-S", version, "--show-depends", module]
-        lines += [line.split()[1] for line in _run(wanted).splitlines() if line.startswith("insmod")]
+    for module in wanted:
+        listed = _run(["modprobe", "-d", root, "-S", version, "--show-depends", module])
+        lines += [line.split()[1] for line in listed.splitlines() if line.startswith("insmod")]
     return root / "boot" / f"vmlinuz-{version}", [pathlib.Path(line) for line in dict.fromkeys(lines)]
 
 
@@ -87,9 +89,21 @@ def _add(tree, source, name):
     shutil.copy(source, target)
 
 
-def _disk(path, script, programs, address, mtu):
-    """Writes the initial RAM disk; returns the kernel."""
-    vmlinuz, modules = kernel()
+def _add_drivers(tree):
+    """DPDK's, which it looks for in a directory of its own: links, or it would load some twice."""
+    directory = next(pathlib.Path("/usr/lib").glob("*/dpdk/pmds-*"))
+    version = directory.name.removeprefix("pmds-")
+    (tree / str(directory).lstrip("/")).mkdir(parents=True)
+    for name in _DRIVERS:
+        library = f"/lib/{directory.parents[1].name}/librte_{name}.so.{version.split('.')[0]}"
+        for file in (library, *_libraries(library)):
+            _add(tree, file, file)
+        (tree / str(directory).lstrip("/") / f"librte_{name}.so.{version}").symlink_to(library)
+
+
+def _disk(path, script, programs, address, mtu, modules=_MODULES, files=(), drivers=False):
+    """Writes the initial RAM disk; returns the kernel. `files`: pairs of a name and its text."""
+    vmlinuz, modules = kernel(modules)
     with tempfile.TemporaryDirectory() as directory:
         tree = pathlib.Path(directory)
         _add(tree, "/bin/busybox", "/bin/busybox")
@@ -99,6 +113,11 @@ def _disk(path, script, programs, address, mtu):
             _add(tree, program, f"/usr/bin/{pathlib.Path(program).name}")
             for library in _libraries(program):
                 _add(tree, library, library)
+        if drivers:
+            _add_drivers(tree)
+        for name, text in files:
+            (tree / name.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name.lstrip("/")).write_text(text)
         names = " ".join(f"/modules/{module.name}" for module in modules)
         (tree / "init").write_text(_INIT.format(modules=names, mtu=mtu, address=address))
         (tree / "init").chmod(0o755)
@@ -112,25 +131,13 @@ def _disk(path, script, programs, address, mtu):
     return vmlinuz
 
 
-class Guest:
-    """A context manager; up, with its address, when entered.
+class _Machine:
+    """A context manager; up, with its address, when entered."""
 
-    `socket` is the vhost-user port's; `script` runs in busybox's shell; `programs` are files of this
-    machine that it finds in its PATH.
-    """
-
-    def __init__(self, loop, run, name, socket, address, script, programs=(), mtu=9000):
-        disk = run / f"{name}.cpio"
-        vmlinuz = _disk(disk, script, programs, address, mtu)
-        # vectors=0: with MSI-X this QEMU ends when it emulates the CPU and the card is vhost-user.
-        mac = ":".join(f"{byte:02x}" for byte in (0x52, 0x54, 0, 0, 0, int(address.split(".")[-1])))
-        command = f"""qemu-system-x86_64 -machine q35,memory-backend=mem -accel tcg,thread=multi
-            -cpu Nehalem -m {_MEMORY} -nodefaults -no-user-config -display none -no-reboot
-            -serial stdio -kernel {vmlinuz} -initrd {disk}
-            -append 'console=ttyS0 quiet panic=-1 nokaslr mitigations=off'
-            -object memory-backend-memfd,id=mem,size={_MEMORY},share=on
-            -chardev socket,id=port,path={socket} -netdev vhost-user,id=net,chardev=port
-            -device virtio-net-pci,netdev=net,mac={mac},vectors=0"""
+    def __init__(self, loop, run, name, vmlinuz, disk, hardware, options=""):
+        command = f"""qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem -nodefaults
+            -no-user-config -display none -no-reboot -serial stdio -kernel {vmlinuz} -initrd {disk}
+            -append 'console=ttyS0 quiet panic=-1 nokaslr mitigations=off {options}' {hardware}"""
         self._arguments = loop, name, shlex.split(command), run / f"{name}.log"
         self.process = None
 
@@ -145,3 +152,48 @@ class Guest:
 
     def __exit__(self, *_):
         self.process.stop()
+
+
+class Guest(_Machine):
+    """A peer.
+
+    `socket` is the vhost-user port's; `script` runs in busybox's shell; `programs` are files of this
+    machine that it finds in its PATH.
+    """
+
+    def __init__(self, loop, run, name, socket, address, script, programs=(), mtu=9000):
+        disk = run / f"{name}.cpio"
+        vmlinuz = _disk(disk, script, programs, address, mtu)
+        # vectors=0: with MSI-X this QEMU ends when it emulates the CPU and the card is vhost-user.
+        mac = ":".join(f"{byte:02x}" for byte in (0x52, 0x54, 0, 0, 0, int(address.split(".")[-1])))
+        super().__init__(loop, run, name, vmlinuz, disk, f"""
+            -machine q35,memory-backend=mem -m {_MEMORY}
+            -object memory-backend-memfd,id=mem,size={_MEMORY},share=on
+            -chardev socket,id=port,path={socket} -netdev vhost-user,id=net,chardev=port
+            -device virtio-net-pci,netdev=net,mac={mac},vectors=0""")
+
+
+class TwoSockets(_Machine):
+    """CPU 0 on node 0, CPU 1 on node 1, and there a network card, CARD, behind an IOMMU.
+
+    Its cable ends at eth0, the kernel's own. DPDK's drivers and `files` are there, too.
+    """
+
+    CARD = "0000:81:00.0"
+
+    def __init__(self, loop, run, name, address, script, programs, files):
+        disk = run / f"{name}.cpio"
+        modules = (*_MODULES, "vfio_iommu_type1", "vfio_pci")
+        vmlinuz = _disk(disk, script, programs, address, 1500, modules, files, drivers=True)
+        nodes = " ".join(
+            f"-object memory-backend-ram,id=mem{node},size={_NODE_MEMORY}"
+            f" -numa node,nodeid={node},cpus={node},memdev=mem{node}"
+            for node in (0, 1)
+        )
+        super().__init__(loop, run, name, vmlinuz, disk, f"""
+            -machine q35 -m {2 * int(_NODE_MEMORY[:-1])}M -smp 2 {nodes}
+            -device intel-iommu,caching-mode=on
+            -device pxb-pcie,id=bus1,bus_nr=128,bus=pcie.0,numa_node=1
+            -device pcie-root-port,id=slot1,bus=bus1,slot=1,chassis=1
+            -netdev hubport,id=net0,hubid=0 -device virtio-net-pci,netdev=net0,bus=pcie.0
+            -netdev hubport,id=net1,hubid=0 -device e1000e,bus=slot1,netdev=net1""", "intel_iommu=on")
