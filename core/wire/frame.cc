@@ -155,10 +155,13 @@ bool udp4_checksum_ok(const Udp4View& view) {
                              ones_complement_sum(view.datagram)) == 0xFFFF;
 }
 
+namespace {
+
 // As above: a header put together on the stack and copied from there waits for its own stores.
-std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> frame,
-                                std::size_t payload_bytes,
-                                std::optional<std::uint16_t> payload_sum) {
+// `payload_sum()` is asked where there is a checksum.
+template <typename Sum>
+std::size_t write_headers(const FrameTemplate& t, std::span<std::byte> frame,
+                          std::size_t payload_bytes, Sum&& payload_sum) {
   const std::size_t headers = frame_header_bytes(t);
   const std::size_t udp_length = kUdpBytes + payload_bytes;
   if (frame.size() < headers + payload_bytes || udp_length + kIpv4Bytes > 0xFFFF) return 0;
@@ -195,15 +198,27 @@ std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> fra
   udp.length = static_cast<std::uint16_t>(udp_length);
   udp.checksum = 0;
   if (t.udp_checksum) {
-    const std::uint16_t payload =
-        payload_sum ? *payload_sum : ones_complement_sum(frame.subspan(headers, payload_bytes));
     std::uint16_t sum =
         ones_complement_add(pseudo_header_sum(t.endpoints, udp_length), sum_of(udp));
-    sum = ones_complement_add(sum, payload);
+    sum = ones_complement_add(sum, payload_sum());
     // RFC 768: 0 means "none".
     udp.checksum = static_cast<std::uint16_t>(sum == 0xFFFF ? 0xFFFF : ~sum);
   }
   return headers + payload_bytes;
+}
+
+}  // namespace
+
+std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> frame,
+                                std::size_t payload_bytes) {
+  const std::size_t headers = frame_header_bytes(t);
+  return write_headers(t, frame, payload_bytes,
+                       [&] { return ones_complement_sum(frame.subspan(headers, payload_bytes)); });
+}
+
+std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> frame,
+                                std::size_t payload_bytes, std::uint16_t payload_sum) {
+  return write_headers(t, frame, payload_bytes, [payload_sum] { return payload_sum; });
 }
 
 }  // namespace tributary::wire

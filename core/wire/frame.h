@@ -105,9 +105,10 @@ constexpr std::size_t frame_header_bytes(const FrameTemplate& t) {
 }
 // Writes the headers in front of a UDP payload of `payload_bytes` that already stands at
 // frame[frame_header_bytes(t)...]. Returns the frame's length; 0 if `frame` is too small.
-// `payload_sum` is ones_complement_sum() of the payload where the caller has it already.
 std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> frame,
-                                std::size_t payload_bytes,
-                                std::optional<std::uint16_t> payload_sum = std::nullopt);
+                                std::size_t payload_bytes);
+// The same where the caller has ones_complement_sum() of the payload already.
+std::size_t write_frame_headers(const FrameTemplate& t, std::span<std::byte> frame,
+                                std::size_t payload_bytes, std::uint16_t payload_sum);
 
 }  // namespace tributary::wire
