@@ -92,8 +92,9 @@ std::size_t MemifRings::tx_room() const {
   return in_flight < depth_ ? depth_ - in_flight : 0;
 }
 
-std::span<std::byte> MemifRings::tx_frame() const {
-  return {memory_.get() + buffer_offset(true, tx_head_), kBufferBytes};
+std::span<std::byte> MemifRings::tx_frame(std::uint16_t ahead) const {
+  const auto index = static_cast<std::uint16_t>(tx_head_ + ahead);
+  return {memory_.get() + buffer_offset(true, index), kBufferBytes};
 }
 
 void MemifRings::tx_commit(std::size_t frame_bytes) {

@@ -50,7 +50,8 @@ class MemifRings {
 
   // Sending: while tx_room() > 0, fill tx_frame(), tx_commit() its length; tx_flush() at the end.
   [[nodiscard]] std::size_t tx_room() const;
-  [[nodiscard]] std::span<std::byte> tx_frame() const;
+  // The frame that will be `ahead` commits later may be looked up, to fetch its memory.
+  [[nodiscard]] std::span<std::byte> tx_frame(std::uint16_t ahead = 0) const;
   void tx_commit(std::size_t frame_bytes);
   void tx_flush();
 

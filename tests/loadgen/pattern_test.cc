@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "core/wire/checksum.h"
+
 namespace tributary::loadgen {
 namespace {
 
@@ -48,6 +50,47 @@ TEST(Pattern, KnowsTheSumOfFloatsToTheBit) {
 
 TEST(Pattern, KnowsTheSumOfIntegers) {
   check_all<std::int32_t>(wire::DType::int32);
+}
+
+// Odd sizes and places: a vector, a few, and what is left over.
+template <typename T>
+void check_isa(wire::DType dtype, Isa isa) {
+  for (const std::size_t bytes : {4, 8, 12, 60, 64, 68, 128, 188, 256, 508, 512}) {
+    const Pattern plain(dtype, 9, 3, bytes, Isa::portable);
+    const Pattern fast(dtype, 9, 3, bytes, isa);
+    for (std::uint32_t chunk = 0; chunk < 8; ++chunk) {
+      std::vector<std::byte> expected(bytes + 2);
+      std::vector<std::byte> got(bytes + 2);
+      const auto place = [&](std::vector<std::byte>& at) { return std::span(at).subspan(2); };
+      std::vector<T> sum(bytes / sizeof(T));
+      for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        plain.write(1, chunk, rank, place(expected));
+        const std::uint16_t written = fast.write(1, chunk, rank, place(got));
+        EXPECT_EQ(written, wire::ones_complement_sum(place(got)));
+        ASSERT_EQ(got, expected) << name_of(isa) << ", " << bytes << " bytes";
+        for (std::size_t i = 0; i < sum.size(); ++i) {
+          T part;
+          std::memcpy(&part, place(got).data() + i * sizeof part, sizeof part);
+          sum[i] += part;
+        }
+      }
+      std::memcpy(place(got).data(), sum.data(), bytes);
+      EXPECT_TRUE(fast.is_sum(1, chunk, place(got)));
+      for (std::size_t bit = 0; bit < 8 * bytes; ++bit) {
+        place(got)[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+        ASSERT_FALSE(fast.is_sum(1, chunk, place(got))) << name_of(isa) << ", bit " << bit;
+        place(got)[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+      }
+    }
+  }
+}
+
+TEST(Pattern, EveryInstructionSetWritesTheSameAndFindsEveryWrongBit) {
+  for (const Isa isa : kAllIsas) {
+    if (!isa_available(isa)) continue;
+    check_isa<float>(wire::DType::float32, isa);
+    check_isa<std::int32_t>(wire::DType::int32, isa);
+  }
 }
 
 TEST(Pattern, TheLargestJobIsExactInFloats) {

@@ -42,6 +42,25 @@ TEST(Plan, TheOtherEndOfAPortFollowsFromItsDevargs) {
   EXPECT_EQ(far_end({"c", "net_memif1,id=1", 1500}), "net_memif1,id=1,role=client");
 }
 
+// Rings as deep as the port says: a switch sees the same client as one of DPDK's.
+TEST(Plan, AMemifsOtherEndNeedsNoDriver) {
+  const Plan plan = make_plan(config_of(), {}, {});
+  ASSERT_TRUE(plan.ports[0].memif.has_value());
+  EXPECT_EQ(plan.ports[0].memif->socket, "/run/m.sock");
+  EXPECT_EQ(plan.ports[0].memif->id, 0u);
+  EXPECT_EQ(plan.ports[0].memif->frames, 1024u);
+  EXPECT_FALSE(plan.ports[1].memif.has_value());
+  const auto other = memif_end({"c", "net_memif1,id=3,rsize=8", 1500});
+  ASSERT_TRUE(other.has_value());
+  EXPECT_EQ(other->socket, "/run/memif.sock");
+  EXPECT_EQ(other->id, 3u);
+  EXPECT_EQ(other->frames, 256u);
+  EXPECT_FALSE(memif_end({"c", "net_memif1,rsize=14", 1500}).has_value()) << "deeper than ours";
+  EXPECT_FALSE(memif_end({"c", "net_memif1,secret=x", 1500}).has_value()) << "not known to ours";
+  const std::string given = "net_memif0,socket=/run/m.sock,role=client";
+  EXPECT_FALSE(make_plan(config_of(), {}, {{"a", given}}).ports[0].memif.has_value());
+}
+
 TEST(Plan, OtherPortsAskForTheirOtherEnd) {
   config::SwitchConfig config = config_of();
   config.ports[1].devargs = "net_af_packet0,iface=ve0";

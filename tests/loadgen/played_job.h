@@ -2,6 +2,7 @@
 // checked as a switch does it, what the engine answers goes to the players it is for.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <variant>
@@ -28,12 +29,15 @@ inline config::JobConfig job_of(std::uint32_t workers, std::uint8_t shards = 1) 
 class FrameList final : public FrameSink {
  public:
   [[nodiscard]] bool roomy() const override { return room; }
-  std::span<std::byte> frame() override { return next_; }
+  std::span<std::byte> frame() override {
+    return frames.size() < most ? std::span(next_) : std::span<std::byte>();
+  }
   void commit(std::size_t bytes) override {
     frames.emplace_back(next_.begin(), next_.begin() + static_cast<long>(bytes));
   }
 
   bool room = true;
+  std::size_t most = SIZE_MAX;  // frames; more than that find no room
   std::vector<std::vector<std::byte>> frames;
 
  private:

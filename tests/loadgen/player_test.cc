@@ -76,6 +76,7 @@ TEST(Player, DataThatIsNotWhatIsKnownIsFound) {
   ASSERT_TRUE(play(played, 100));
   const PlayerCounts sum = sum_of(played);
   ASSERT_GT(sum.falsified, 0u);
+  EXPECT_EQ(played.refused(), 0u) << "its checksum is right: only the comparison can tell";
   EXPECT_GT(sum.wrong, 0u);
   EXPECT_LE(sum.wrong, 2 * sum.falsified) << "a falsified chunk is wrong on both ranks";
   EXPECT_EQ(sum.wrong + sum.verified, 2 * 100 * PlayedJob::kOpChunks);
@@ -92,6 +93,19 @@ TEST(Player, WaitsForRoom) {
   EXPECT_TRUE(played.sink.frames.empty());
   played.sink.room = true;
   EXPECT_TRUE(played.run_until([&] { return played.players[0]->finished() == 1; }));
+}
+
+TEST(Player, WhatFindsNoRoomIsSentLaterAndNothingIsLost) {
+  PlayedJob played(job_of(2, 2));
+  ASSERT_TRUE(played.join());
+  played.sink.most = 3;
+  ASSERT_TRUE(play(played, 20));
+  EXPECT_EQ(sum_of(played).verified, 2 * 20 * PlayedJob::kOpChunks);
+  for (const auto& player : played.players) {
+    EXPECT_EQ(player->session_counters().contributions.get(), 20 * PlayedJob::kOpChunks);
+    EXPECT_EQ(player->session_counters().resends.get(), 0u);
+    EXPECT_EQ(player->counts().no_buffer, 0u);
+  }
 }
 
 TEST(Player, RefusesASwitchWithOtherChunks) {

@@ -95,6 +95,23 @@ def test_every_result_is_verified(memif):
     assert report["total"]["goodput_gbytes_per_s"] > 0
 
 
+def test_memif_over_dpdks_driver(memif, tmp_path):
+    """An end that is given is DPDK's; one that follows from the configuration needs no driver."""
+    bed = memif(2, "id: 1, workers: 2")
+    client = MEMIF.format(0, tmp_path).strip('"').replace("role=server", "role=client")
+    expect_all(bed.run("--ops", OPS, "--lose", "0.5%", "--port", f"p0={client}"), 2)
+
+
+def test_a_switch_that_is_not_there_is_named(memif):
+    bed = memif(2, "id: 1, workers: 2")
+    bed.switch.signal(signal.SIGTERM)
+    bed.switch.wait_exit(LIMIT_S)
+    process, _ = bed.start("--ops", 1, "--join-timeout", "300ms")
+    with process:
+        assert process.wait_exit(LIMIT_S) == 1, process.describe()
+        assert "port p0" in "\n".join(process.stderr) and "memif.sock" in "\n".join(process.stderr)
+
+
 def test_plain_traffic_comes_from_every_port(memif):
     bed = memif(3, "id: 1, workers: 2")
     report = bed.run("--ops", OPS, "--l2", "100k", "--l2-macs", "12")

@@ -115,6 +115,13 @@ TEST_F(MemifRingsTest, SentFrameIsDescribedAndPublishedByFlush) {
   EXPECT_EQ(memory_[d.offset + 76], std::byte{5});
 }
 
+TEST_F(MemifRingsTest, FramesToComeCanBeLookedUp) {
+  const std::byte* const third = rings_.tx_frame(2).data();
+  rings_.tx_commit(1);
+  rings_.tx_commit(1);
+  EXPECT_EQ(rings_.tx_frame().data(), third);
+}
+
 TEST_F(MemifRingsTest, GreaterDepthTakesOtherBuffers) {
   rings_.tx_commit(1);
   rings_.tx_flush();

@@ -8,8 +8,8 @@ namespace tributary::loadgen {
 
 class FrameSink {
  public:
-  // Who has seen this may commit so many frames.
-  static constexpr std::size_t kRoom = 256;
+  // Who has seen roomy() may commit so many frames: what a session sends at once.
+  static constexpr std::size_t kRoom = 64;
 
   FrameSink() = default;
   FrameSink(const FrameSink&) = delete;
@@ -17,7 +17,7 @@ class FrameSink {
   virtual ~FrameSink() = default;
 
   [[nodiscard]] virtual bool roomy() const = 0;
-  // Room for the next frame; empty where there are no buffers. The same until commit().
+  // Room for the next frame; empty where there is none. The same until commit().
   virtual std::span<std::byte> frame() = 0;
   virtual void commit(std::size_t bytes) = 0;
 };

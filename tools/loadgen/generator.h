@@ -47,7 +47,7 @@ class Generator {
   void turn_until(Instant limit, Done&& done);
   std::size_t turn();
   std::size_t receive(std::size_t port, Instant now);
-  void on_frame(std::size_t port, std::span<const std::byte> frame, Instant now);
+  void on_frame(std::size_t port, Frame frame, Instant now);
   void on_ipv4(std::size_t port, std::span<const std::byte> packet, Instant now);
   std::size_t send_plain(Instant now);
   void leave();

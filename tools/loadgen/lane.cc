@@ -1,61 +1,13 @@
 #include "tools/loadgen/lane.h"
 
-#include <algorithm>
-#include <cstring>
-#include <stdexcept>
+#include "tools/loadgen/memif_lane.h"
+#include "tools/loadgen/port_lane.h"
 
 namespace tributary::loadgen {
-namespace {
 
-impair::Port open(const std::string& devargs, rte_mempool* pool) {
-  try {
-    return impair::open_port(devargs, pool);
-  } catch (const std::runtime_error& e) {
-    throw std::runtime_error(std::string(e.what()) + "; the switch must run already");
-  }
-}
-
-}  // namespace
-
-Lane::Lane(const std::string& devargs, rte_mempool* pool) : port_(open(devargs, pool)) {}
-
-Lane::~Lane() {
-  if (spare_ != nullptr) rte_pktmbuf_free(spare_);
-  for (; begin_ < end_; ++begin_) rte_pktmbuf_free(backlog_[begin_]);
-  impair::close_port(port_);
-}
-
-std::span<std::byte> Lane::frame() {
-  if (end_ == kBacklog) return {};
-  if (spare_ == nullptr) spare_ = rte_pktmbuf_alloc(port_.pool);
-  if (spare_ == nullptr) return {};
-  return {rte_pktmbuf_mtod(spare_, std::byte*), rte_pktmbuf_tailroom(spare_)};
-}
-
-void Lane::commit(std::size_t bytes) {
-  if (spare_ == nullptr || end_ == kBacklog) return;
-  spare_->data_len = static_cast<std::uint16_t>(bytes);
-  spare_->pkt_len = static_cast<std::uint32_t>(bytes);
-  backlog_[end_++] = spare_;
-  spare_ = nullptr;
-}
-
-std::size_t Lane::flush() {
-  std::size_t sent = 0;
-  while (begin_ < end_) {
-    const auto wanted = static_cast<std::uint16_t>(std::min<std::size_t>(end_ - begin_, kBurst));
-    const std::uint16_t took = port_.transmit(&backlog_[begin_], wanted);
-    begin_ += took;
-    sent += took;
-    if (took < wanted) break;
-  }
-  if (begin_ > 0) {
-    std::move(backlog_.begin() + static_cast<long>(begin_),
-              backlog_.begin() + static_cast<long>(end_), backlog_.begin());
-    end_ -= begin_;
-    begin_ = 0;
-  }
-  return sent;
+std::unique_ptr<Lane> open_lane(const PlannedPort& port, rte_mempool* pool) {
+  if (port.memif) return std::make_unique<MemifLane>(*port.memif);
+  return std::make_unique<PortLane>(port.devargs, pool);
 }
 
 }  // namespace tributary::loadgen

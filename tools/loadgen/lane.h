@@ -1,54 +1,40 @@
-// One DPDK port of the generator, and the frames that wait to leave through it.
+// One port of the generator: what arrives there, and the frames that wait to leave through it.
 //
-// What the device does not take stays, in order; a lane without room asks its players to wait.
+// Two kinds: a memif is played as a worker's library plays it (memif_lane.h), everything else over
+// a DPDK driver (port_lane.h).
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
-#include "tools/impair/port.h"
+#include "core/time.h"
 #include "tools/loadgen/frame_sink.h"
+#include "tools/loadgen/plan.h"
+
+struct rte_mempool;
 
 namespace tributary::loadgen {
 
-class Lane final : public FrameSink {
+using Frame = std::span<const std::byte>;
+
+class Lane : public FrameSink {
  public:
-  static constexpr std::uint16_t kBurst = 64;
-  static constexpr std::size_t kBacklog = 1024;
-  // Buffers that a lane may hold: its backlog, and what a driver keeps in its rings.
-  static constexpr std::uint32_t kBuffers = kBacklog + 2048;
+  static constexpr std::size_t kBurst = 64;
 
-  Lane(const std::string& devargs, rte_mempool* pool);
-  ~Lane() override;
-
-  [[nodiscard]] bool link_up() const { return port_.link_up(); }
-  [[nodiscard]] bool roomy() const override { return kBacklog - end_ >= kRoom; }
-  std::span<std::byte> frame() override;
-  void commit(std::size_t bytes) override;
-  // Offers what waits to the device; returns how many it took.
-  std::size_t flush();
-  // Calls visit(std::span<const std::byte>) for each frame of a burst; returns how many there were.
-  template <typename Visit>
-  std::size_t receive(Visit&& visit) {
-    const std::uint16_t count = port_.receive(received_.data(), kBurst);
-    for (std::uint16_t i = 0; i < count; ++i) {
-      const rte_mbuf* m = received_[i];
-      // Of a chained frame the beginning, which is refused like any that is cut short.
-      visit(std::span(rte_pktmbuf_mtod(m, const std::byte*), m->data_len));
-    }
-    rte_pktmbuf_free_bulk(received_.data(), count);
-    return count;
-  }
-
- private:
-  impair::Port port_;
-  rte_mbuf* spare_ = nullptr;  // frame()'s
-  std::array<rte_mbuf*, kBacklog> backlog_{};
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
-  std::array<rte_mbuf*, kBurst> received_{};
+  // Tries to have a link where there is none; false: not now.
+  virtual bool link_up(Instant now) = 0;
+  // Why there is no link, as far as that is known.
+  [[nodiscard]] virtual std::string trouble() const { return {}; }
+  // Offers what waits to the device; returns how many frames went.
+  virtual std::size_t flush() = 0;
+  // A burst, whose frames are there until release(). Of a frame in several pieces the beginning.
+  virtual std::span<const Frame> receive(Instant now) = 0;
+  virtual void release() = 0;
 };
+
+// Throws std::runtime_error. `pool` is for the lanes that have a DPDK port.
+std::unique_ptr<Lane> open_lane(const PlannedPort& port, rte_mempool* pool);
 
 }  // namespace tributary::loadgen

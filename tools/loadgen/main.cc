@@ -2,6 +2,7 @@
 //
 // SIGINT or SIGTERM ends it gracefully: what is open is finished, the switch is told, the report is
 // written. A second one ends the process at once.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -14,6 +15,7 @@
 #include "tools/loadgen/generator.h"
 #include "tools/loadgen/options.h"
 #include "tools/loadgen/plan.h"
+#include "tools/loadgen/port_lane.h"
 #include "tools/loadgen/report.h"
 
 namespace tributary::loadgen {
@@ -59,8 +61,10 @@ int play(const Options& options) {
   check_plain(plan, options);
   if (options.ops == 0 && options.duration == Duration() && !options.quiet)
     std::fprintf(stderr, "loadgen: until SIGINT\n");
+  const auto devices = std::count_if(plan.ports.begin(), plan.ports.end(),
+                                     [](const PlannedPort& port) { return !port.memif; });
   rte_mempool* const pool =
-      start({"tributary-loadgen", static_cast<std::uint32_t>(plan.ports.size()) * Lane::kBuffers,
+      start({"tributary-loadgen", static_cast<std::uint32_t>(devices) * PortLane::kBuffers,
              buffer_bytes(plan), options.hugepages, options.dpdk_log_level});
   Generator generator(plan, options, pool, [] { return stop_requested != 0; });
   const Report report = generator.run();

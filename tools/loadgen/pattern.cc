@@ -12,34 +12,6 @@ constexpr std::uint32_t kLargest =
     4096;  // of table, salt and weight: 1,024 ranks × 3 × 4,096 < 2^24
 constexpr std::uint64_t kSeed = 0x7472696275746172;
 
-// out[i] = table[i] + addend. Both may be unaligned.
-template <typename T>
-void add_to_all(const std::byte* table, T addend, std::span<std::byte> out) {
-  for (std::size_t at = 0; at + sizeof(T) <= out.size(); at += sizeof(T)) {
-    T value;
-    std::memcpy(&value, table + at, sizeof value);
-    value += addend;
-    std::memcpy(out.data() + at, &value, sizeof value);
-  }
-}
-
-// Whether bytes[i] is table[i] + addend, for all i, without a branch that keeps it from vectors.
-template <typename T>
-bool all_equal(const std::byte* table, T addend, std::span<const std::byte> bytes) {
-  std::uint32_t differing = 0;
-  for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
-    T value;
-    std::memcpy(&value, table + at, sizeof value);
-    value += addend;
-    std::uint32_t expected = 0;
-    std::uint32_t got = 0;
-    std::memcpy(&expected, &value, sizeof expected);
-    std::memcpy(&got, bytes.data() + at, sizeof got);
-    differing |= expected ^ got;
-  }
-  return differing == 0;
-}
-
 template <typename T>
 void store(std::vector<std::byte>& table, std::size_t i, std::int64_t number) {
   const T value = static_cast<T>(number);
@@ -48,8 +20,13 @@ void store(std::vector<std::byte>& table, std::size_t i, std::int64_t number) {
 
 }  // namespace
 
-Pattern::Pattern(wire::DType dtype, std::uint32_t job, std::uint32_t ranks, std::size_t chunk_bytes)
-    : dtype_(dtype), job_(job), ranks_(ranks) {
+Pattern::Pattern(wire::DType dtype, std::uint32_t job, std::uint32_t ranks, std::size_t chunk_bytes,
+                 Isa isa)
+    : dtype_(dtype),
+      job_(job),
+      ranks_(ranks),
+      floats_(pattern_kernels<float>(isa)),
+      integers_(pattern_kernels<std::int32_t>(isa)) {
   Prng random(kSeed ^ job);
   std::int64_t weights = 0;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -79,14 +56,13 @@ Pattern::Place Pattern::place_of(std::uint32_t op, std::uint32_t chunk) const {
           static_cast<std::int32_t>(hash % kLargest)};
 }
 
-void Pattern::write(std::uint32_t op, std::uint32_t chunk, std::uint32_t rank,
-                    std::span<std::byte> payload) const {
+std::uint16_t Pattern::write(std::uint32_t op, std::uint32_t chunk, std::uint32_t rank,
+                             std::span<std::byte> payload) const {
   const Place place = place_of(op, chunk);
   const std::int32_t addend = place.salt + weights_[rank];
   if (dtype_ == wire::DType::float32)
-    add_to_all<float>(own_.data() + place.offset, static_cast<float>(addend), payload);
-  else
-    add_to_all<std::int32_t>(own_.data() + place.offset, addend, payload);
+    return floats_.write(own_.data() + place.offset, static_cast<float>(addend), payload);
+  return integers_.write(own_.data() + place.offset, addend, payload);
 }
 
 bool Pattern::is_sum(std::uint32_t op, std::uint32_t chunk,
@@ -94,8 +70,8 @@ bool Pattern::is_sum(std::uint32_t op, std::uint32_t chunk,
   const Place place = place_of(op, chunk);
   const auto addend = static_cast<std::int32_t>(place.salt * static_cast<std::int64_t>(ranks_));
   if (dtype_ == wire::DType::float32)
-    return all_equal<float>(summed_.data() + place.offset, static_cast<float>(addend), payload);
-  return all_equal<std::int32_t>(summed_.data() + place.offset, addend, payload);
+    return floats_.equals(summed_.data() + place.offset, static_cast<float>(addend), payload);
+  return integers_.equals(summed_.data() + place.offset, addend, payload);
 }
 
 }  // namespace tributary::loadgen

@@ -14,18 +14,22 @@
 #include <span>
 #include <vector>
 
+#include "core/isa.h"
 #include "core/wire/types.h"
+#include "tools/loadgen/pattern_kernels.h"
 
 namespace tributary::loadgen {
 
 class Pattern {
  public:
   // dtype: int32 or float32. Payloads are of at most `chunk_bytes`.
-  Pattern(wire::DType dtype, std::uint32_t job, std::uint32_t ranks, std::size_t chunk_bytes);
+  Pattern(wire::DType dtype, std::uint32_t job, std::uint32_t ranks, std::size_t chunk_bytes,
+          Isa isa = best_isa());
 
   [[nodiscard]] wire::DType dtype() const { return dtype_; }
-  void write(std::uint32_t op, std::uint32_t chunk, std::uint32_t rank,
-             std::span<std::byte> payload) const;
+  // Returns ones_complement_sum() of what it wrote.
+  std::uint16_t write(std::uint32_t op, std::uint32_t chunk, std::uint32_t rank,
+                      std::span<std::byte> payload) const;
   // Whether this is, bit for bit, the sum of all ranks.
   [[nodiscard]] bool is_sum(std::uint32_t op, std::uint32_t chunk,
                             std::span<const std::byte> payload) const;
@@ -43,6 +47,8 @@ class Pattern {
   std::vector<std::byte> own_;     // the table
   std::vector<std::byte> summed_;  // the table times ranks, plus the sum of all weights
   std::vector<std::int32_t> weights_;
+  PatternKernels<float> floats_;
+  PatternKernels<std::int32_t> integers_;
 };
 
 }  // namespace tributary::loadgen

@@ -1,15 +1,20 @@
 #include "tools/loadgen/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "dataplane/devargs.h"
+#include "worker/memif_rings.h"
 
 namespace tributary::loadgen {
 namespace {
 
 constexpr std::uint32_t kFirstIpv4 = 0x0A500000;  // 10.80.0.0/14: as many as workers can be
 constexpr std::uint32_t kIpv4Mask = 0xFFFC0000;
+// What DPDK's driver takes where devargs say nothing.
+constexpr char kMemifSocket[] = "/run/memif.sock";
+constexpr std::size_t kMemifLog2Frames = 10;
 
 std::string joined(const dataplane::Devargs& args, const std::string& device) {
   std::string text = device;
@@ -58,6 +63,19 @@ std::string far_end(const config::PortConfig& port) {
                               port.name + "=DEVARGS");
 }
 
+std::optional<MemifEnd> memif_end(const config::PortConfig& port) {
+  constexpr std::array kKnown = {"id",   "socket", "socket-abstract", "rsize", "bsize",
+                                 "role", "mac"};
+  const dataplane::Devargs args = dataplane::parse_devargs(port.devargs);
+  if (args.driver != "net_memif") return std::nullopt;
+  for (const auto& [key, value] : args.arguments)
+    if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) return std::nullopt;
+  const std::size_t log2_frames = args.number("rsize", kMemifLog2Frames);
+  if (log2_frames > worker::MemifRings::kLog2Size) return std::nullopt;
+  return MemifEnd{std::string(args.get("socket").value_or(kMemifSocket)),
+                  static_cast<std::uint32_t>(args.number("id", 0)), std::size_t{1} << log2_frames};
+}
+
 Plan make_plan(const config::SwitchConfig& config, const std::vector<std::uint32_t>& jobs,
                const std::map<std::string, std::string>& ends) {
   Plan plan;
@@ -68,7 +86,10 @@ Plan make_plan(const config::SwitchConfig& config, const std::vector<std::uint32
         "generator's workers have");
   for (const config::PortConfig& port : config.ports) {
     const auto given = ends.find(port.name);
-    plan.ports.push_back({port.name, given != ends.end() ? given->second : far_end(port)});
+    if (given != ends.end())
+      plan.ports.push_back({port.name, given->second, std::nullopt});
+    else
+      plan.ports.push_back({port.name, far_end(port), memif_end(port)});
   }
   for (const auto& [name, devargs] : ends) port_index(plan, name);
   for (const std::uint32_t id : jobs)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,17 @@
 
 namespace tributary::loadgen {
 
+// The client's end of a memif port.
+struct MemifEnd {
+  std::string socket;
+  std::uint32_t id = 0;
+  std::size_t frames = 0;  // of its rings
+};
+
 struct PlannedPort {
-  std::string name;     // the switch's port that it is connected to
-  std::string devargs;  // of this end
+  std::string name;               // the switch's port that it is connected to
+  std::string devargs;            // of this end
+  std::optional<MemifEnd> memif;  // of this end, where it needs no DPDK driver
 };
 
 struct PlannedWorker {
@@ -32,6 +41,10 @@ struct Plan {
 // The other end of a port of the switch: a memif's client, vhost-user's virtio-user. Throws
 // std::invalid_argument where none follows from the switch's devargs.
 std::string far_end(const config::PortConfig& port);
+
+// The same without DPDK's driver: nullopt where the port is no memif, or asks for what a worker's
+// library does not do.
+std::optional<MemifEnd> memif_end(const config::PortConfig& port);
 
 // `jobs`: ids; none: all. `ends`: devargs by port name, for those that are not to be derived.
 // Throws std::invalid_argument. A rank is behind the port that `members` ties it to, otherwise the

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/wire/checksum.h"
 #include "core/wire/integrity.h"
 #include "tools/loadgen/garbage.h"
 
@@ -104,8 +105,11 @@ bool Player::poll(Instant now, FrameSink& out) {
   do {
     if (!out.roomy()) return true;
     session_.poll(now, batch_);
-    for (std::size_t k = 0; k < batch_.size(); ++k)
-      send(batch_.datagrams()[k], batch_.tag(k), now, out);
+    for (std::size_t k = 0; k < batch_.size(); ++k) {
+      if (send(batch_.datagrams()[k], batch_.tag(k), now, out)) continue;
+      session_.rejected(batch_, k);
+      return true;
+    }
     sent = sent || batch_.size() > 0;
   } while (batch_.full());
   take_finished();
@@ -113,27 +117,31 @@ bool Player::poll(Instant now, FrameSink& out) {
   return sent;
 }
 
-void Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, Instant now,
+bool Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, Instant now,
                   FrameSink& out) {
   const bool contribution = tag.type == wire::PacketType::contribution;
   wire::HeaderV1 h{};
   if (contribution) std::memcpy(&h, d.head.data(), sizeof h);
-  if (contribution && (h.flags & wire::kFlagResend) == 0) sent_[tag.chunk] = now;
   const std::span<std::byte> frame = out.frame();
+  if (frame.empty()) return false;
+  if (contribution && (h.flags & wire::kFlagResend) == 0) sent_[tag.chunk] = now;
   const std::size_t datagram = d.head.size() + d.payload.size();
   if (frame.size() < wire::kUdpPayloadOffset + datagram) {
     ++counts_.no_buffer;
-    return;
+    return true;
   }
   std::byte* const at = frame.data() + wire::kUdpPayloadOffset;
   std::memcpy(at, d.head.data(), d.head.size());
+  std::uint16_t sum = wire::ones_complement_sum(d.head);
   if (contribution) {
     const std::span payload(at + d.head.size(), d.payload.size());
-    pattern_.write(h.op, h.chunk, options_.session.rank, payload);
+    std::uint16_t own = pattern_.write(h.op, h.chunk, options_.session.rank, payload);
     if (random_.chance_ppm(options_.faults.falsify_ppm)) {
       payload.front() ^= std::byte{0x40};
+      own = wire::ones_complement_sum(payload);
       ++counts_.falsified;
     }
+    sum = wire::ones_complement_add(sum, own);
   }
   if (!udp_checksum_) wire::seal_crc32c(std::span(at, datagram));
   const wire::FrameTemplate t{
@@ -145,7 +153,7 @@ void Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, 
       .dscp_ecn = 0,
       .udp_checksum = udp_checksum_,
   };
-  const std::size_t bytes = wire::write_frame_headers(t, frame, datagram);
+  const std::size_t bytes = wire::write_frame_headers(t, frame, datagram, sum);
   const Faults& faults = options_.faults;
   const bool garbage = contribution && random_.chance_ppm(faults.garbage_ppm);
   const bool duplicate = random_.chance_ppm(faults.duplicate_ppm);
@@ -157,10 +165,11 @@ void Player::send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, 
   if (duplicate && copy_frame(frame_, out)) ++counts_.duplicated;
   if (garbage) {
     const std::span<std::byte> room = out.frame();
-    if (room.size() < bytes) return;
+    if (room.size() < bytes) return true;
     out.commit(write_garbage(random_.below(kGarbageKinds), random_, frame_, room));
     ++counts_.garbage;
   }
+  return true;
 }
 
 bool Player::copy_frame(std::span<const std::byte> frame, FrameSink& out) {

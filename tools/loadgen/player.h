@@ -60,7 +60,7 @@ struct PlayerCounts {
   std::uint64_t duplicated = 0;
   std::uint64_t garbage = 0;
   std::uint64_t falsified = 0;
-  std::uint64_t no_buffer = 0;  // not sent for want of a buffer: as if lost
+  std::uint64_t no_buffer = 0;  // not sent, as no buffer was large enough: as if lost
 };
 
 class Player {
@@ -98,9 +98,9 @@ class Player {
   void start();
   void take_finished();
   void note_result(const wire::Packet& packet, Instant now);
-  void send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, Instant now,
+  // Both false where there is no room.
+  bool send(const worker::Datagram& d, const worker::SendBatch::Tag& tag, Instant now,
             FrameSink& out);
-  // False: there is no room.
   static bool copy_frame(std::span<const std::byte> frame, FrameSink& out);
 
   PlayerOptions options_;
