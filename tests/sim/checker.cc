@@ -122,6 +122,7 @@ Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenar
   punctual_ = is_punctual(scenario);
   moves_switches_ = std::any_of(scenario.changes.begin(), scenario.changes.end(),
                                 [](const TreeChange& c) { return c.moved_switch.has_value(); });
+  marks_happen_ = scenario.links.mark_ppm + scenario.links.mark_bytes != 0 || dynamic_jobs_ > 1;
   if (!benign(scenario)) settled_at_ = Instant() + scenario.heal_at + longest + kAftermath;
 }
 
@@ -175,7 +176,7 @@ void Checker::on_decision(SwitchNode& node, const FrameRef& frame, const wire::P
     // decide who it comes from, never what it says.
     return;
   }
-  note_marks(packet, decision);
+  note_marks(node, packet, decision);
   if (decision.verdict == Verdict::completed && (packet.header.flags & wire::kFlagAtPs) != 0 &&
       packet.header.type == PacketType::result)
     check_host_result(node, packet);
@@ -270,7 +271,7 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
     view.last_seq.assign(view.scenario->shards, scenario_.first_seq - 1);
     result_bits_.clear();
     bounds_.clear();
-    marks_.clear();
+    std::erase_if(marks_, [&](const auto& m) { return m.first.job == h.job; });
   }
   check_result(node.name(), message);
 }

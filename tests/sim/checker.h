@@ -7,7 +7,8 @@
 //                    ranks got the same bits and the same list; a failure names job and cause
 //   result is sent   a chunk's result never changes (rule 5), nor who it lacks; that is somebody
 //                    only where the job allows it, and after the wait that it allows (rule 21);
-//                    it tells of every mark that data met, unless some was sent again (rule 15)
+//                    unless data was sent again, it tells of every mark that all copies of some
+//                    data had at a switch (rule 15)
 //   result is taken  ranks that are equally far have the same window (rule 15)
 //   packet refused   an honest, intact packet is refused only for a reason that can be its own; no
 //                    result is given up that its rank still lacks (rule 4)
@@ -117,8 +118,13 @@ class Checker : public Observer {
     std::uint32_t term = 0;
     std::uint64_t nonce = 0;  // of the root's incarnation
   };
-  // That a result has to tell of; or that may have been lost.
-  enum class Mark : std::uint8_t { due, unknown };
+  // What data of a chunk says of queues, until its result is made.
+  struct Marks {
+    bool sent_again = false;               // some of it: marks may be lost
+    bool decided = false;                  // its result is made,
+    bool due = false;                      // and has to tell of a mark
+    std::map<std::uint64_t, bool> pieces;  // that switches took: was each copy marked?
+  };
   struct OpChunk {
     std::uint32_t epoch, op, chunk;
     auto operator<=>(const OpChunk&) const = default;
@@ -171,7 +177,9 @@ class Checker : public Observer {
   [[nodiscard]] std::vector<std::uint64_t> salts_of(std::uint32_t job, std::uint32_t epoch);
   void check_cause(const WorkerNode& node, const worker::Failure& f);
   // checker_congestion.cc
-  void note_marks(const wire::Packet& packet, aggregator::Decision decision);
+  [[nodiscard]] std::uint64_t piece_of(const SwitchNode& node, const wire::Packet& packet) const;
+  void note_marks(const SwitchNode& node, const wire::Packet& packet,
+                  aggregator::Decision decision);
   void check_mark(const std::string& node, const wire::Header& result);
   // checker_degraded.cc
   void note_sent(const WorkerNode& node, const FrameRef& frame);
@@ -196,6 +204,7 @@ class Checker : public Observer {
   std::uint32_t dynamic_jobs_ = 0;
   bool punctual_ = false;  // what is sent arrives, and soon
   bool moves_switches_ = false;
+  bool marks_happen_ = false;
   bool every_turn_ = true;
   Instant next_full_check_;
   std::size_t first_not_ended_ = 0;  // among all ranks; none starts again after its end
@@ -203,7 +212,7 @@ class Checker : public Observer {
   std::map<OpKey, std::uint64_t> op_bits_;
   std::map<ChunkKey, std::uint64_t> result_bits_;
   std::map<ChunkKey, std::uint32_t> bounds_;  // chunks under way at most, by the lowest seq of them
-  std::map<ChunkKey, Mark> marks_;            // of data that switches have taken
+  std::map<ChunkKey, Marks> marks_;
   std::map<NodeId, std::deque<FrameRef>> contributions_;  // the latest of each worker
   Prng random_;
   Reach reach_;

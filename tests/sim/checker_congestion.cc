@@ -2,7 +2,9 @@
 // nothing is lost no mark may be.
 #include <algorithm>
 
+#include "core/prng.h"
 #include "core/wire/ecn.h"
+#include "core/wire/rank_bitmap.h"
 #include "tests/sim/checker.h"
 
 namespace tributary::sim {
@@ -17,14 +19,10 @@ bool carries_data(const wire::Header& h) {
          (h.type == PacketType::escalation && h.covered != 0);
 }
 
-// Data of an excluded rank is passed on as often as it comes, also when its chunk is done
-// elsewhere.
-bool taken(Verdict verdict, const Scenario& scenario) {
-  if (verdict == Verdict::forwarded)
-    return std::none_of(scenario.script.begin(), scenario.script.end(),
-                        [](const ScriptEntry& e) { return e.action == ScriptAction::exclude; });
+bool taken(Verdict verdict) {
   return verdict == Verdict::opened || verdict == Verdict::folded ||
-         verdict == Verdict::completed || verdict == Verdict::sent_up;
+         verdict == Verdict::completed || verdict == Verdict::sent_up ||
+         verdict == Verdict::forwarded;
 }
 
 }  // namespace
@@ -45,24 +43,60 @@ void Checker::on_result_taken(WorkerNode& node, std::uint8_t shard) {
               std::to_string(known->second));
 }
 
-// What is sent again neither carries marks nor says which were lost with what went before.
-void Checker::note_marks(const wire::Packet& packet, aggregator::Decision decision) {
+// Whose data it is, and which switch has it: equal for each copy, whatever packet it comes in.
+std::uint64_t Checker::piece_of(const SwitchNode& node, const wire::Packet& packet) const {
   const wire::Header& h = packet.header;
-  if (!carries_data(h)) return;
-  const ChunkKey key{h.job, h.epoch, h.shard, h.seq};
-  if ((h.flags & wire::kFlagResend) != 0)
-    marks_[key] = Mark::unknown;
-  else if (wire::is_marked(packet) && taken(decision.verdict, scenario_))
-    marks_.try_emplace(key, Mark::due);
+  const config::JobConfig* const job = node.job(h.job);
+  std::vector<std::uint64_t> words(wire::rank_words(job->workers));
+  const auto insert = [&](std::uint32_t rank) {
+    if (rank / 64 < words.size()) words[rank / 64] |= std::uint64_t{1} << (rank % 64);
+  };
+  if (h.type == PacketType::contribution)
+    insert(h.origin);
+  else if (h.type == PacketType::escalation)
+    wire::read_rank_bitmaps(packet.extensions, job->workers, words);
+  else if (h.child < job->children.size())
+    for (const std::uint32_t rank : job->children[h.child].ranks) insert(rank);
+  std::uint64_t piece = node.id();
+  for (const std::uint64_t word : words) piece = split_mix(piece ^ word);
+  return piece;
 }
 
+// Of what is sent again nobody knows which marks were lost with what went before. What comes twice
+// all the same, because a cable doubles packets or a switch gives a sum up that has gone up
+// already, is in the result once: by whichever copy came to its maker first. So of such data a mark
+// is due only where the first copy that a switch took had it, and none that it took later was
+// without.
+void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
+                         aggregator::Decision decision) {
+  const wire::Header& h = packet.header;
+  if (!marks_happen_ || !carries_data(h)) return;
+  const bool again = (h.flags & wire::kFlagResend) != 0;
+  if (!again && (!taken(decision.verdict) || node.job(h.job) == nullptr)) return;
+  Marks& of_chunk = marks_[{h.job, h.epoch, h.shard, h.seq}];
+  if (again) of_chunk.sent_again = true;
+  if (of_chunk.sent_again || of_chunk.decided) return of_chunk.pieces.clear();
+  const bool marked = wire::is_marked(packet);
+  const auto [piece, fresh] = of_chunk.pieces.try_emplace(piece_of(node, packet), marked);
+  if (!fresh && !marked) piece->second = false;
+}
+
+// What comes after the result is made changes nothing.
 void Checker::check_mark(const std::string& node, const wire::Header& result) {
   const bool marked = (result.flags & wire::kFlagCe) != 0;
   reach_.marked_results += marked ? 1 : 0;
+  const auto known = marks_.find({result.job, result.epoch, result.shard, result.seq});
+  if (known == marks_.end()) return;
+  Marks& of_chunk = known->second;
+  if (!of_chunk.decided) {
+    of_chunk.decided = true;
+    of_chunk.due = std::any_of(of_chunk.pieces.begin(), of_chunk.pieces.end(),
+                               [](const auto& piece) { return piece.second; });
+    of_chunk.pieces.clear();
+  }
   // Of somebody who was late nothing is inside; a second attempt knows not all of the first.
   if (marked || result.attempt != 0 || (result.flags & wire::kFlagDegraded) != 0) return;
-  const auto known = marks_.find({result.job, result.epoch, result.shard, result.seq});
-  if (known != marks_.end() && known->second == Mark::due)
+  if (of_chunk.due && !of_chunk.sent_again)
     violation(node + " says nothing of a mark in the result of job " + std::to_string(result.job) +
               " shard " + std::to_string(result.shard) + " seq " + std::to_string(result.seq));
 }
