@@ -336,6 +336,12 @@ std::span<const GroupCopy> Engine::group_copies(std::uint32_t job) const {
   return found->group_copies;
 }
 
+std::span<const Peer> Engine::routed_members(std::uint32_t job) const {
+  const Job* const found = impl_->job_index.find(job);
+  if (found == nullptr) return {};
+  return found->routed_members;
+}
+
 std::optional<std::uint16_t> Engine::uplink(std::uint32_t job) const {
   const Job* const found = impl_->job_index.find(job);
   if (found == nullptr || !found->upstream) return std::nullopt;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -110,6 +111,8 @@ class Engine {
   // Where a job_group message goes: a frame for each VLAN tag among the members, to the ports
   // that lead to members with that tag.
   [[nodiscard]] std::span<const GroupCopy> group_copies(std::uint32_t job) const;
+  // Members that these do not reach, being behind routers: one more copy to each.
+  [[nodiscard]] std::span<const Peer> routed_members(std::uint32_t job) const;
 
   // The port through which a message to the parent goes; nullopt: the job ends here.
   [[nodiscard]] std::optional<std::uint16_t> uplink(std::uint32_t job) const;
@@ -161,6 +164,9 @@ class Engine {
   // There will be no such port: epochs with members behind it end as those of jobs that change, and
   // say which ranks these are; whoever has asked to join through it may do so through another.
   void end_behind(std::uint16_t port, Outbox& out);
+  // The same of members that can be where they joined from no longer.
+  using Gone = std::function<bool(const Peer&)>;
+  void end_where(const Gone& gone, Outbox& out);
   // What one call can append at most.
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] static std::size_t outbox_capacity(const config::SwitchConfig& config);

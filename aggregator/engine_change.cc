@@ -161,11 +161,11 @@ void Engine::apply(EngineChange& change) {
   std::swap(impl_->outbox_capacity, change.outbox_capacity);
 }
 
-void Engine::Impl::end_behind(Job& job, std::uint16_t port, Outbox& out) {
+void Engine::Impl::end_where(Job& job, const Engine::Gone& gone, Outbox& out) {
   std::size_t lost = 0;
   for (std::uint32_t child = 0; child < job.child_map.count(); ++child) {
     const Member& m = job.membership.member(child);
-    if (m.peer.port != port) continue;
+    if (!gone(m.peer)) continue;
     if (m.joined) job.membership.leave(child);
     if (m.present && lost < scratch_ids.size()) scratch_ids[lost++] = child;
   }
@@ -176,8 +176,12 @@ void Engine::Impl::end_behind(Job& job, std::uint16_t port, Outbox& out) {
   abort_epoch(job, wire::Reason::configuration_changed, out);
 }
 
+void Engine::end_where(const Gone& gone, Outbox& out) {
+  for (const auto& job : impl_->jobs) impl_->end_where(*job, gone, out);
+}
+
 void Engine::end_behind(std::uint16_t port, Outbox& out) {
-  for (const auto& job : impl_->jobs) impl_->end_behind(*job, port, out);
+  end_where([port](const Peer& peer) { return peer.port == port; }, out);
 }
 
 }  // namespace tributary::aggregator

@@ -56,7 +56,7 @@ struct Engine::Impl {
   [[nodiscard]] std::vector<PlacedJob> place_jobs(const config::SwitchConfig& next) const;
   void check_slots_for(const config::SwitchConfig& next) const;
   void inherit(Job& from, Job& to);
-  void end_behind(Job& job, std::uint16_t port, Outbox& out);
+  void end_where(Job& job, const Engine::Gone& gone, Outbox& out);
 
   // engine_join.cc
   Decision on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,

@@ -29,6 +29,7 @@ struct Job {
   std::uint32_t left_at_op = 0;  // who has left in this epoch holds all results of ops before it
   AbortCause last_abort;
   std::vector<GroupCopy> group_copies;  // of the running epoch; their ports lie in group_ports_
+  std::vector<Peer> routed_members;     // of the same: the others, each place once
   JobCounters counters;                 // its own part; the shards have theirs
 
   [[nodiscard]] wire::Header header(wire::PacketType type) const;
@@ -36,6 +37,7 @@ struct Job {
 
  private:
   void group_members();
+  void collect_routed();
 
   std::vector<std::uint16_t> group_ports_;
 };

@@ -16,13 +16,15 @@
 namespace tributary::aggregator {
 
 // Where a packet came from, and where an answer goes. Equality is what binds a child to its
-// place (protocol rule 18).
+// place (protocol rule 18). Of who is behind a router, frames show the router's address, which may
+// change: `mac` is zero, as that of no frame is.
 struct Peer {
   std::uint16_t port = 0;  // switch port index
   std::uint16_t udp_port = 0;
   std::uint32_t ipv4 = 0;
   std::optional<std::uint16_t> vlan_tci;
   wire::MacAddress mac{};
+  [[nodiscard]] bool is_routed() const { return wire::is_zero(mac); }
   // In one go: it is asked with every packet, and hardly ever false.
   bool operator==(const Peer& o) const {
     const std::uint32_t differs =

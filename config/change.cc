@@ -78,6 +78,7 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
     to.forwarding.snooping = snooping;
   });
   take(change.lldp, [&](SwitchConfig& to) { to.forwarding.lldp = next.forwarding.lldp; });
+  take(change.routes, [&](SwitchConfig& to) { to.routes = next.routes; });
   take(change.idle_sleep, [&](SwitchConfig& to) { to.idle_sleep_max = next.idle_sleep_max; });
   return change;
 }

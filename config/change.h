@@ -1,10 +1,10 @@
 // What differs between the configuration that runs and one that was read anew.
 //
 // Jobs may come, go and change; a job that is the same in both is not touched. So may rules for
-// other frames: access control, VLANs, storm control, addresses, snooping, LLDP; and how long idle
-// loops sleep. Ports may come, go, be listed in another order, get another name or device, and be
-// polled by other lcores; which are which is config/port_places.h. Everything else of a switch is
-// fixed when it starts, and a file that changes it is refused by name, whole.
+// other frames: access control, VLANs, storm control, addresses, snooping, LLDP; routes; and how
+// long idle loops sleep. Ports may come, go, be listed in another order, get another name or
+// device, and be polled by other lcores; which are which is config/port_places.h. Everything else
+// of a switch is fixed when it starts, and a file that changes it is refused by name, whole.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace tributary::config {
 
-// Of the rules for frames that are not jobs', and of how the packet loops idle.
+// Of the rules for frames that are not jobs', of routes, and of how the packet loops idle.
 struct ForwardingChange {
   std::vector<std::string> keys;  // that differ
   // What they are about:
@@ -27,6 +27,7 @@ struct ForwardingChange {
   bool ageing = false;     // how long learned ones are known
   bool snooping = false;   // all but whether, and for how many groups
   bool lldp = false;
+  bool routes = false;
   bool idle_sleep = false;
 };
 

@@ -12,6 +12,7 @@
 #include "config/check_lcores.h"
 #include "config/check_notify.h"
 #include "config/check_port.h"
+#include "config/check_routes.h"
 #include "config/check_sums.h"
 #include "config/codec.h"
 #include "config/lift.h"
@@ -309,6 +310,7 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_static_macs(config, context);
   check_forwarding(config, context);
   check_acl(config, context);
+  check_routes(config, context);
   check_memory(config, context);
   check_completion(config, context);
   check_hosted(config, context);

@@ -160,6 +160,9 @@ const Fields<SwitchConfig>& switch_fields() {
              required),
       scalar("mac", &SwitchConfig::mac, or_absent(unicast_mac()),
              "The switch's own MAC address. Left out: 02:74 and the four bytes of `address`."),
+      list("routes", &SwitchConfig::routes, route_fields(), 0, kMaxRoutes,
+           "Peers behind routers: switches above and below, ranks, completion hosts. Without "
+           "routes, everybody is on the link."),
       scalar("udp_base_port", &SwitchConfig::udp_base_port, integer<std::uint16_t>(1024, 65535),
              "Shard s of plane p of a job uses UDP port udp_base_port + p x shards + s; 4791 "
              "(RoCEv2) may not be among them."),

@@ -3,6 +3,28 @@
 #include "config/schema.h"
 
 namespace tributary::config {
+namespace {
+
+Codec<Ipv4Prefix> ipv4_prefix() {
+  return {"IPv4 prefix", "an IPv4 prefix such as 10.1.0.0/16, or 0.0.0.0/0",
+          [](const Node& node, Ipv4Prefix& out) -> std::optional<std::string> {
+            const std::string_view text = node.text;
+            const std::size_t slash = text.find('/');
+            if (slash == std::string_view::npos) return "has no length";
+            const auto address = parse_ipv4(text.substr(0, slash));
+            const auto bits = parse_integer(text.substr(slash + 1));
+            if (!address || !bits || *bits < 0 || *bits > 32) return "is not an IPv4 prefix";
+            if (*bits < 32 && (*address << *bits) != 0) return "has bits beyond its prefix";
+            out = {*address, static_cast<std::uint8_t>(*bits)};
+            return std::nullopt;
+          },
+          [](const Ipv4Prefix& prefix) {
+            return std::optional(format_ipv4(prefix.address) + '/' + std::to_string(prefix.bits));
+          }};
+}
+
+}  // namespace
+
 const Fields<PortVlan>& port_vlan_fields() {
   static const Fields<PortVlan> fields = {
       choice<PortVlan, VlanMode>(
@@ -71,6 +93,22 @@ const Fields<LldpConfig>& lldp_fields() {
              "How often it says so."),
       scalar("hold", &L::hold, integer<std::uint32_t>(2, kMaxLldpHold),
              "Intervals for which neighbours are to believe it."),
+  };
+  return fields;
+}
+
+const Fields<RouteConfig>& route_fields() {
+  using R = RouteConfig;
+  static const Fields<R> fields = {
+      scalar("to", &R::to, ipv4_prefix(),
+             "Addresses that the route leads to; each prefix once. Of several that an address is "
+             "in, the longest counts.",
+             Presence::required),
+      scalar("via", &R::via, or_absent(host_ipv4()),
+             "Address of the router, which is on the link. Left out: what is in `to` is on the "
+             "link itself."),
+      scalar("port", &R::port, identifier(),
+             "Name of the port that the router is behind; required with `via`."),
   };
   return fields;
 }

@@ -10,5 +10,6 @@ const Fields<PortVlan>& port_vlan_fields();
 const Fields<PortStorm>& port_storm_fields();
 const Fields<SnoopingConfig>& snooping_fields();
 const Fields<LldpConfig>& lldp_fields();
+const Fields<RouteConfig>& route_fields();
 
 }  // namespace tributary::config

@@ -14,6 +14,7 @@
 #include "config/lldp.h"
 #include "config/port_storm.h"
 #include "config/port_vlan.h"
+#include "config/route.h"
 #include "config/snooping.h"
 #include "config/straggler_policy.h"
 #include "core/time.h"
@@ -75,7 +76,7 @@ struct ParentConfig {
   std::string name;
   std::uint32_t id = 0;
   std::uint32_t ipv4 = 0;
-  wire::MacAddress mac{};
+  wire::MacAddress mac{};    // zero: it is behind a router
   std::string uplink;        // own port that leads there
   std::uint16_t child = 0;   // own index among the parent's children
   std::uint16_t fan_in = 0;  // children of the parent
@@ -87,7 +88,7 @@ struct ParentConfig {
 // way there is the switch's uplink.
 struct HostingConfig {
   std::uint32_t root_ipv4 = 0;
-  wire::MacAddress root_mac{};
+  wire::MacAddress root_mac{};  // zero: it is behind a router
 
   bool operator==(const HostingConfig&) const = default;
 };
@@ -238,6 +239,7 @@ struct SwitchConfig {
   std::uint32_t id = 0;                 // in its topology; 0: it stands alone
   std::uint32_t ipv4 = 0;               // host order; workers send here
   std::optional<wire::MacAddress> mac;  // default: locally administered, derived from ipv4
+  std::vector<RouteConfig> routes;      // to peers behind routers
   std::uint16_t udp_base_port = kDefaultUdpBasePort;
   std::uint32_t slots = 4096;       // per shard: partitions of the static jobs, pool of the dynamic
   Duration preempt_idle;            // a dynamic job's slot this long without a contribution may be

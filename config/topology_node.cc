@@ -138,17 +138,23 @@ JobConfig JobTree::config_at(std::size_t node) const {
   const auto self = std::find_if(siblings.begin(), siblings.end(), [&](const ChildConfig& c) {
     return c.is_switch && c.id == topology_.switches[node].config.id;
   });
+  // What a router passes on has its address, not the sender's.
+  const auto& routes = topology_.switches[node].config.routes;
+  const auto mac_of = [&](const SwitchConfig& other) {
+    if (route_through_router(routes, other.ipv4) != nullptr) return wire::MacAddress{};
+    return other.mac.value_or(derived_mac(other.ipv4));
+  };
   config.parent = ParentConfig{up.name,
                                up.id,
                                up.ipv4,
-                               up.mac.value_or(derived_mac(up.ipv4)),
+                               mac_of(up),
                                topology_.switches[node].uplink,
                                static_cast<std::uint16_t>(self - siblings.begin()),
                                static_cast<std::uint16_t>(siblings.size())};
   const SwitchConfig& root = topology_.switches[top_].config;
   const std::string& name = topology_.switches[node].config.name;
   if (name != kRootHost && is_among(config.completion_hosts, name))
-    config.hosting = HostingConfig{root.ipv4, root.mac.value_or(derived_mac(root.ipv4))};
+    config.hosting = HostingConfig{root.ipv4, mac_of(root)};
   return config;
 }
 

@@ -30,6 +30,7 @@ const char* name_of(Action action) {
     case Action::lldp: return "lldp";
     case Action::answer_arp: return "answer arp";
     case Action::answer_echo: return "answer echo";
+    case Action::hear_arp: return "hear arp";
     case Action::reassemble: return "put together";
     case Action::drop: return "drop";
   }

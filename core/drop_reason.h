@@ -46,6 +46,8 @@ namespace tributary {
   X(stale_term, "stale-term", "completion host of an earlier term")                               \
   X(bad_child, "bad-child", "child index outside the job's fan-in")                               \
   X(sender_mismatch, "sender-mismatch", "child is bound to another port or address")              \
+  X(wrong_way, "wrong-way", "from an address behind a router, but not through that port")         \
+  X(no_next_hop, "no-next-hop", "router on the way has not answered ARP")                         \
   X(bad_shard, "bad-shard", "shard, plane or stream outside the job's")                           \
   X(stale_seq, "stale-seq", "chunk finished and acknowledged long ago")                           \
   X(beyond_window, "beyond-window", "chunk is beyond the window the sender may use")              \

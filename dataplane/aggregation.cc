@@ -25,10 +25,11 @@ aggregator::EngineStart in(const PageMemory& payloads, aggregator::EngineStart s
 
 Aggregation::Aggregation(const config::SwitchConfig& config, const config::SwitchConfig& part,
                          aggregator::EngineStart start, rte_mempool* pool, Lanes& lanes,
-                         Transmitter& transmitter)
+                         Transmitter& transmitter, const NextHops& next_hops)
     : pool_(pool),
       lanes_(lanes),
       transmitter_(transmitter),
+      next_hops_(next_hops),
       writer_(config),
       payloads_(aggregator::Engine::payload_bytes(part)),
       engine_(part, in(payloads_, start)),
@@ -50,6 +51,13 @@ void Aggregation::reject(std::uint16_t ingress, const Classified& frame, DropRea
   count_drop(ingress, frame, reason);
 }
 
+bool Aggregation::take_route(aggregator::Peer& from) const {
+  const NextHop* const router = next_hops_.toward(from.ipv4);
+  if (router == nullptr) return true;
+  from.mac = {};
+  return from.port == router->port && !from.vlan_tci;
+}
+
 inline bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, Received& r) {
   r.frame = &frame;
   // Field by field: put together first and copied, it would wait for its own stores.
@@ -58,8 +66,10 @@ inline bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, R
   r.from.ipv4 = frame.udp.endpoints.source_ip;
   r.from.vlan_tci = frame.ethernet.vlan_tci;
   r.from.mac = frame.ethernet.source;
-  const DropReason bad = wire::parse(frame.udp.payload, r.packet);
+  DropReason bad = wire::parse(frame.udp.payload, r.packet);
   r.packet.congestion_experienced = frame.udp.congestion_experienced;
+  if (!next_hops_.empty() && bad == DropReason::count_ && !take_route(r.from))
+    bad = DropReason::wrong_way;
   if (bad == DropReason::count_) return true;
   reject(ingress, frame, bad);
   return false;
@@ -198,6 +208,17 @@ void Aggregation::end_behind(std::uint16_t port, Instant now) {
   send_outbox(now);
 }
 
+void Aggregation::end_rerouted(const NextHops& next, Instant now) {
+  const auto gone = [&](const aggregator::Peer& peer) {
+    const NextHop* const router = next.toward(peer.ipv4);
+    return peer.is_routed() != (router != nullptr) ||
+           (router != nullptr && router->port != peer.port);
+  };
+  engine_.end_where(gone, outbox_);
+  exchange(now);
+  send_outbox(now);
+}
+
 void Aggregation::shut_down(Instant now) {
   engine_.shut_down(outbox_);
   send_outbox(now);
@@ -206,11 +227,18 @@ void Aggregation::shut_down(Instant now) {
   send(hosted_->outbox(), now);
 }
 
-rte_mbuf* Aggregation::build(const Outgoing& message, std::optional<std::uint16_t> group_vlan) {
+rte_mbuf* Aggregation::build(const Outgoing& message, const FrameWriter::Copy& copy,
+                             DropReason& why) {
   rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+  why = DropReason::no_mbuf;
   if (frame == nullptr) return nullptr;
   const std::span<std::byte> room(rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_tailroom(frame));
-  const std::size_t bytes = writer_.write(message, group_vlan, room);
+  const std::size_t bytes = writer_.write(message, copy, next_hops_, room);
+  if (bytes == FrameWriter::kNoNextHop) {
+    rte_pktmbuf_free(frame);
+    why = DropReason::no_next_hop;
+    return nullptr;
+  }
   frame->data_len = static_cast<std::uint16_t>(bytes);
   frame->pkt_len = static_cast<std::uint32_t>(bytes);
   return frame;
@@ -220,8 +248,7 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
   bool own = false;  // some sum stays in the engine here
   for (const Outgoing& message : box.items()) {
     if (message.to == Outgoing::To::job_group) {
-      for (const auto& copy : engine_.group_copies(message.header.job))
-        send_copy(message, copy.vlan_tci, copy.ports);
+      send_to_group(message);
       continue;
     }
     if (message.to == Outgoing::To::parent) {
@@ -231,11 +258,11 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
         continue;
       }
       const std::uint16_t uplink = *engine_.uplink(message.header.job);
-      send_copy(message, std::nullopt, std::span(&uplink, 1));
+      send_copy(message, {}, std::span(&uplink, 1));
       continue;
     }
     if (message.to == Outgoing::To::hosted_root) {
-      send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
+      send_copy(message, {}, std::span(&message.peer.port, 1));
       continue;
     }
     if (message.to != Outgoing::To::peer) continue;  // heard by the completion engine
@@ -244,19 +271,28 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
       lane.counters.drops.add(DropReason::reply_limit);
       continue;
     }
-    send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
+    send_copy(message, {}, std::span(&message.peer.port, 1));
   }
   box.clear();
   if (own) send_hosted(now);
   outbox_overflows_.set(outbox_.overflows());
 }
 
-void Aggregation::send_copy(const Outgoing& message, std::optional<std::uint16_t> group_vlan,
+void Aggregation::send_to_group(const Outgoing& message) {
+  const std::uint32_t job = message.header.job;
+  for (const auto& copy : engine_.group_copies(job))
+    send_copy(message, {.group_vlan = copy.vlan_tci}, copy.ports);
+  for (const aggregator::Peer& member : engine_.routed_members(job))
+    send_copy(message, {.member = &member}, std::span(&member.port, 1));
+}
+
+void Aggregation::send_copy(const Outgoing& message, const FrameWriter::Copy& copy,
                             std::span<const std::uint16_t> ports) {
-  if (rte_mbuf* frame = build(message, group_vlan); frame != nullptr) {
+  DropReason why{};
+  if (rte_mbuf* frame = build(message, copy, why); frame != nullptr) {
     transmitter_.multicast(ports, frame, TrafficClass::jobs);
   } else {
-    for (const auto port : ports) lanes_[port]->counters.drops.add(DropReason::no_mbuf);
+    for (const auto port : ports) lanes_[port]->counters.drops.add(why);
   }
 }
 

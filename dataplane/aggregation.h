@@ -27,7 +27,7 @@ class Aggregation {
   // `part`: of the configuration, what this lcore does; all of it where there is one lcore.
   Aggregation(const config::SwitchConfig& config, const config::SwitchConfig& part,
               aggregator::EngineStart start, rte_mempool* pool, Lanes& lanes,
-              Transmitter& transmitter);
+              Transmitter& transmitter, const NextHops& next_hops);
 
   // A frame classified as aggregation traffic: its header is read, and what it needs is fetched
   // into the cache. At most kBurst of them, then handle(), which looks at payloads; until then
@@ -57,6 +57,8 @@ class Aggregation {
   void apply(Change& change, Instant now);
   // See Engine::end_behind().
   void end_behind(std::uint16_t port, Instant now);
+  // The same of members to whom there will be another way.
+  void end_rerouted(const NextHops& next, Instant now);
   // ABORT to every job; the caller flushes.
   void shut_down(Instant now);
 
@@ -78,6 +80,9 @@ class Aggregation {
     const Classified* frame = nullptr;
   };
 
+  // Whoever is behind a router is known by its port, not by what a frame shows. False: this came
+  // another way.
+  [[nodiscard]] bool take_route(aggregator::Peer& from) const;
   // False: dropped and counted.
   bool parse(std::uint16_t ingress, const Classified& frame, Received& into);
   bool check(const Received& received);
@@ -96,15 +101,17 @@ class Aggregation {
   std::size_t expire_hosted(Instant now);
   // What the hosted engines say: to their roots, and where a job wants that, to what is below here.
   void send_hosted(Instant now);
-  // `group_vlan`: the tag of this copy, for messages to a group.
-  void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
+  void send_to_group(const aggregator::Outgoing& message);
+  void send_copy(const aggregator::Outgoing& message, const FrameWriter::Copy& copy,
                  std::span<const std::uint16_t> ports);
-  // A buffer with the message's frame in it; nullptr when the pool is empty.
-  rte_mbuf* build(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan);
+  // A buffer with the message's frame in it; nullptr, and why.
+  rte_mbuf* build(const aggregator::Outgoing& message, const FrameWriter::Copy& copy,
+                  DropReason& why);
 
   rte_mempool* pool_;
   Lanes& lanes_;
   Transmitter& transmitter_;
+  const NextHops& next_hops_;
   FrameWriter writer_;
   PageMemory payloads_;
   aggregator::Engine engine_;

@@ -36,6 +36,8 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
   if (c.ethernet.ether_type != wire::kEtherTypeIpv4) {
     if (is_arp_request_for(identity, c.ethernet))
       c.action = Action::answer_arp;
+    else if (is_arp_to_hear(identity, c.ethernet))
+      c.action = Action::hear_arp;
     else if (ours)
       drop(c, DropReason::unhandled);
     return;

@@ -3,6 +3,7 @@
 //   to the switch's MAC, or broadcast:  aggregation port → aggregate
 //                                       hosting port     → host, where engines are hosted
 //                                       ARP, ICMP echo   → answer
+//                                       other ARP        → hear, where there are routers
 //                                       fragments        → reassemble, where they are taken
 //   to the switch's MAC, anything else: drop, never flooded
 //   to a bridge's own group:            LLDP → lldp; drop, never forwarded
@@ -28,6 +29,7 @@ enum class Action : std::uint8_t {
   lldp,
   answer_arp,
   answer_echo,
+  hear_arp,  // and forward it, if it is to everybody
   reassemble,
   drop,
 };

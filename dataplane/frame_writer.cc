@@ -40,6 +40,7 @@ Identity identity_of(const config::SwitchConfig& config) {
                                                   : std::uint16_t{0},
                     {}};
   identity.takes_fragments = config::takes_fragments(config);
+  for (const auto& route : config.routes) identity.hears_arp = identity.hears_arp || route.via;
   for (const auto& job : config.jobs)
     if (job.parent) identity.parents.push_back({config::job_group_ipv4(job.id), job.parent->ipv4});
   return identity;
@@ -63,9 +64,8 @@ std::uint16_t FrameWriter::port_of(const wire::Header& h) const {
   return static_cast<std::uint16_t>(identity_.udp_first + place);
 }
 
-std::size_t FrameWriter::write(const aggregator::Outgoing& message,
-                               std::optional<std::uint16_t> group_vlan,
-                               std::span<std::byte> frame) const {
+std::size_t FrameWriter::write(const aggregator::Outgoing& message, const Copy& copy,
+                               const NextHops& routers, std::span<std::byte> frame) const {
   const std::uint16_t udp_port = port_of(message.header);
 
   wire::FrameTemplate t;
@@ -73,11 +73,16 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message,
   t.dscp_ecn = wire::ecn_of(message.header.type);
   t.endpoints.source_ip = identity_.ipv4;
   t.endpoints.source_port = udp_port;
-  if (message.to == aggregator::Outgoing::To::job_group) {
+  if (copy.member != nullptr) {
+    t.endpoints.destination_ip = copy.member->ipv4;
+    t.endpoints.destination_port = copy.member->udp_port;
+    t.destination = copy.member->mac;
+    t.vlan_tci = copy.member->vlan_tci;
+  } else if (message.to == aggregator::Outgoing::To::job_group) {
     t.endpoints.destination_ip = config::job_group_ipv4(message.header.job);
     t.endpoints.destination_port = udp_port;
     t.destination = wire::multicast_mac(t.endpoints.destination_ip);
-    t.vlan_tci = group_vlan;
+    t.vlan_tci = copy.group_vlan;
   } else if (message.to == aggregator::Outgoing::To::parent) {
     const Parent& parent = parents_.at(message.header.job);
     t.endpoints.source_port = identity_.udp_first;  // a child is bound to one, whatever the shard
@@ -91,6 +96,11 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message,
     t.endpoints.destination_port = message.peer.udp_port;
     t.destination = message.peer.mac;
     t.vlan_tci = message.peer.vlan_tci;
+  }
+  if (wire::is_zero(t.destination)) {
+    const NextHop* const router = routers.toward(t.endpoints.destination_ip);
+    if (router == nullptr || !router->mac) return kNoNextHop;
+    t.destination = *router->mac;
   }
 
   std::array<std::byte, wire::kMaxExtensionBytes> buffer;

@@ -15,6 +15,7 @@
 #include "aggregator/outbox.h"
 #include "config/switch_config.h"
 #include "dataplane/local_host.h"
+#include "dataplane/next_hops.h"
 
 namespace tributary::dataplane {
 
@@ -25,10 +26,21 @@ class FrameWriter {
  public:
   explicit FrameWriter(const config::SwitchConfig& config);
 
-  // `group_vlan` is the tag of the members that this copy is for, if it goes to the group. Returns
-  // the frame's length; 0 when `frame` is too small.
-  std::size_t write(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
+  // Of a message to the group, who gets this copy.
+  struct Copy {
+    std::optional<std::uint16_t> group_vlan = {};  // members with that tag
+    const aggregator::Peer* member = nullptr;      // or one of them alone
+  };
+  // The router on the way there has no known address.
+  static constexpr std::size_t kNoNextHop = ~std::size_t{0};
+  // Returns the frame's length; 0 when `frame` is too small; kNoNextHop.
+  std::size_t write(const aggregator::Outgoing& message, const Copy& copy, const NextHops& routers,
                     std::span<std::byte> frame) const;
+  // Where nobody is behind a router.
+  std::size_t write(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
+                    std::span<std::byte> frame) const {
+    return write(message, {.group_vlan = group_vlan}, NextHops(), frame);
+  }
 
  private:
   // That is the hint to shard and plane of this message (rule 16).

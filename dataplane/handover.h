@@ -42,6 +42,8 @@ struct Learned {
   std::uint16_t vlan = 0;
   std::uint16_t port = 0;
   Instant at;
+  std::uint32_t ipv4 = 0;  // of ARP from the address; 0: the address alone
+  bool to_us = false;      // that ARP: it answers this switch
 };
 
 // From one lcore to one other.

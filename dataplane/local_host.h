@@ -25,6 +25,7 @@ struct Identity {
   };
   std::vector<ParentGroup> parents = {};
   bool takes_fragments = false;
+  bool hears_arp = false;  // there are routers to be asked
 };
 
 // True for a well-formed ARP request for the switch's address.
@@ -32,6 +33,8 @@ bool is_arp_request_for(const Identity& identity, const wire::EthernetView& fram
 // Turns such a frame into the reply.
 void answer_arp(const Identity& identity, std::span<std::byte> frame,
                 const wire::EthernetView& view);
+// True for ARP that may tell of a router, where the switch has any.
+bool is_arp_to_hear(const Identity& identity, const wire::EthernetView& frame);
 
 // True for an ICMP echo request to the switch's address, whole and with a good checksum.
 bool is_echo_request_for(const Identity& identity, const wire::EthernetView& frame);

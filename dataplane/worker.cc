@@ -68,7 +68,9 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
       lanes_(make_lanes(config, ports, place.lcore)),
       transmitter_(lanes_, pool, open(peers_, place)),
       forwarder_(config, randomness.fdb_seed, lanes_, transmitter_, pool),
-      aggregation_(config, part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_),
+      next_hops_(config),
+      aggregation_(config, part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_,
+                   next_hops_),
       pool_(pool),
       idle_(config.idle_sleep_max, kBurst / 2) {
   for (const config::QueuePlace& queue : config::queue_places(config))
@@ -122,6 +124,7 @@ std::size_t Worker::turn(Instant now) {
 
   mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now) +
                           (lldp_ ? lldp_->expire(now) : 0) +
+                          (next_hops_.empty() ? 0 : ask_routers(now)) +
                           (reassembly_ ? reassembly_->expire(now) : 0));
   mark(Stage::transmit, transmitter_.flush());
   counters_.turns.add();
@@ -183,7 +186,11 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
       case Action::host: to_host_.add(i); break;
       case Action::forward: to_forward_.add(i); break;
       case Action::lldp: hear(port, frame, what, now); break;
+      case Action::hear_arp: hear_arp(port, i, now); break;
       case Action::answer_arp:
+        if (!next_hops_.empty()) learn_router(port, what, now);
+        to_answer_.add(i);
+        break;
       case Action::answer_echo: to_answer_.add(i); break;
       case Action::reassemble:
       case Action::drop:
@@ -258,6 +265,7 @@ std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next
       Change{.aggregation = aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
              .identity = identity_of(next),
              .owners = JobOwners(next),
+             .next_hops = NextHops(next),
              .forwarding = {},
              .idle_sleep_max = {},
              .lldp_rules = {},
@@ -272,10 +280,14 @@ std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next
 }
 
 void Worker::apply(Change& change, Instant now) {
+  // What is said of ends goes the way that has been so far.
+  aggregation_.end_rerouted(change.next_hops, now);
   aggregation_.apply(*change.aggregation, now);
   forwarder_.apply(change.forwarding);
   std::swap(identity_, change.identity);
   std::swap(owners_, change.owners);
+  change.next_hops.adopt(next_hops_);
+  std::swap(next_hops_, change.next_hops);
   if (change.idle_sleep_max) idle_.set_longest(*change.idle_sleep_max);
   if (change.lldp_rules) apply_lldp(change, now);
   transmitter_.flush();
@@ -299,6 +311,7 @@ void Worker::exchange_port(std::uint16_t place, Port& port) {
   lanes_[place]->exchange(port);
   forwarder_.look_at_ports();
   forget_behind(mask_of(place));
+  next_hops_.forget_behind(place);
 }
 
 void Worker::forget_behind(PortMask ports) {

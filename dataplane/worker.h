@@ -34,6 +34,7 @@
 #include "dataplane/lane.h"
 #include "dataplane/lldp.h"
 #include "dataplane/mailbox.h"
+#include "dataplane/next_hops.h"
 #include "dataplane/reassembly.h"
 #include "dataplane/stage.h"
 #include "dataplane/transmitter.h"
@@ -107,6 +108,7 @@ class Worker {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
     JobOwners owners;
+    NextHops next_hops;
     Forwarder::Change forwarding;
     std::optional<Duration> idle_sleep_max;
     std::optional<config::LldpConfig> lldp_rules;
@@ -134,6 +136,7 @@ class Worker {
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
   [[nodiscard]] const Acl& acl() const { return forwarder_.acl(); }
   [[nodiscard]] const Snooping* snooping() const { return forwarder_.snooping(); }
+  [[nodiscard]] const NextHops& next_hops() const { return next_hops_; }
   // nullptr: it is off.
   [[nodiscard]] const Lldp* lldp() const { return lldp_.get(); }
 
@@ -182,6 +185,10 @@ class Worker {
   void answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what);
   // What a neighbour says of itself.
   void hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
+  // What ARP says of routers, to this loop and to others; what is to everybody goes on.
+  void hear_arp(std::uint16_t port, std::size_t place, Instant now);
+  void learn_router(std::uint16_t port, const Classified& what, Instant now);
+  std::size_t ask_routers(Instant now);
   // What becomes of a received frame, to whoever traces; aggregation tells of its own.
   void tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict) {
     if (tap_ != nullptr && tap_->wants_verdicts()) tap_->tell(port, frame, verdict);
@@ -222,6 +229,7 @@ class Worker {
   std::optional<Fragmenter> fragmenter_;
   std::optional<Reassembly> reassembly_;
   Forwarder forwarder_;
+  NextHops next_hops_;
   Aggregation aggregation_;
   std::unique_ptr<Lldp> lldp_;
   PortPlan* taking_in_ = nullptr;

@@ -48,7 +48,11 @@ std::size_t Worker::take_over(Instant now) {
     if (from == lcore_) continue;
     std::array<Learned, kBurst> room;
     const auto addresses = peers_->take(from, room);
-    for (const Learned& address : addresses) forwarder_.learn_from_peer(address);
+    for (const Learned& address : addresses)
+      if (address.ipv4 == 0)
+        forwarder_.learn_from_peer(address);
+      else
+        next_hops_.hear({address.port, address.ipv4, address.mac, address.to_us}, now);
     all += addresses.size() + take_frames(from, now);
   }
   return all;

@@ -61,7 +61,10 @@ void Worker::make_room(PortPlan& plan) {
     if (tap_ != nullptr) tap_->ignore(place);
   }
   forwarder_.look_at_ports();
-  for (const auto& [place, lane] : plan.added) forget_behind(mask_of(place));
+  for (const auto& [place, lane] : plan.added) {
+    forget_behind(mask_of(place));
+    next_hops_.forget_behind(place);
+  }
   transmitter_.flush();
   for (std::uint16_t place = 0; place < plan.places; ++place) {
     Lane& lane = *lanes_[place];

@@ -289,5 +289,38 @@ TEST_F(EngineTest, LargestJobFitsTheOutboxAndItsLists) {
   EXPECT_EQ(outbox_->overflows(), 0u);
 }
 
+// O12: no router passes on what goes to a group, so those behind one are not in it.
+TEST_F(EngineTest, O12_MembersBehindRoutersGetCopiesOfTheirOwn) {
+  build(4);
+  std::array<Peer, 4> places = {peer(0), peer(1), peer(2), peer(3)};
+  places[1].mac = places[2].mac = {};
+  places[2].port = places[1].port;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) join(rank, 0, places[rank]);
+  const auto copies = engine_->group_copies(kJob);
+  ASSERT_EQ(copies.size(), 1u);
+  EXPECT_EQ(std::vector<std::uint16_t>(copies[0].ports.begin(), copies[0].ports.end()),
+            (std::vector<std::uint16_t>{0, 3}));
+  const auto routed = engine_->routed_members(kJob);
+  ASSERT_EQ(routed.size(), 2u);
+  EXPECT_EQ(routed[0], places[1]);
+  EXPECT_EQ(routed[1], places[2]);
+  EXPECT_TRUE(engine_->routed_members(99).empty());
+}
+
+// Rule 16: members who are where they can be no longer, as end_behind() has it of a port.
+TEST_F(EngineTest, Rule16_EpochsEndWhereMembersAreElsewhere) {
+  build(3);
+  join_all();
+  sent_.clear();
+  engine_->end_where([](const Peer& at) { return at.is_routed(); }, *outbox_);
+  collect();
+  EXPECT_TRUE(sent_.empty());
+  engine_->end_where([](const Peer& at) { return at == peer(2); }, *outbox_);
+  collect();
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].header.type, wire::PacketType::abort);
+  EXPECT_EQ(sent_[0].header.reason, wire::Reason::configuration_changed);
+}
+
 }  // namespace
 }  // namespace tributary::aggregator

@@ -27,6 +27,7 @@ constexpr const char* kFile =
     "switch:\n"
     "  address: 10.77.0.254\n"
     "  completion: {hosts: [{name: ps1, address: 10.77.0.100, port: b}]}\n"
+    "  routes: [{to: 10.78.0.0/16, via: 10.77.0.1, port: b}]\n"
     "ports:\n"
     "  - {name: spare, devargs: net_null2, vlan: {mode: trunk}}\n"
     "  - {name: a, devargs: net_null0}\n"
@@ -103,6 +104,7 @@ std::vector<std::string> guesses(const KeyInfo& key) {
                                   "x",
                                   "10.77.0.99",
                                   "10.77.0.0/16",
+                                  "10.79.0.0/16",
                                   "127.0.0.1:9",
                                   "net_null7",
                                   "/tmp/x",

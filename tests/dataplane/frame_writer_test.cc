@@ -155,6 +155,34 @@ TEST(FrameWriter, PeerMessage) {
 }
 
 // Protocol rule 18: the job's kind of integrity covers every packet.
+// A peer behind a router has no address of its own on the link; groups and neighbours have.
+TEST(FrameWriter, O12_TheRoutersAddressOfTheMoment) {
+  auto config = switch_config(wire::Integrity::udp_checksum);
+  config.ports = {{.name = "p0", .devargs = ""}};
+  config.routes = {{{0x0A4E0000, 16}, 0x0A4D0032, "p0"}};
+  const FrameWriter writer(config);
+  NextHops routers(config);
+  const std::array<std::int32_t, 2> payload = {1, 2};
+  aggregator::Peer member{0, 5555, 0x0A4E0007, std::nullopt, {}};
+  std::array<std::byte, 256> frame;
+  EXPECT_EQ(
+      writer.write(result(std::as_bytes(std::span(payload))), {.member = &member}, routers, frame),
+      FrameWriter::kNoNextHop);
+  routers.expire(
+      Instant(), [](std::uint16_t) { return true; }, [](const NextHop&) {});
+  routers.hear({0, 0x0A4D0032, {2, 9}, true}, Instant());
+  const std::size_t bytes =
+      writer.write(result(std::as_bytes(std::span(payload))), {.member = &member}, routers, frame);
+  const Parsed p = parse(std::span(frame).first(bytes));
+  EXPECT_EQ(p.ethernet.destination, (wire::MacAddress{2, 9}));
+  EXPECT_EQ(p.udp.endpoints.destination_ip, member.ipv4);
+  EXPECT_EQ(p.udp.endpoints.destination_port, 5555);
+  member.ipv4 = 0x0A4D0007;  // of which no route knows any more
+  EXPECT_EQ(
+      writer.write(result(std::as_bytes(std::span(payload))), {.member = &member}, routers, frame),
+      FrameWriter::kNoNextHop);
+}
+
 TEST(FrameWriter, Crc32cJobIsSealedInsteadOfUdpChecksum) {
   const FrameWriter writer(switch_config(wire::Integrity::crc32c));
   std::vector<std::byte> payload(64, std::byte{1});
@@ -171,6 +199,7 @@ TEST(FrameWriter, Crc32cJobIsSealedInsteadOfUdpChecksum) {
 TEST(FrameWriter, FullExtensionAreaFallsBackToUdpChecksum) {
   const FrameWriter writer(switch_config(wire::Integrity::crc32c));
   Outgoing m;
+  m.peer.mac = {2};
   m.header.type = wire::PacketType::pending;
   m.header.job = 0x10005;
   wire::ExtensionWriter extensions(m.extensions);

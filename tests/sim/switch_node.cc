@@ -218,6 +218,7 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     case dataplane::Action::answer_arp:
     case dataplane::Action::answer_echo: return answer(port, frame, what);
     case dataplane::Action::lldp:        // its switches know their neighbours
+    case dataplane::Action::hear_arp:    // and have no routers
     case dataplane::Action::reassemble:  // nothing is cut
     case dataplane::Action::drop:
       observer_.on_refused(*this, frame, what.reason);

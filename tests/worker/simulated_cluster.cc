@@ -136,6 +136,7 @@ void SimulatedCluster::deliver(const Flight& f) {
     peer.port = static_cast<std::uint16_t>(f.from);
     peer.udp_port = f.port;
     peer.ipv4 = 0x0A4D0001 + f.from;
+    peer.mac = {2};
     const aggregator::Decision d = engine_->on_packet(*packet, peer, now_, *outbox_);
     if (d.verdict == aggregator::Verdict::dropped && d.reason == DropReason::beyond_window)
       ++beyond_window_;
