@@ -1,5 +1,6 @@
 #include "control/forwarding_metrics.h"
 
+#include "config/codec.h"
 #include "config/schema_acl.h"
 
 namespace tributary::control {
@@ -58,12 +59,52 @@ void collect_lldp(Families& out, dataplane::Switch& sw) {
   sample(events, {{"event", "refused"}}, sum(&Counters::refused));
 }
 
+// Of all loops together. A loop that has not come to the configuration yet has other routers.
+dataplane::NextHop::Counters counters_of(const dataplane::Switch& sw,
+                                         const dataplane::NextHop& router) {
+  dataplane::NextHop::Counters sum;
+  for (const auto& worker : sw.workers())
+    for (const dataplane::NextHop& same : worker->next_hops().hops())
+      if (same.ipv4 == router.ipv4 && same.port == router.port) sum.include(same.counters);
+  return sum;
+}
+
+// Each loop asks by itself; a router is reachable where it is for all of them.
+void collect_next_hops(Families& out, dataplane::Switch& sw) {
+  const auto& routers = sw.workers()[0].next_hops().hops();
+  const auto labels = [&](const dataplane::NextHop& router) {
+    return Labels{{"router", config::format_ipv4(router.ipv4)},
+                  {"port", sw.port_name(router.port)}};
+  };
+  auto& reachable = family(out, "tributary_next_hop_reachable",
+                           "Whether the router has answered ARP of every packet loop", true);
+  for (const auto& router : routers)
+    sample(reachable, labels(router),
+           counters_of(sw, router).reachable.get() == sw.workers().size() ? 1.0 : 0.0);
+  auto& events =
+      family(out, "tributary_next_hop_events_total", "What happened to routers to peers", false);
+  for (const auto& router : routers) {
+    const dataplane::NextHop::Counters sum = counters_of(sw, router);
+    const auto event = [&](const char* name, const Counter& counter) {
+      Labels all = labels(router);
+      all.push_back({"event", name});
+      sample(events, all, number(counter));
+    };
+    event("asked", sum.asks);
+    event("answered", sum.answers);
+    event("moved", sum.moves);
+    event("unasked", sum.unasked);
+    event("lost", sum.losses);
+  }
+}
+
 }  // namespace
 
 void collect_forwarding(Families& out, dataplane::Switch& sw) {
   collect_acl(out, sw);
   collect_groups(out, sw);
   collect_lldp(out, sw);
+  collect_next_hops(out, sw);
 }
 
 }  // namespace tributary::control

@@ -1,4 +1,4 @@
-// Metrics of access control, of multicast groups and of LLDP.
+// Metrics of access control, of multicast groups, of LLDP, and of routers to peers.
 #pragma once
 
 #include <cstddef>

@@ -26,6 +26,11 @@ std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
   return jobs;
 }
 
+std::string mac_text(const aggregator::Peer& peer) {
+  if (peer.ipv4 == 0) return "-";
+  return peer.is_routed() ? "routed" : config::format_mac(peer.mac);
+}
+
 std::string vlan_text(const std::optional<std::uint16_t>& tci) {
   return tci ? std::to_string(*tci & 0x0FFF) : "-";
 }
@@ -35,12 +40,13 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
          "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
-         "fdb [vlan=N] [port=NAME], acl, groups, lldp, fragments, buffers, config, overrides";
+         "fdb [vlan=N] [port=NAME], acl, groups, lldp, routes, neighbours, fragments, "
+         "buffers, config, overrides";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 21> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 23> kTables = {{
       {"ports", &Show::ports},           {"jobs", &Show::jobs},
       {"members", &Show::members},       {"tree", &Show::tree},
       {"slots", &Show::slots},           {"holds", &Show::holds},
@@ -50,6 +56,7 @@ ordered_json Show::table(const std::string& what) {
       {"lcores", &Show::lcores},         {"rxq", &Show::rxq},
       {"handover", &Show::handover},     {"acl", &Show::acl},
       {"groups", &Show::groups},         {"lldp", &Show::lldp},
+      {"routes", &Show::routes},         {"neighbours", &Show::neighbours},
       {"fragments", &Show::fragments},   {"buffers", &Show::buffers},
       {"config", &Show::config},
   }};
@@ -123,7 +130,7 @@ ordered_json Show::members() {
            {"port", known ? switch_.port_name(peer.port) : "-"},
            {"address",
             known ? config::format_ipv4(peer.ipv4) + ":" + std::to_string(peer.udp_port) : "-"},
-           {"mac", known ? config::format_mac(peer.mac) : "-"},
+           {"mac", mac_text(peer)},
            {"vlan", vlan_text(peer.vlan_tci)},
            {"silent_ms", known ? milliseconds(member.silent_for) : 0.0},
            {"held_before", member.held_before}});

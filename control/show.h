@@ -48,6 +48,8 @@ class Show {
   nlohmann::ordered_json acl();
   nlohmann::ordered_json groups();
   nlohmann::ordered_json lldp();
+  nlohmann::ordered_json routes();
+  nlohmann::ordered_json neighbours();
   nlohmann::ordered_json config();
 
   dataplane::Switch& switch_;

@@ -34,10 +34,10 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what :
-       {"ports",      "jobs",      "members", "tree",   "slots",     "holds",  "stragglers",
-        "completion", "escalated", "drops",   "stages", "lcores",    "rxq",    "handover",
-        "fdb",        "acl",       "groups",  "lldp",   "fragments", "buffers"}) {
+  for (const char* what : {"ports",      "jobs",       "members",   "tree",      "slots",  "holds",
+                           "stragglers", "completion", "escalated", "drops",     "stages", "lcores",
+                           "rxq",        "handover",   "fdb",       "acl",       "groups", "lldp",
+                           "fragments",  "buffers",    "routes",    "neighbours"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;

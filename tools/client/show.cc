@@ -145,6 +145,8 @@ constexpr std::array kTables = {
     ShowTable{"acl", "rules of access control, and how many frames each decided on"},
     ShowTable{"groups", "multicast groups that somebody wants, and behind which ports"},
     ShowTable{"lldp", "who says that it is behind which port"},
+    ShowTable{"routes", "which peers are behind which router"},
+    ShowTable{"neighbours", "these routers: whether they answer, and where they are"},
     ShowTable{"fragments",
               "datagrams put together and frames cut, and fragments that were lost,\nof each port"},
     ShowTable{"buffers", "packet buffers in use, and free"},
