@@ -46,11 +46,10 @@ TEST(PageMemory, IsZeroAndAsLongAsAskedFor) {
 }
 
 TEST(PageMemory, AsksForHugePagesWhereOneFits) {
-  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage"))
-    GTEST_SKIP() << "this kernel has no transparent huge pages";
+  const bool kernel_has_some = std::filesystem::exists("/sys/kernel/mm/transparent_hugepage");
   const PageMemory large(3 * kHugePage);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.bytes().data()) % kHugePage, 0u);
-  EXPECT_NE(flags_at(large.bytes().data()).find(" hg "), std::string::npos);
+  EXPECT_EQ(flags_at(large.bytes().data()).find(" hg ") != std::string::npos, kernel_has_some);
   const PageMemory small(4096);
   EXPECT_EQ(flags_at(small.bytes().data()).find(" hg "), std::string::npos);
 }
