@@ -35,6 +35,7 @@ bool Shard::takes_count(const ShardJob& job, const ChunkDescription& d,
 // would.
 bool Shard::tells_all(const ShardJob& job, const Contribution& result) {
   const ChunkDescription& d = result.description;
+  if (is_passed_on(d.collective)) return false;  // such data is its own description
   if (has_target(d.collective) && d.target >= job.config.workers) return false;
   const bool known = d.encoding == wire::Encoding::plain ||
                      (d.encoding == wire::Encoding::block_scaled && d.dtype == wire::DType::int32);

@@ -43,6 +43,21 @@ void fill_reply(Outgoing& o, const ShardJob& job, wire::PacketType type,
   o.header.flags = wire::kFlagBypass;
 }
 
+// A chunk that this switch knows by an announcement alone, and whose result may not say what it is:
+// a header, without the payload for a rank elsewhere, or parameters, without their array.
+bool needs_data(const ShardJob& job, const Tombstone& e, const wire::Header& h) {
+  return job.config.parent && !e.described && !e.retried &&
+         (has_target(h.collective) || wire::concerns_model(h.collective));
+}
+
+void ask_for_data(ShardJob& job, const wire::Header& asked, const Peer& from, Outbox& out) {
+  Outgoing* const o = out.add();
+  if (o == nullptr) return;
+  o->peer = from;
+  fill_reply(*o, job, wire::PacketType::unknown, asked);
+  job.counters.unknown_replies.add();
+}
+
 }  // namespace
 
 Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
@@ -85,6 +100,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
     }
     // Otherwise its data, or its sum, has not come, and is asked for.
     if (!for_itself && (waiting || relayed || excluded)) {
+      if (relayed && needs_data(job, *e, h)) ask_for_data(job, h, from, out);
       forward(job, packet, 0, out);
       return {Verdict::forwarded};
     }

@@ -22,6 +22,11 @@ bool is_notice(const ChunkDescription& d) {
   return has_target(d.collective) && d.element_count == 0;
 }
 
+// Data of such a chunk says more than this result: of a model, the array.
+bool leaves_unsaid(const ChunkDescription& d) {
+  return is_notice(d) || wire::concerns_model(d.collective);
+}
+
 }  // namespace
 
 std::optional<Instant> Shard::parent_heard(std::uint32_t place) const {
@@ -182,13 +187,13 @@ void Shard::on_sum_missing_above(ShardJob& job, Tombstone& e, Instant now, Outbo
 Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
                                  Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  const bool degraded = (h.flags & wire::kFlagDegraded) != 0;
-  // Known by an announcement alone: whoever would have described it is late (rule 21).
+  // Known by an announcement alone: whoever would have described it is late (rule 21), or the
+  // engine next door to a switch below has taken the only sum that would have (T17).
   Contribution told = contribution_of(packet);
   told.child = kElsewhere;
-  if (!e.described && is_notice(told.description)) return {Verdict::dropped, DropReason::duplicate};
-  if (!e.described && !(degraded && tells_all(job, told)))
-    return {Verdict::dropped, DropReason::op_mismatch};
+  if (!e.described && leaves_unsaid(told.description))
+    return {Verdict::dropped, DropReason::duplicate};
+  if (!e.described && !tells_all(job, told)) return {Verdict::dropped, DropReason::op_mismatch};
   const bool retried = e.retried || h.attempt == wire::kFloatRetry;
   const ChunkDescription& known = e.described ? e.description : told.description;
   const ChunkDescription d = retried ? as_float(known) : known;

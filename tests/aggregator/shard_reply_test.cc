@@ -1,10 +1,16 @@
-// Who gets which result: the collectives (C3), and results asked for again (C4, rule 4).
+// Who gets which result: the collectives (C3), results asked for again (C4, rule 4), and those of
+// chunks that this switch knows next to nothing of (T17).
+#include <gmock/gmock.h>
+
 #include "aggregator/contribution.h"
-#include "tests/aggregator/engine_fixture.h"
+#include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
 namespace {
 
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
 using wire::Collective;
 using wire::PacketType;
 
@@ -154,6 +160,147 @@ TEST_F(ReplyTest, CacheIsBoundedAndTheOldestGoes) {
   EXPECT_EQ(probe(0, kRoom - 1).reason, DropReason::stale_seq);
   EXPECT_EQ(probe(0, kRoom).verdict, Verdict::answered);
   EXPECT_EQ(counters().cache_misses.get(), 1u);
+}
+
+// ---- in the middle of a tree: a chunk that is known by an announcement alone, because the engine
+// next door to the switch below has taken the only sum of it (T17), and what the ranks there are
+// asked for again is late, or lost
+
+// Switch 300 with rank 0, which hosts; and rank 2.
+class UndescribedTest : public LeafTest {
+ protected:
+  static constexpr std::uint32_t kBelow = 300;
+  static constexpr std::uint32_t kBelowIpv4 = 0x0A4D00C8;
+  static Peer below() { return {0, 47000, kBelowIpv4, std::nullopt, {2, 8}}; }
+  void SetUp() override {
+    config::JobConfig job = leaf_job();
+    job.children[0] = {true, kBelow, kBelowIpv4, "p0", {0}};
+    build_leaf(job);
+    std::array<std::byte, 16> room;
+    wire::ExtensionWriter ext(room);
+    ext.add_nonce(1);
+    wire::Header h = from_worker(PacketType::join, 0);
+    h.origin = kBelow;
+    h.epoch = 0;
+    h.flags = wire::kFlagCompleteSubtree;
+    h.covered = 1;
+    deliver({h, ext.bytes(), {}}, below());
+    join_worker(2);
+    const std::uint64_t nonce = join_nonce();
+    epoch_ = 500;
+    ASSERT_EQ(start(500, nonce).verdict, Verdict::answered);
+  }
+  void announce(Collective collective = Collective::allreduce) {
+    wire::Header h = from_worker(PacketType::escalation, 0);
+    h.origin = kBelow;
+    h.collective = collective;
+    h.reason = wire::Reason::resend;
+    ASSERT_EQ(deliver(h, below()).verdict, Verdict::forwarded);
+  }
+  // Of rank 0, by way of the switch below.
+  wire::Header relayed(PacketType type, Collective collective) const {
+    wire::Header h = from_worker(type, 0);
+    h.flags = wire::kFlagBypass;
+    h.covered = 1;
+    h.collective = collective;
+    return h;
+  }
+  Decision resend(Collective collective, std::span<const std::byte> extensions = {}) {
+    wire::Header h = relayed(PacketType::contribution, collective);
+    h.flags |= wire::kFlagLast | wire::kFlagResend;
+    h.dtype = wire::DType::float32;
+    h.element_count = 1;
+    const float value = 5;
+    return deliver({h, extensions, std::as_bytes(std::span(&value, 1))}, below());
+  }
+  Decision whole(Collective collective, std::span<const float> values, std::uint32_t flags = 0,
+                 std::span<const std::byte> extensions = {}, std::uint32_t covered = 3) {
+    wire::Header h = from_parent(PacketType::result);
+    h.flags = wire::kFlagLast | flags;
+    h.covered = covered;
+    h.collective = collective;
+    h.dtype = wire::DType::float32;
+    h.element_count = static_cast<std::uint16_t>(values.size());
+    return deliver({h, extensions, std::as_bytes(values)}, parent());
+  }
+  std::span<const std::byte> target(std::uint32_t rank) {
+    wire::ExtensionWriter ext(room_);
+    ext.add_target_rank(rank);
+    return ext.bytes();
+  }
+  // The answer may be known above only, and of no use here; so the rank is asked for its data, too.
+  void expect_the_rank_is_asked(Collective collective) {
+    EXPECT_EQ(deliver(relayed(PacketType::probe, collective), below()).verdict, Verdict::forwarded);
+    ASSERT_THAT(up(), SizeIs(1));
+    ASSERT_THAT(sent_, SizeIs(2));
+    EXPECT_EQ(sent_[0].header.type, PacketType::unknown);
+    EXPECT_EQ(sent_[0].header.origin, 0u);
+    EXPECT_NE(sent_[0].header.flags & wire::kFlagBypass, 0u);
+    EXPECT_EQ(sent_[0].peer, below());
+  }
+  void expect_probes_go_up(Collective collective) {
+    EXPECT_EQ(deliver(relayed(PacketType::probe, collective), below()).verdict, Verdict::forwarded);
+    EXPECT_THAT(up(), SizeIs(1));
+    EXPECT_THAT(sent_, SizeIs(1));
+  }
+
+ private:
+  std::array<std::byte, 16> room_{};
+};
+
+constexpr std::array<float, 1> kSum = {9};
+
+// Found by simulation: it was refused for ever, until the op's timeout.
+TEST_F(UndescribedTest, T17_TheWholeResultOfAChunkKnownByAnAnnouncementAloneIsTaken) {
+  announce();
+  expect_probes_go_up(Collective::allreduce);
+  EXPECT_EQ(whole(Collective::allreduce, kSum).verdict, Verdict::completed);
+  ASSERT_THAT(to(Outgoing::To::job_group), SizeIs(1));
+  EXPECT_THAT(to(Outgoing::To::job_group)[0].elements<float>(), ElementsAre(9));
+  // Late data agrees with what the result said.
+  EXPECT_EQ(resend(Collective::allreduce).verdict, Verdict::answered);
+  EXPECT_THAT(sent_.at(0).elements<float>(), ElementsAre(9));
+  EXPECT_EQ(status().state, JobState::running);
+}
+
+TEST_F(UndescribedTest, Rule10_OneThatLacksRanksOrDoesNotFitIsNotTaken) {
+  announce();
+  EXPECT_EQ(whole(Collective::allreduce, kSum, 0, {}, 2).reason, DropReason::op_mismatch);
+  const std::array<float, 17> more{};  // than a chunk of this job has
+  EXPECT_EQ(whole(Collective::allreduce, more).reason, DropReason::op_mismatch);
+  EXPECT_EQ(whole(Collective::broadcast, kSum, 0, {}, 1).reason, DropReason::op_mismatch);
+  EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::escalated);
+}
+
+// Rule 7: the result for a rank elsewhere says that the chunk is done, and not what it was.
+TEST_F(UndescribedTest, T17_Rule7_WhereTheHeaderAloneComesTheRanksAreAskedForTheirData) {
+  announce(Collective::reduce);
+  EXPECT_EQ(whole(Collective::reduce, {}, 0, target(1)).reason, DropReason::duplicate);
+  expect_the_rank_is_asked(Collective::reduce);
+  EXPECT_EQ(resend(Collective::reduce, target(1)).verdict, Verdict::forwarded);
+  EXPECT_EQ(whole(Collective::reduce, {}, 0, target(1)).verdict, Verdict::completed);
+  ASSERT_THAT(to(Outgoing::To::job_group), SizeIs(1));
+  EXPECT_THAT(to(Outgoing::To::job_group)[0].payload, IsEmpty());
+}
+
+TEST_F(UndescribedTest, T17_AResultForARankHereIsTakenAndReachesIt) {
+  announce(Collective::reduce);
+  EXPECT_EQ(whole(Collective::reduce, kSum, 0, target(0)).verdict, Verdict::completed);
+  ASSERT_THAT(sent_, SizeIs(2));
+  EXPECT_EQ(sent_[0].peer, below());
+  EXPECT_THAT(sent_[0].elements<float>(), ElementsAre(9));
+}
+
+// A result names no array.
+TEST_F(UndescribedTest, T17_Rule7_WhatConcernsAModelIsAskedForToo) {
+  announce(Collective::update);
+  EXPECT_EQ(whole(Collective::update, kSum, wire::kFlagParams).reason, DropReason::duplicate);
+  expect_the_rank_is_asked(Collective::update);
+  EXPECT_EQ(resend(Collective::update, target(3)).verdict, Verdict::forwarded);
+  expect_probes_go_up(Collective::update);
+  EXPECT_EQ(whole(Collective::update, kSum, wire::kFlagParams).verdict, Verdict::completed);
+  EXPECT_EQ(resend(Collective::update, target(3)).verdict, Verdict::answered);
+  EXPECT_EQ(status().state, JobState::running);
 }
 
 }  // namespace
