@@ -3,8 +3,8 @@
 //
 // It decides nothing of its own: whatever it takes, on_packet() would have taken with the same
 // effects in the same order (shard.cc, shard_data.cc); and where it has a doubt it changes nothing
-// and leaves the packet to that. What it saves is everything that such a packet cannot be: three
-// quarters of the instructions. Tests send the same packets both ways: those with an extension, if
+// and leaves the packet to that. What it saves is everything that such a packet cannot be: two
+// thirds of the instructions. Tests send the same packets both ways: those with an extension, if
 // only of padding, go the long one.
 #include "aggregator/shard.h"
 
