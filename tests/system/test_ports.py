@@ -96,8 +96,9 @@ def tied_to_late():
 
 
 def check_grown(first, last):
-    """A few mappings are the allocator's to choose; one more a round would be many."""
-    assert last["files"] <= first["files"] and last["threads"] <= first["threads"]
+    """What each round leaves behind is many by now; a few are of the moment: mappings are the allocator's
+    to choose, and the connection of the command before may be open still."""
+    assert last["files"] <= first["files"] + 2 and last["threads"] <= first["threads"]
     assert last["buffers"] <= first["buffers"] + BUFFERS_ON_THE_WAY
     assert last["maps"] <= first["maps"] + 4
     assert last["memory_kib"] <= first["memory_kib"] + 2048
