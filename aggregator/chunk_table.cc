@@ -32,7 +32,7 @@ void ChunkTable::reset(std::uint32_t first_seq) {
   open_ = retained_ = 0;
 }
 
-void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
+void ChunkTable::open(Tombstone& e, const First& c, Instant now) {
   assert(e.state != ChunkState::open && e.state != ChunkState::complete);
   e.seq = c.seq;
   e.state = ChunkState::open;
@@ -40,7 +40,7 @@ void ChunkTable::open(Tombstone& e, const Contribution& c, Instant now) {
   e.arrived = 1;
   e.combined = 0;
   e.kept = c.kept;
-  e.congested = c.congested;
+  e.congested = false;
   e.overflow = e.verified = e.holds_slot = e.narrowed = e.retried = e.bypassed = false;
   e.described = true;
   e.description.copy_words(c.description);

@@ -42,16 +42,36 @@ class ChunkTable {
     if (!seen && e.state == ChunkState::complete) return Place::beyond_window;
     return seen ? Place::seen : Place::unseen;
   }
-  // An unseen chunk's first contribution.
-  void open(Tombstone& e, const Contribution& c, Instant now);
+  // An unseen chunk's first contribution, of which more may be said afterwards.
+  struct First {
+    const ChunkDescription& description;
+    std::uint32_t seq;
+    std::uint16_t child;
+    KeptAs kept;
+  };
+  void open(Tombstone& e, const First& c, Instant now);
+  void open(Tombstone& e, const Contribution& c, Instant now) {
+    open(e, {c.description, c.seq, c.child, c.kept}, now);
+    e.congested = c.congested;
+  }
   // It was opened by what came from elsewhere: no child has contributed.
   void forget_arrivals(Tombstone& e) {
     std::fill_n(bits(e), bitmap_words_, 0);
     e.arrived = 0;
   }
   // A further child's; true when it was the last one.
-  bool add(Tombstone& e, std::uint16_t child) {
-    bits(e)[child / 64] |= 1ULL << (child % 64);
+  bool add(Tombstone& e, std::uint16_t child) { return add(e, bit_of(e, child)); }
+  // Where a child's bit of a chunk is, for who looks and then adds it.
+  struct Bit {
+    std::uint64_t* word;
+    std::uint64_t mask;
+    [[nodiscard]] bool is_set() const { return (*word & mask) != 0; }
+  };
+  [[nodiscard]] Bit bit_of(Tombstone& e, std::uint16_t child) {
+    return {bits(e) + child / 64, std::uint64_t{1} << (child % 64)};
+  }
+  bool add(Tombstone& e, Bit bit) {
+    *bit.word |= bit.mask;
     return ++e.arrived == children_;
   }
   // All have arrived, and the result is made elsewhere.
@@ -75,7 +95,8 @@ class ChunkTable {
   // holds their results, are over. False: there is none. Only when pop_acknowledged() has none.
   bool skip_unseen();
 
-  // Where a seq is remembered, if it is.
+  // Where a seq is remembered, if it is. Open ones are all in the window.
+  [[nodiscard]] Tombstone& entry_for(std::uint32_t seq) { return at(seq); }
   [[nodiscard]] const Tombstone& entry_for(std::uint32_t seq) const {
     return entries_[seq & (2 * window_ - 1)];
   }

@@ -263,10 +263,10 @@ Engine::~Engine() = default;
 
 Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  Decision decision{Verdict::folded};
-  if (h.shard < impl_->shards.size() &&
-      impl_->shards[h.shard]->take_further(packet, from, now, out, decision))
-    return decision;
+  if (h.shard < impl_->shards.size()) {
+    const Decision decision = impl_->shards[h.shard]->take_plain(packet, from, now, out);
+    if (decision.verdict != Verdict::refused) return decision;
+  }
   return impl_->on_other(packet, from, now, out);
 }
 

@@ -25,12 +25,24 @@ struct Peer {
   std::optional<std::uint16_t> vlan_tci;
   wire::MacAddress mac{};
   [[nodiscard]] bool is_routed() const { return wire::is_zero(mac); }
-  // In one go: it is asked with every packet, and hardly ever false.
+  // In words: it is asked with every packet, and hardly ever false.
   bool operator==(const Peer& o) const {
-    const std::uint32_t differs =
-        static_cast<std::uint32_t>((port ^ o.port) | (udp_port ^ o.udp_port)) | (ipv4 ^ o.ipv4);
-    return differs == 0 && std::memcmp(mac.data(), o.mac.data(), mac.size()) == 0 &&
-           vlan_tci == o.vlan_tci;
+    return place() == o.place() && mac_bits() == o.mac_bits() && vlan_tci == o.vlan_tci;
+  }
+
+ private:
+  // Port, UDP port and address.
+  [[nodiscard]] std::uint64_t place() const {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, reinterpret_cast<const std::byte*>(this), sizeof bits);
+    return bits;
+  }
+  [[nodiscard]] std::uint64_t mac_bits() const {
+    std::uint32_t first = 0;
+    std::uint16_t last = 0;
+    std::memcpy(&first, mac.data(), sizeof first);
+    std::memcpy(&last, mac.data() + sizeof first, sizeof last);
+    return first | std::uint64_t{last} << 32;
   }
 };
 

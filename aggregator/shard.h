@@ -11,7 +11,7 @@
 // `refused`), and the end of an epoch (verdict `epoch_aborted`, with abort_request()).
 //
 // Sources: shard.cc life of jobs and epochs, dispatch, clock; shard_data.cc decides on
-// contributions, shard_further.cc is the short way of most of them; shard_sum.cc moves their bytes;
+// contributions, shard_plain.cc is the short way of most of them; shard_sum.cc moves their bytes;
 // shard_slots.cc dynamic slots; shard_escalate.cc what goes to the completion host and comes back;
 // shard_tree.cc sums that go up; shard_relay.cc what other switches could not finish;
 // shard_exclude.cc children that are left out; shard_retry.cc chunks sent again as floating point;
@@ -111,10 +111,9 @@ class Shard {
   // has to stay where it is until end_burst(). Nothing that is said or sent differs.
   void begin_burst() { folds_.begin(); }
   void end_burst() { folds_.end(); }
-  // The short way of most packets, see shard_further.cc. True: decided as on_packet() would have;
-  // false: nothing has changed, and on_packet() decides.
-  bool take_further(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out,
-                    Decision& decision);
+  // The short way of most packets, see shard_plain.cc: decided as on_packet() would have. Or
+  // `refused`: nothing has changed, and on_packet() decides.
+  Decision take_plain(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
   // A contribution, probe or ack. `refused`: the sender is no member of the running epoch, or the
   // job has no such shard; nothing was changed or said.
   Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
@@ -203,6 +202,14 @@ class Shard {
   // The ranks inside the children that an open chunk still lacks, as many as there is room for.
   static std::span<const std::uint32_t> missing_ranks(const ShardJob& job, const Tombstone& e,
                                                       std::span<std::uint32_t> room);
+
+  // shard_plain.cc
+  static void learn_kind(ShardJob& job, const wire::Packet& packet);
+  void note_plain(ShardJob& job, const wire::Packet& packet, Instant now);
+  Decision take_further(ShardJob& job, Tombstone& e, const ChunkDescription& d,
+                        const wire::Packet& packet, Instant now, Outbox& out);
+  Decision take_first(ShardJob& job, const ChunkDescription& d, const wire::Packet& packet,
+                      Instant now, Outbox& out);
 
   // shard_sum.cc
   void take_in(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);

@@ -73,6 +73,20 @@ struct AskedAbove {
   Instant at;
 };
 
+// What plain data is of, as its header says it: what follows from that alone is worked out once, as
+// what comes next is mostly of the same.
+struct PlainKind {
+  std::uint64_t kind = 0;         // of its wire::Header
+  std::uint64_t scope = 0;        // the same
+  std::uint64_t description = 0;  // ChunkDescription's third word, of a chunk that is not the last
+  const Kernels* kernels = nullptr;  // nullptr: it is nothing that is summed without more ado
+  bool opens = false;                // a chunk may be opened with it, without more ado
+
+  [[nodiscard]] bool is_of(const wire::Header& h) const {
+    return ((h.kind() ^ kind) | (h.scope() ^ scope)) == 0;
+  }
+};
+
 // Of dynamic slots; 0: the job takes no part in them in this shard.
 inline std::uint32_t pool_quota(const config::JobConfig& job, std::uint8_t shard) {
   if (job.slots != config::SlotMode::dynamic || shard >= job.shards) return 0;
@@ -133,6 +147,7 @@ struct ShardJob {
   Instant recalled_at;          // when the host was asked for a result that some child holds
   std::uint32_t next_op = 0;    // every op with a chunk that was opened here is before it
   bool has_exclusions = false;  // or had some in this epoch
+  PlainKind plain;              // of the last plain data
   bool marked = false;          // a mark that came without data: goes with the next chunk (rule 15)
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
   // Of a job that has a parent:

@@ -10,8 +10,10 @@ namespace tributary::bench {
 struct StageTimes {
   double parse = 0;
   double prefetch = 0;
-  double handle = 0;
+  double decide = 0;  // and say what is to be sent; of what is complete, the last sums, too
+  double reduce = 0;  // all other sums
   double total = 0;
+  double cycles_per_ns = 0;  // of the time-stamp counter
 };
 
 // Whether the loop looks for passed deadlines after each burst, as a switch does.

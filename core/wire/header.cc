@@ -1,5 +1,8 @@
 #include "core/wire/header.h"
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstring>
 
 #include "core/wire/extension.h"
@@ -7,32 +10,50 @@
 namespace tributary::wire {
 namespace {
 
-void decode(const HeaderV1& w, Header& h) {
+static_assert(std::endian::native == std::endian::little, "decode() turns bytes round");
+// Where one instruction turns 16 bytes round: every CPU that DPDK runs on has it.
+#ifdef __x86_64__
+#define TRIBUTARY_SHUFFLES [[gnu::target("ssse3")]]
+#else
+#define TRIBUTARY_SHUFFLES
+#endif
+
+// So many bytes of the wire, and the fields that they are.
+using Bytes16 [[gnu::vector_size(16)]] = std::uint8_t;
+
+inline Bytes16 load(const std::byte* from) {
+  Bytes16 bytes;
+  std::memcpy(&bytes, from, sizeof bytes);
+  return bytes;
+}
+inline void store(const Bytes16& bytes, Header& h, std::size_t at) {
+  std::memcpy(reinterpret_cast<std::byte*>(&h) + at, &bytes, sizeof bytes);
+}
+
+// Where its 16 bytes begin, and which of them are what.
+constexpr std::size_t kFirst = offsetof(HeaderV1, flags);
+constexpr std::size_t kSecond = offsetof(HeaderV1, chunk);
+constexpr std::size_t kThird = offsetof(HeaderV1, child);
+
+TRIBUTARY_SHUFFLES inline void decode(const std::byte* wire, Header& h) {
+  const Bytes16 first = load(wire + kFirst);
+  const Bytes16 second = load(wire + kSecond);
+  const Bytes16 third = load(wire + kThird);
+  store(__builtin_shufflevector(first, first, 3, 2, 1, 0, 7, 6, 5, 4, 9, 8, 10, 11, 15, 14, 13, 12),
+        h, offsetof(Header, flags));
+  store(
+      __builtin_shufflevector(second, second, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12),
+      h, offsetof(Header, chunk));
+  store(__builtin_shufflevector(third, third, 1, 0, 3, 2, 7, 6, 5, 4, 11, 10, 13, 12, 8, 9, 14, 15),
+        h, offsetof(Header, child));
+  const HeaderV1& w = *reinterpret_cast<const HeaderV1*>(wire);
   h.type = static_cast<PacketType>(w.type);
-  h.flags = w.flags;
-  h.job = w.job;
-  h.epoch = w.epoch;
-  h.attempt = w.attempt;
-  h.seed_generation = w.seed_generation;
-  h.op = w.op;
-  h.chunk = w.chunk;
-  h.seq = w.seq;
-  h.slot = w.slot;
-  h.origin = w.origin;
-  h.child = w.child;
-  h.fan_in = w.fan_in;
-  h.covered = w.covered;
-  h.dtype = static_cast<DType>(w.dtype);
-  h.reduce_op = static_cast<ReduceOp>(w.reduce_op);
-  h.element_count = w.element_count;
-  h.scale_exponent = static_cast<std::int16_t>(static_cast<std::uint16_t>(w.scale_exponent));
-  h.encoding = static_cast<Encoding>(w.encoding);
   h.collective = static_cast<Collective>(w.collective_ttl >> 4);
-  h.ttl = w.collective_ttl & 0x0F;
-  h.shard = w.shard;
   h.plane = w.plane_stream >> 4;
   h.stream = w.plane_stream & 0x0F;
   h.reason = static_cast<Reason>(w.reason);
+  h.shard = w.shard;
+  h.ttl = w.collective_ttl & 0x0F;
 }
 
 void encode(const Header& h, std::uint8_t extension_words, HeaderV1& w) {
@@ -64,7 +85,30 @@ void encode(const Header& h, std::uint8_t extension_words, HeaderV1& w) {
   w.extension_words = extension_words;
 }
 
-// The field values that only this version defines; DropReason::count_ when all are known.
+// What a byte of 16 may be at most, after one was taken off those that may not be 0.
+struct Limits {
+  Bytes16 less;
+  Bytes16 most;
+};
+constexpr std::uint8_t kAny = 0xFF;
+constexpr Limits kAtStart = {{1, 1},
+                             {kVersion - 1, kPacketTypeMax - 1, 0, kAny, kAny, kAny, kAny, kAny,
+                              kAny, kAny, kAny, kAny, kAny, kAny, kAny, kAny}};
+constexpr Limits kInThird = {
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+    {kAny, kAny, kAny, kAny, kAny, kAny, kAny, kAny, kDTypeMax, kReduceOpMax - 1, kAny, kAny, kAny,
+     kAny, static_cast<std::uint8_t>(Encoding::compressed), kCollectiveMax << 4 | 0x0F}};
+static_assert(kVersion == 1 && kFlagsMustUnderstand == 0xFF000000u, "of flags, their first byte");
+
+// Whether this version defines all values of a header's fields.
+inline bool knows_values(const std::byte* wire) {
+  const auto beyond = (load(wire) - kAtStart.less > kAtStart.most) |
+                      (load(wire + kThird) - kInThird.less > kInThird.most);
+  std::array<std::uint64_t, 2> halves;
+  std::memcpy(halves.data(), &beyond, sizeof halves);
+  return (halves[0] | halves[1]) == 0;
+}
+// Which of them it does not; DropReason::count_ when it does.
 DropReason check_values(const HeaderV1& w) {
   if (w.version != kVersion) return DropReason::bad_version;
   if (w.type == 0 || w.type > kPacketTypeMax) return DropReason::bad_type;
@@ -97,14 +141,14 @@ std::optional<JobPlane> peek_job(std::span<const std::byte> bytes) {
 
 // Fields are read and written where they lie: a header put together on the stack and copied by the
 // vector would wait for its narrow stores.
-DropReason parse(std::span<const std::byte> bytes, Packet& packet) {
+TRIBUTARY_SHUFFLES DropReason parse(std::span<const std::byte> bytes, Packet& packet) {
   if (bytes.size() < kHeaderBytes) return DropReason::header_truncated;
   const HeaderV1& w = *reinterpret_cast<const HeaderV1*>(bytes.data());
-  if (const DropReason bad = check_values(w); bad != DropReason::count_) return bad;
+  if (!knows_values(bytes.data())) return check_values(w);
 
   const std::size_t extension_bytes = std::size_t{w.extension_words} * 4;
   if (bytes.size() < kHeaderBytes + extension_bytes) return DropReason::bad_extension;
-  decode(w, packet.header);
+  decode(bytes.data(), packet.header);
   packet.extensions = bytes.subspan(kHeaderBytes, extension_bytes);
   packet.payload = bytes.subspan(kHeaderBytes + extension_bytes);
   packet.congestion_experienced = false;

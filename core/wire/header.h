@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <variant>
@@ -49,36 +50,55 @@ inline constexpr std::size_t kHeaderBytes = 54;
 inline constexpr std::size_t kMaxExtensionBytes = 255 * 4;
 static_assert(sizeof(HeaderV1) == kHeaderBytes && alignof(HeaderV1) == 1);
 
-// The header in host order: what the engines read and write.
+// The header in host order: what the engines read and write. Its fields are grouped as the wire has
+// them, so that 16 bytes at a time change places and byte order; those that say what kind of packet
+// it is stand together, so that one comparison tells whether two are of a kind.
 struct Header {
-  PacketType type = PacketType::contribution;
   std::uint32_t flags = 0;
   std::uint32_t job = 0;
   std::uint16_t epoch = 0;
   std::uint8_t attempt = 0;
   std::uint8_t seed_generation = 0;
   std::uint32_t op = 0;
+
   std::uint32_t chunk = 0;
   std::uint32_t seq = 0;
   std::uint32_t slot = 0;
   std::uint32_t origin = 0;
+
   std::uint16_t child = 0;
   std::uint16_t fan_in = 0;
   std::uint32_t covered = 0;
-  DType dtype = DType::none;
-  ReduceOp reduce_op = ReduceOp::sum;
   std::uint16_t element_count = 0;
   std::int16_t scale_exponent = 0;
+  DType dtype = DType::none;
+  ReduceOp reduce_op = ReduceOp::sum;
   Encoding encoding = Encoding::plain;
+  PacketType type = PacketType::contribution;
+
   Collective collective = Collective::allreduce;
-  std::uint8_t ttl = 0;
-  std::uint8_t shard = 0;
   std::uint8_t plane = 0;
   std::uint8_t stream = 0;
   Reason reason = Reason::none;
+  std::uint8_t shard = 0;
+  std::uint8_t ttl = 0;
+  std::uint16_t unused = 0;  // no padding: headers are compared and copied as words
+
+  // Element count, scale exponent, dtype, reduce op, encoding and type.
+  [[nodiscard]] std::uint64_t kind() const { return word(&element_count); }
+  // Collective, plane, stream, reason, shard and ttl.
+  [[nodiscard]] std::uint64_t scope() const { return word(&collective); }
 
   bool operator==(const Header&) const = default;
+
+ private:
+  static std::uint64_t word(const void* at) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
 };
+static_assert(sizeof(Header) == 56);
 
 // A checked packet; spans point into the buffer given to parse().
 struct Packet {
