@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "core/wire/extension.h"
@@ -104,6 +107,37 @@ TEST(Header, EachFieldThatThisVersionDefinesIsChecked) {
   EXPECT_EQ(with_byte(48, 3), DropReason::bad_encoding);
   EXPECT_EQ(with_byte(49, (kCollectiveMax + 1) << 4), DropReason::bad_collective);
   EXPECT_EQ(with_byte(53, 255), DropReason::bad_extension);
+}
+
+// All are looked at in one go: so every value of every byte, one at a time.
+TEST(Header, EveryValueOfEveryByteIsJudgedByItsFieldAlone) {
+  struct Field {
+    std::size_t offset;
+    unsigned least;
+    unsigned most;
+    DropReason otherwise;
+  };
+  constexpr Field kFields[] = {{0, kVersion, kVersion, DropReason::bad_version},
+                               {1, 1, kPacketTypeMax, DropReason::bad_type},
+                               {2, 0, 0, DropReason::bad_flags},
+                               {42, 0, kDTypeMax, DropReason::bad_dtype},
+                               {43, 1, kReduceOpMax, DropReason::bad_reduce_op},
+                               {48, 0, 2, DropReason::bad_encoding},
+                               {49, 0, kCollectiveMax << 4 | 15, DropReason::bad_collective}};
+  for (std::size_t offset = 0; offset < kHeaderBytes; ++offset) {
+    const auto* field = std::find_if(std::begin(kFields), std::end(kFields),
+                                     [&](const Field& f) { return f.offset == offset; });
+    for (unsigned value = 0; value < 256; ++value) {
+      SCOPED_TRACE("byte " + std::to_string(offset) + " is " + std::to_string(value));
+      const DropReason got = with_byte(offset, static_cast<std::uint8_t>(value));
+      if (field != std::end(kFields) && (value < field->least || value > field->most)) {
+        ASSERT_EQ(got, field->otherwise);
+      } else {  // lengths may fit no more
+        ASSERT_TRUE(got == DropReason::count_ || got == DropReason::bad_payload_length ||
+                    got == DropReason::bad_extension);
+      }
+    }
+  }
 }
 
 TEST(Header, UnknownFlagsBelowTheHighByteAreIgnored) {
