@@ -64,8 +64,9 @@ ChunkLook Shard::look(const wire::Header& h) const {
 }
 
 ChunkLook Engine::look(const wire::Header& h) const {
-  if (h.stream != 0 || !names_chunk(h.type) || h.shard >= impl_->shards.size()) return {};
-  return impl_->shards[h.shard]->look(h);
+  const Shard* const shard = impl_->shard_at(h.shard);
+  if (h.stream != 0 || !names_chunk(h.type) || shard == nullptr) return {};
+  return shard->look(h);
 }
 
 }  // namespace tributary::aggregator

@@ -71,7 +71,8 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
   for (std::size_t s = 0; s < config::engine_shards(config); ++s) {
     const auto index = static_cast<std::uint8_t>(s);
     const std::size_t bytes = Shard::payload_bytes(config, index);
-    shards.push_back(std::make_unique<Shard>(config, index, left.first(bytes)));
+    shards.push_back(std::make_shared<Shard>(config, index, left.first(bytes)));
+    all_shards.push_back(shards.back());
     left = left.subspan(bytes);
   }
   reserve.emplace(left.first(config::reserve_bytes(config)));
@@ -172,9 +173,8 @@ Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const 
 }
 
 void Engine::Impl::collect_last_heard(Job& job, std::uint32_t child) {
-  for (const auto& shard : shards)
-    if (shard != nullptr)
-      if (const auto when = shard->last_heard(job.place, child)) job.membership.heard(child, *when);
+  for (const auto& shard : all_shards)
+    if (const auto when = shard->last_heard(job.place, child)) job.membership.heard(child, *when);
 }
 
 // Sends job.last_abort: to one peer, or to the whole group.
@@ -248,7 +248,8 @@ void Engine::Impl::abort_for(const Shard& shard, Outbox& out) {
 }
 
 void Engine::Impl::clear_shards(const Job& job) {
-  for (const auto& shard : shards) shard->clear(job.place);
+  for (const auto& shard : shards)
+    if (shard != nullptr) shard->clear(job.place);
 }
 
 Engine::Engine(const config::SwitchConfig& config, EngineStart start)
@@ -263,8 +264,8 @@ Engine::~Engine() = default;
 
 Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  if (h.shard < impl_->shards.size()) {
-    const Decision decision = impl_->shards[h.shard]->take_plain(packet, from, now, out);
+  if (Shard* const shard = impl_->shard_at(h.shard)) {
+    const Decision decision = shard->take_plain(packet, from, now, out);
     if (decision.verdict != Verdict::refused) return decision;
   }
   return impl_->on_other(packet, from, now, out);
@@ -276,17 +277,16 @@ Decision Engine::Impl::on_other(const wire::Packet& packet, const Peer& from, In
   const bool both_ways = h.type == wire::PacketType::ack || h.type == wire::PacketType::escalation;
   if (goes_down(h.type) || (both_ways && is_from_parent(h.job, from)))
     return on_downward(packet, from, now, out);
-  if (is_data(h.type) && h.shard < shards.size())
-    return on_data(*shards[h.shard], packet, from, now, out);
+  Shard* const shard = shard_at(h.shard);
+  if (is_data(h.type) && shard != nullptr) return on_data(*shard, packet, from, now, out);
   return on_control(packet, from, now, out);
 }
 
 void Engine::prefetch_entry(const wire::Header& h) const {
-  if (h.shard < impl_->shards.size()) impl_->shards[h.shard]->prefetch_entry(h);
+  if (const Shard* const shard = impl_->shard_at(h.shard)) shard->prefetch_entry(h);
 }
 void Engine::prefetch_data(const wire::Packet& p) const {
-  const std::uint8_t shard = p.header.shard;
-  if (shard < impl_->shards.size()) impl_->shards[shard]->prefetch_data(p);
+  if (const Shard* const shard = impl_->shard_at(p.header.shard)) shard->prefetch_data(p);
 }
 
 void Engine::begin_burst() {
@@ -300,7 +300,7 @@ void Engine::end_burst() {
 
 void Engine::expire(Instant now, Outbox& out) {
   for (const auto& shard : impl_->shards)
-    while (shard->expire(now, out)) impl_->abort_for(*shard, out);
+    while (shard != nullptr && shard->expire(now, out)) impl_->abort_for(*shard, out);
   if (now < impl_->jobs_due) return;
   impl_->jobs_due = now + kJobsApart;
   for (const auto& job : impl_->jobs) {
@@ -373,14 +373,14 @@ JobCounters Engine::counters(std::size_t i) const {
 }
 
 const ShardCounters* Engine::shard_counters(std::size_t i, std::uint8_t shard) const {
-  if (shard >= impl_->shards.size()) return nullptr;
-  const ShardJob* const part = impl_->shards[shard]->find_job(impl_->jobs[i]->place);
+  if (shard >= impl_->all_shards.size()) return nullptr;
+  const ShardJob* const part = impl_->all_shards[shard]->find_job(impl_->jobs[i]->place);
   return part == nullptr ? nullptr : &part->counters;
 }
 
 HoldTimes Engine::slot_holds() const {
   HoldTimes sum;
-  for (const auto& shard : impl_->shards) {
+  for (const auto& shard : impl_->all_shards) {
     sum.include(shard->past_holds());
     for (std::size_t i = 0; i < impl_->jobs.size(); ++i)
       if (const ShardCounters* const part = shard_counters(i, shard->index()))
@@ -398,16 +398,8 @@ std::size_t Engine::payload_bytes(const config::SwitchConfig& config) {
 
 std::uint64_t Engine::memory_bytes() const {
   std::uint64_t total = impl_->payload_bytes;
-  for (const auto& shard : impl_->shards) total += shard->table_bytes();
+  for (const auto& shard : impl_->all_shards) total += shard->table_bytes();
   return total;
-}
-
-std::unique_ptr<Shard> Engine::hand_over(std::uint8_t shard) {
-  return std::move(impl_->shards[shard]);
-}
-void Engine::take_back(std::unique_ptr<Shard> shard) {
-  const std::uint8_t index = shard->index();
-  impl_->shards[index] = std::move(shard);
 }
 
 }  // namespace tributary::aggregator

@@ -144,7 +144,7 @@ class Engine {
   [[nodiscard]] std::vector<ChildLateness> stragglers(Instant now) const;
   // Of one child of a job, all shards together. Any thread.
   [[nodiscard]] ChildTotals child_totals(std::size_t index, std::uint32_t child) const;
-  // Of one chunk of the running epoch.
+  // Of one chunk of the running epoch; unseen while its shard is away.
   [[nodiscard]] ChunkState chunk_state(std::size_t job_index, std::uint8_t shard,
                                        std::uint32_t seq) const;
   // Of the chunk that this packet names; nothing is known where it names none. On the loop: unlike
@@ -171,10 +171,20 @@ class Engine {
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] static std::size_t outbox_capacity(const config::SwitchConfig& config);
 
-  // Hands a shard to another owner, who calls it from then on, and takes it back. While it is away
-  // its packets are not this engine's to handle, and no epoch may begin or end.
-  std::unique_ptr<Shard> hand_over(std::uint8_t shard);
-  void take_back(std::unique_ptr<Shard> shard);
+  // Hands a shard to another owner, who calls it from then on, expire() included; nullptr: it is
+  // away already, or there is none. Not within a burst, and like a change of configuration: neither
+  // this nor take_back() between prepare() and apply(). While a shard is away
+  //   - packets and results of it that come here are dropped (bad-shard) or of no use; those of
+  //     members still say that they live, and so do those that the shard gets;
+  //   - leases, LEAVE and ABORT end epochs as ever; no epoch of a job that has the shard begins
+  //     (JOIN is answered with PENDING), no child is excluded, and no change is prepared;
+  //   - figures for any thread are as they are; what one of its chunks is doing is not shown.
+  // Of an epoch that it asks an end for (verdict epoch_aborted, a true Shard::expire()) it asks
+  // again once it is back: that packet comes again, and the deadline has still passed.
+  std::shared_ptr<Shard> hand_over(std::uint8_t shard);
+  // The same shard, which nobody else calls any more. It learns what it has missed: epochs that are
+  // over, who has left, where members are bound and who finishes its chunks.
+  void take_back(const std::shared_ptr<Shard>& shard, Outbox& out);
 
  private:
   struct Impl;

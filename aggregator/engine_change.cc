@@ -56,7 +56,7 @@ std::unique_ptr<Job> Engine::Impl::make_job(const config::SwitchConfig& config,
 std::vector<PlacedJob> Engine::Impl::place_jobs(const config::SwitchConfig& next) const {
   std::vector<PlacedJob> placed;
   Partitions partitions;
-  std::vector<bool> taken(shards.front()->job_places());
+  std::vector<bool> taken(all_shards.front()->job_places());
   for (const config::JobConfig& jc : next.jobs) {
     const Job* const before = job_index.find(jc.id);
     const bool stays = before != nullptr && before->config == jc;
@@ -88,7 +88,7 @@ std::vector<PlacedJob> Engine::Impl::place_jobs(const config::SwitchConfig& next
 // The pool of the dynamic jobs stays as large as it was at start; that the rest of switch.slots
 // holds the partitions of the others is the file's own affair, which has been checked.
 void Engine::Impl::check_slots_for(const config::SwitchConfig& next) const {
-  const std::uint32_t pool = shards.front()->pool_slots();
+  const std::uint32_t pool = all_shards.front()->pool_slots();
   for (const config::JobConfig& job : next.jobs)
     if (job.slots == config::SlotMode::dynamic && job.window > pool)
       throw std::invalid_argument("job " + std::to_string(job.id) + " needs a pool of " +
@@ -98,6 +98,9 @@ void Engine::Impl::check_slots_for(const config::SwitchConfig& next) const {
 
 std::shared_ptr<EngineChange> Engine::prepare(const config::SwitchConfig& next) {
   impl_->check_slots_for(next);
+  for (std::size_t i = 0; i < impl_->shards.size(); ++i)
+    if (impl_->shards[i] == nullptr)
+      throw std::invalid_argument("shard " + std::to_string(i) + " is with another owner");
   const std::vector<PlacedJob> placed = impl_->place_jobs(next);
   auto change = std::make_shared<EngineChange>(
       EngineChange{{}, {}, JobIndex<Job>(next.jobs.size()), {}, {}, outbox_capacity(next)});
@@ -119,6 +122,7 @@ std::shared_ptr<EngineChange> Engine::prepare(const config::SwitchConfig& next) 
 }
 
 void Engine::quiesce(const EngineChange& change, Outbox& out) {
+  impl_->check_all_here();
   for (const std::uint32_t id : change.ending) {
     Job& job = *impl_->job_index.find(id);
     if (job.membership.state() != JobState::running) continue;
@@ -149,6 +153,7 @@ void Engine::Impl::inherit(Job& from, Job& to) {
 }
 
 void Engine::apply(EngineChange& change) {
+  impl_->check_all_here();
   for (std::size_t i = 0; i < impl_->shards.size(); ++i) impl_->shards[i]->apply(change.shards[i]);
   for (const auto& job : change.jobs) {
     if (job == nullptr) continue;

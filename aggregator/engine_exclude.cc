@@ -27,6 +27,7 @@ const char* text_of(Ruling::Refusal refusal) {
     case Ruling::Refusal::last: return "nobody would be left to make sums of";
     case Ruling::Refusal::excluded: return "it is excluded already";
     case Ruling::Refusal::not_excluded: return "it is not excluded";
+    case Ruling::Refusal::shard_away: return "a shard of the job is with another owner";
     case Ruling::Refusal::returning: return "it has not taken part again yet since it was excluded";
   }
   return "?";
@@ -38,7 +39,8 @@ void Engine::Impl::tell_exclusion(const Job& job, std::uint32_t child, Outbox& o
   if (o == nullptr) return;  // the first packet that shows that it does not know reminds it
   o->peer = job.membership.member(child).peer;
   o->header = job.header(wire::PacketType::lease);
-  write_exclusion(shards[0]->exclusion(job.place, static_cast<std::uint16_t>(child)), o->header);
+  write_exclusion(any_shard(job)->exclusion(job.place, static_cast<std::uint16_t>(child)),
+                  o->header);
 }
 
 Ruling Engine::Impl::rule(Job& job, std::uint32_t child, bool exclude,
@@ -46,8 +48,10 @@ Ruling Engine::Impl::rule(Job& job, std::uint32_t child, bool exclude,
   using Refusal = Ruling::Refusal;
   if (job.membership.state() != JobState::running) return {Refusal::not_running};
   if (child >= job.child_map.count()) return {Refusal::no_child};
+  if (!all_here(job)) return {Refusal::shard_away};
   std::uint32_t earliest = 0;
-  for (const auto& shard : shards) earliest = std::max(earliest, shard->next_op(job.place));
+  for (const auto& shard : shards)
+    if (shard != nullptr) earliest = std::max(earliest, shard->next_op(job.place));
   const std::uint32_t op = from.value_or(earliest);
   if (op < earliest) return {Refusal::begun, earliest};
   Exclusion ops = shards[0]->exclusion(job.place, static_cast<std::uint16_t>(child));
@@ -61,7 +65,7 @@ Ruling Engine::Impl::rule(Job& job, std::uint32_t child, bool exclude,
     ops.until = std::max(op, ops.from);
   }
   for (const auto& shard : shards)
-    shard->set_exclusion(job.place, static_cast<std::uint16_t>(child), ops);
+    if (shard != nullptr) shard->set_exclusion(job.place, static_cast<std::uint16_t>(child), ops);
   return {Refusal::none, exclude ? ops.from : ops.until};
 }
 
@@ -76,9 +80,10 @@ Ruling Engine::exclude(std::uint32_t id, std::uint32_t child, bool exclude,
 
 std::vector<Exclusion> Engine::exclusions(std::size_t index) const {
   const Job& job = *impl_->jobs[index];
-  std::vector<Exclusion> all;
-  for (std::uint32_t child = 0; child < job.child_map.count(); ++child)
-    all.push_back(impl_->shards[0]->exclusion(job.place, static_cast<std::uint16_t>(child)));
+  std::vector<Exclusion> all(job.child_map.count());
+  if (const Shard* const shard = impl_->any_shard(job))
+    for (std::uint32_t child = 0; child < job.child_map.count(); ++child)
+      all[child] = shard->exclusion(job.place, static_cast<std::uint16_t>(child));
   return all;
 }
 

@@ -10,13 +10,11 @@ bool Engine::on_host_packet(const wire::Packet& packet, Instant now, Outbox& out
   if (job == nullptr || job->membership.state() != JobState::running ||
       h.epoch != job->membership.epoch())
     return false;
+  Shard* const shard = impl_->shard_at(h.shard);
   switch (h.type) {
-    case wire::PacketType::result:
-      return h.shard < impl_->shards.size() && impl_->shards[h.shard]->on_result(packet, now, out);
+    case wire::PacketType::result: return shard != nullptr && shard->on_result(packet, now, out);
     case wire::PacketType::unknown:
-      if (h.attempt != 0 &&
-          (h.shard >= impl_->shards.size() || !impl_->shards[h.shard]->begin_retry(packet, now)))
-        return false;
+      if (h.attempt != 0 && (shard == nullptr || !shard->begin_retry(packet, now))) return false;
       return impl_->relay(*job, packet, out);
     case wire::PacketType::pending: return impl_->relay(*job, packet, out);
     case wire::PacketType::abort: return impl_->abort_by_host(*job, packet, out);
@@ -32,19 +30,22 @@ bool Engine::on_hosted_result(const wire::Packet& packet, Instant now, Outbox& o
   if (!hosts || job->upstream->state() != Upstream::State::running ||
       h.epoch != job->upstream->epoch() || h.shard >= job->config.shards)
     return false;
-  Shard& shard = *impl_->shards[h.shard];
-  const Decision decision = shard.on_hosted_result(packet, now, out);
-  if (decision.verdict == Verdict::epoch_aborted) impl_->abort_for(shard, out);
+  Shard* const shard = impl_->shard_at(h.shard);
+  if (shard == nullptr) return false;
+  const Decision decision = shard->on_hosted_result(packet, now, out);
+  if (decision.verdict == Verdict::epoch_aborted) impl_->abort_for(*shard, out);
   return decision.verdict == Verdict::completed;
 }
 
 void Engine::on_sum_taken(const wire::Header& sum, Instant now) {
-  if (sum.shard < impl_->shards.size()) impl_->shards[sum.shard]->on_sum_taken(sum, now);
+  if (Shard* const shard = impl_->shard_at(sum.shard)) shard->on_sum_taken(sum, now);
 }
 
 bool Engine::waits_for_host(std::uint32_t id, std::uint8_t shard) const {
   const Job* const job = impl_->job_index.find(id);
-  return job != nullptr && impl_->shards[shard]->waits_for_host(job->place);
+  if (job == nullptr) return false;
+  const Shard* const here = impl_->shard_at(shard);
+  return here == nullptr || here->waits_for_host(job->place);  // away: it may
 }
 
 void Engine::set_completion_host(std::uint32_t id, std::uint8_t shard, std::uint32_t ipv4,
@@ -55,7 +56,8 @@ void Engine::set_completion_host(std::uint32_t id, std::uint8_t shard, std::uint
     job->completion_host = ipv4;
     job->host_term = term;
   }
-  impl_->shards[shard]->set_host_term(job->place, term);
+  if (Shard* const here = impl_->shard_at(shard)) return here->set_host_term(job->place, term);
+  if (shard < job->away.size()) job->away[shard].host_term = term;
 }
 
 wire::StartInfo Engine::start_info(std::uint32_t id) const {
@@ -72,14 +74,16 @@ std::optional<std::uint16_t> Engine::running_epoch(std::uint32_t id) const {
 
 std::uint32_t Engine::accepted_before(std::uint32_t id, std::uint8_t shard) const {
   const Job* const job = impl_->job_index.find(id);
-  const ShardJob* const part = impl_->shards[shard]->find_job(job->place);
-  return part->table.low();
+  const Shard* const here = impl_->shard_at(shard);
+  return here == nullptr ? job->away[shard].accepted_before
+                         : here->find_job(job->place)->table.low();
 }
 
 std::uint32_t Engine::announce_again(std::uint32_t id, std::uint8_t shard, std::uint32_t seq,
                                      Outbox& out) {
   const Job* const job = impl_->job_index.find(id);
-  return impl_->shards[shard]->announce_again(job->place, seq, out);
+  Shard* const here = impl_->shard_at(shard);
+  return here == nullptr ? seq : here->announce_again(job->place, seq, out);  // later
 }
 
 void Engine::abort_host_lost(std::uint32_t id, Outbox& out) {
@@ -111,7 +115,8 @@ bool Engine::Impl::relay(const Job& job, const wire::Packet& packet, Outbox& out
 bool Engine::Impl::abort_by_host(Job& job, const wire::Packet& packet, Outbox& out) {
   const wire::Header& h = packet.header;
   // Of a chunk that is finished, or nobody's but ours, a host has nothing to say.
-  if (h.shard >= shards.size() || !shards[h.shard]->is_with_host(job.place, h.seq)) return false;
+  const Shard* const shard = shard_at(h.shard);
+  if (shard == nullptr || !shard->is_with_host(job.place, h.seq)) return false;
   adopt_cause(job, packet, 0);
   (h.reason == wire::Reason::op_mismatch ? job.counters.aborts_mismatch
                                          : job.counters.aborts_deadline)

@@ -1,6 +1,6 @@
 // The engine's insides, shared by its source files: control packets (engine_join.cc), what people
-// see (engine_status.cc), other jobs (engine_change.cc), and construction, dispatch, clock and ends
-// of epochs (engine.cc).
+// see (engine_status.cc), other jobs (engine_change.cc), shards of other owners (engine_away.cc),
+// and construction, dispatch, clock and ends of epochs (engine.cc).
 #pragma once
 
 #include <array>
@@ -16,6 +16,11 @@
 #include "aggregator/shard.h"
 
 namespace tributary::aggregator {
+
+// What a job has in this shard; nullptr: nothing, or the shard is away.
+inline const ShardJob* find_part(const Shard* shard, std::uint32_t place) {
+  return shard == nullptr ? nullptr : shard->find_job(place);
+}
 
 struct Engine::Impl {
   Impl(const config::SwitchConfig& config, EngineStart start);
@@ -39,6 +44,10 @@ struct Engine::Impl {
   bool abort_by_host(Job& job, const wire::Packet& packet, Outbox& out);
   bool relay(const Job& job, const wire::Packet& packet, Outbox& out);
   void clear_shards(const Job& job);
+  // nullptr: there is none, or it is away.
+  [[nodiscard]] Shard* shard_at(std::uint8_t index) const {
+    return index < shards.size() ? shards[index].get() : nullptr;
+  }
   Decision refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
                   DropReason counted, Job* job, Outbox& out);
   void send_abort(const Job& job, const Peer* to, Outbox& out);
@@ -76,6 +85,13 @@ struct Engine::Impl {
   void send_join_pending(Job& job, std::uint64_t nonce, const Peer& to, Outbox& out);
 
   void abort_missing_departed(Job& job, wire::Reason reason, Outbox& out);
+
+  // engine_away.cc
+  [[nodiscard]] bool all_here(const Job& job) const;
+  // What is the same in all shards of the job, from one that is here; nullptr: none is.
+  [[nodiscard]] const Shard* any_shard(const Job& job) const;
+  void check_all_here() const;
+  void catch_up(Job& job, Shard& shard, Outbox& out);
 
   // engine_exclude.cc
   Ruling rule(Job& job, std::uint32_t child, bool exclude, std::optional<std::uint32_t> from);
@@ -124,7 +140,9 @@ struct Engine::Impl {
   Instant jobs_due;                        // when leases and parents are looked after again
   std::vector<std::unique_ptr<Job>> jobs;  // in the order of the configuration
   JobIndex<Job> job_index;
-  std::vector<std::unique_ptr<Shard>> shards;
+  std::vector<std::shared_ptr<Shard>> shards;  // nullptr: away, see engine_away.cc
+  // All of them, for what any thread may read.
+  std::vector<std::shared_ptr<const Shard>> all_shards;
 };
 
 // What prepare() makes, and apply() exchanges for what was there.

@@ -61,6 +61,10 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
   const Verdict said = restarted ? Verdict::epoch_aborted : Verdict::answered;
   switch (outcome) {
     case Membership::Join::complete:
+      if (!all_here(job)) {
+        send_join_pending(job, *nonce, from, out);
+        break;
+      }
       if (job.upstream) {
         join_parent(job, now, out);
         if (const wire::Reason why = job.upstream->refusal(now); why != wire::Reason::none)
@@ -72,7 +76,8 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
       if (++next_epoch == 0) next_epoch = 1;
       break;
     case Membership::Join::repeated:
-      for (const auto& shard : shards) shard->bind(job.place, *child, from);
+      for (const auto& shard : shards)
+        if (shard != nullptr) shard->bind(job.place, *child, from);
       send_start(job, *child, out);
       break;
     case Membership::Join::waiting:
@@ -122,7 +127,7 @@ Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer
     membership.is_present(*child, from, now);
     membership.leave(*child);
     for (const auto& shard : shards)
-      needed = shard->forget_child(job.place, *child, first_op) || needed;
+      if (shard != nullptr) needed = shard->forget_child(job.place, *child, first_op) || needed;
     if (needed && membership.present() > 0) {
       abort_missing_departed(job, wire::Reason::rank_left, out);
       said = Verdict::epoch_aborted;

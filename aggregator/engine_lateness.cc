@@ -41,7 +41,7 @@ std::vector<OpLateness> Engine::lateness(std::uint32_t id, Instant now,
   if (job == nullptr) return {};
   std::vector<std::uint32_t> known;
   for (const auto& shard : impl_->shards)
-    if (const ShardJob* const part = shard->find_job(job->place))
+    if (const ShardJob* const part = find_part(shard.get(), job->place))
       for (const KeptOp& r : part->history.records())
         if (r.op != KeptOp::kNoOp && r.op >= from_op) known.push_back(r.op);
   std::sort(known.begin(), known.end());
@@ -53,7 +53,7 @@ std::vector<OpLateness> Engine::lateness(std::uint32_t id, Instant now,
     lateness.behind.resize(job->child_map.count());
     bool seen = false;
     for (const auto& shard : impl_->shards)
-      if (const ShardJob* const part = shard->find_job(job->place))
+      if (const ShardJob* const part = find_part(shard.get(), job->place))
         seen = add_op(*part, op, now, lateness) || seen;
     if (seen) ops.push_back(std::move(lateness));
   }
@@ -65,10 +65,9 @@ std::vector<OpLateness> Engine::lateness(std::uint32_t id, Instant now,
 
 ChildTotals Engine::child_totals(std::size_t index, std::uint32_t child) const {
   ChildTotals sum;
-  for (const auto& shard : impl_->shards)
-    if (shard != nullptr)
-      if (const ShardJob* const part = shard->find_job(impl_->jobs[index]->place))
-        sum.include(part->children[child].totals);
+  for (const auto& shard : impl_->all_shards)
+    if (const ShardJob* const part = shard->find_job(impl_->jobs[index]->place))
+      sum.include(part->children[child].totals);
   return sum;
 }
 
@@ -77,6 +76,7 @@ std::vector<ChildLateness> Engine::stragglers(Instant now) const {
   for (std::size_t index = 0; index < impl_->jobs.size(); ++index) {
     const auto& job = impl_->jobs[index];
     const std::vector<OpLateness> ops = lateness(job->config.id, now);
+    const std::vector<Exclusion> excluded = exclusions(index);
     for (std::uint32_t c = 0; c < job->child_map.count(); ++c) {
       const auto ranks = job->child_map.ranks_of(c);
       ChildLateness row;
@@ -88,7 +88,7 @@ std::vector<ChildLateness> Engine::stragglers(Instant now) const {
       row.ranks.assign(ranks.begin(), ranks.end());
       row.ops = static_cast<std::uint32_t>(ops.size());
       row.missed_deadlines = child_totals(index, c).missed_deadlines.get();
-      row.excluded = impl_->shards[0]->exclusion(job->place, static_cast<std::uint16_t>(c));
+      row.excluded = excluded[c];
       std::int64_t total_ns = 0;
       for (const OpLateness& op : ops) {
         total_ns += op.behind[c].to_ns();

@@ -93,14 +93,14 @@ std::vector<OpLine> Engine::op_lines(std::uint32_t id, std::uint32_t op, Instant
   // Times count from the first contribution to any shard.
   Instant began = Instant::max();
   for (const auto& shard : impl_->shards)
-    if (const ShardJob* const part = shard->find_job(job->place))
+    if (const ShardJob* const part = find_part(shard.get(), job->place))
       if (const KeptOp* const r = part->history.find(op)) began = std::min(began, r->began);
   if (began == Instant::max()) return {};
   std::vector<OpLine> lines;
   const Duration deadline = job->config.deadline;
   lines.push_back({0, deadline, "deadline of the first chunk", 0, 1, deadline, {}, {}});
   for (const auto& shard : impl_->shards)
-    if (const ShardJob* const part = shard->find_job(job->place))
+    if (const ShardJob* const part = find_part(shard.get(), job->place))
       if (const KeptOp* const r = part->history.find(op))
         Lines(*part, *r, shard->index(), began, lines).add_all(now);
   std::stable_sort(lines.begin(), lines.end(),

@@ -31,7 +31,8 @@ std::vector<JobStatus> Engine::job_status(Instant now) const {
                 job->last_abort.reason,
                 {},
                 {}};
-    const ShardJob& first = *impl_->shards[0]->find_job(job->place);
+    const Shard* const shard = impl_->any_shard(*job);
+    const ChunkTable* const table = shard ? &shard->find_job(job->place)->table : nullptr;
     for (std::uint32_t c = 0; c < job->child_map.count(); ++c) {
       const Member& m = membership.member(c);
       const bool here = m.present || m.joined;
@@ -40,7 +41,7 @@ std::vector<JobStatus> Engine::job_status(Instant now) const {
                            here,
                            m.peer,
                            here ? now - m.last_seen : Duration{},
-                           first.table.held_before(static_cast<std::uint16_t>(c)),
+                           table ? table->held_before(static_cast<std::uint16_t>(c)) : 0,
                            job->child_map[c].is_switch,
                            {ranks.begin(), ranks.end()}});
     }
@@ -52,13 +53,15 @@ std::vector<JobStatus> Engine::job_status(Instant now) const {
 
 std::vector<SlotStatus> Engine::slot_status(Instant now, std::size_t most, Slots which) const {
   std::vector<SlotStatus> all;
-  for (const auto& shard : impl_->shards) shard->add_slots(now, most, which, all);
+  for (const auto& shard : impl_->shards)
+    if (shard != nullptr) shard->add_slots(now, most, which, all);
   return all;
 }
 
 ChunkState Engine::chunk_state(std::size_t job, std::uint8_t shard, std::uint32_t seq) const {
-  if (shard >= impl_->shards.size()) return ChunkState::unseen;
-  const ShardJob* const part = impl_->shards[shard]->find_job(impl_->jobs[job]->place);
+  const Shard* const here = impl_->shard_at(shard);
+  if (here == nullptr) return ChunkState::unseen;
+  const ShardJob* const part = here->find_job(impl_->jobs[job]->place);
   return part == nullptr ? ChunkState::unseen : part->table.state_of(seq);
 }
 

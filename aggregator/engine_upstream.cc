@@ -60,9 +60,10 @@ Decision Engine::Impl::on_downward(const wire::Packet& packet, const Peer& from,
     return {Verdict::dropped, DropReason::stale_epoch};
   up.heard(now);
   if (h.type == PacketType::ack) return {Verdict::noted};
-  if (h.shard >= job->config.shards) return {Verdict::dropped, DropReason::bad_shard};
-  const Decision decision = shards[h.shard]->on_parent(packet, now, out);
-  if (decision.verdict == Verdict::epoch_aborted) abort_for(*shards[h.shard], out);
+  Shard* const shard = h.shard < job->config.shards ? shard_at(h.shard) : nullptr;
+  if (shard == nullptr) return {Verdict::dropped, DropReason::bad_shard};
+  const Decision decision = shard->on_parent(packet, now, out);
+  if (decision.verdict == Verdict::epoch_aborted) abort_for(*shard, out);
   const bool for_a_rank = (h.flags & wire::kFlagBypass) != 0 &&
                           (h.type == PacketType::pending || h.type == PacketType::unknown);
   if (for_a_rank && decision.verdict == Verdict::noted)
@@ -80,6 +81,8 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
     return {Verdict::dropped, DropReason::stale_epoch};
   if (up.state() == Upstream::State::running && h.epoch == up.epoch()) return {Verdict::noted};
   if (up.state() != Upstream::State::joining) return {Verdict::dropped, DropReason::stale_epoch};
+  // START comes again with the next JOIN.
+  if (!all_here(job)) return {Verdict::dropped, DropReason::bad_shard};
   up.start(h.epoch, now);
   job.completion_host = info->completion_host;  // the root's choice
   job.host_term = info->host_term;
@@ -205,9 +208,8 @@ void Engine::Impl::abort_parent_lost(Job& job, Outbox& out) {
 
 void Engine::Impl::expire_upstream(Job& job, Instant now, Outbox& out) {
   Upstream& up = *job.upstream;
-  for (const auto& shard : shards)
-    if (shard != nullptr)
-      if (const auto when = shard->parent_heard(job.place)) up.heard(*when);
+  for (const auto& shard : all_shards)
+    if (const auto when = shard->parent_heard(job.place)) up.heard(*when);
   switch (up.due(now)) {
     case Upstream::Due::nothing: return;
     case Upstream::Due::lease: send_up(job, wire::PacketType::lease, up.epoch(), out); return;

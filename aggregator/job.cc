@@ -28,7 +28,8 @@ Job::Job(const config::JobConfig& job_config, std::uint32_t job_place,
     : config(job_config),
       child_map(job_config),
       place(job_place),
-      membership(child_map.count(), config.lease, std::move(pinned_ports)) {
+      membership(child_map.count(), config.lease, std::move(pinned_ports)),
+      away(config.shards) {
   group_ports_.reserve(child_map.count());
   group_copies.reserve(child_map.count());
   routed_members.reserve(child_map.count());

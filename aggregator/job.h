@@ -31,6 +31,12 @@ struct Job {
   std::vector<GroupCopy> group_copies;  // of the running epoch; their ports lie in group_ports_
   std::vector<Peer> routed_members;     // of the same: the others, each place once
   JobCounters counters;                 // its own part; the shards have theirs
+  // Of a shard that is away (engine_away.cc), by shard.
+  struct Away {
+    std::uint32_t host_term = 0;        // that it has, or will have when it is back
+    std::uint32_t accepted_before = 0;  // when it went
+  };
+  std::vector<Away> away;
 
   [[nodiscard]] wire::Header header(wire::PacketType type) const;
   void start_epoch(std::uint16_t epoch, Instant now);

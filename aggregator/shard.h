@@ -1,6 +1,6 @@
 // Everything of one shard index, for all jobs: chunk tables, slots, buffers, deadlines, results
 // (protocol rule 16). No two shards share any state, so each may live on a lcore of its own, and a
-// whole Shard can be handed to another owner at any time between two calls.
+// whole Shard can be handed to another owner between two calls (Engine::hand_over()).
 //
 //   Engine ── start_epoch, clear, forget_child, expire ─▶ Shard ─▶ RESULT, PENDING, UNKNOWN
 //             (control: who takes part)                     ▲  ├─▶ ESCALATION, CONTRIBUTION, PROBE
@@ -96,7 +96,8 @@ class Shard {
   // A rank has left, with all results of the ops before `first_op`. True when an unfinished chunk
   // of a later one still needs its contribution.
   bool forget_child(std::uint32_t job, std::uint16_t child, std::uint32_t first_op);
-  // When this member was last heard of here; nullopt: not since the epoch began.
+  // When this member was last heard of here; nullopt: not since the epoch began. The engine's
+  // thread, whoever the owner is.
   [[nodiscard]] std::optional<Instant> last_heard(std::uint32_t job, std::uint32_t rank) const;
 
   // ---- packets and time
@@ -120,7 +121,7 @@ class Shard {
   // RESULT, PENDING, UNKNOWN or ESCALATION of the switch above; the engine has checked the sender,
   // and takes PENDING and UNKNOWN with the flag bypass on to the rank in `origin`.
   Decision on_parent(const wire::Packet& packet, Instant now, Outbox& out);
-  // When that was last heard of here in the running epoch.
+  // When that was last heard of here in the running epoch. The engine's thread, too.
   [[nodiscard]] std::optional<Instant> parent_heard(std::uint32_t job) const;
   // Of the host whose results are taken; 0: the one next door.
   void set_host_term(std::uint32_t job, std::uint32_t term);

@@ -2,6 +2,7 @@
 // Internal to Shard, which alone changes it; others read counters and table.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -34,12 +35,26 @@ inline std::vector<bool> wide_children(const ChildMap& map, const config::JobCon
   return wide;
 }
 
+// One writer, the shard's owner; read by the engine's thread too, which another may be.
+template <typename T>
+class Shared {
+ public:
+  Shared& operator=(T value) {
+    value_.store(value, std::memory_order_relaxed);
+    return *this;
+  }
+  operator T() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> value_{};
+};
+
 // A member as the data path sees it. One cache line: it is read and written with every packet.
 struct alignas(64) Child {
   Peer peer;
   bool present = false;
-  bool heard = false;  // since the epoch began
-  Instant last_heard;
+  Shared<bool> heard;  // since the epoch began
+  Shared<Instant> last_heard;
   Exclusion excluded;
   ChildTotals totals;
 
@@ -151,7 +166,7 @@ struct ShardJob {
   bool marked = false;          // a mark that came without data: goes with the next chunk (rule 15)
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
   // Of a job that has a parent:
-  Instant parent_heard;
+  Shared<Instant> parent_heard;
   std::vector<AskedAbove> asked_above;       // by slot of the window
   Instant said_held_at;                      // beside a probe
   std::uint32_t acknowledged_up = 0;         // every result before it, to the parent

@@ -18,7 +18,7 @@ struct MemberStatus {
   bool present = false;
   Peer peer;
   Duration silent_for;            // since its last packet
-  std::uint32_t held_before = 0;  // shard 0: holds every result before this seq
+  std::uint32_t held_before = 0;  // first shard here: every result before it
   bool is_switch = false;
   std::vector<std::uint32_t> ranks;  // inside
 };

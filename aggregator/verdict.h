@@ -36,6 +36,7 @@ struct Ruling {
     last,      // nobody else takes part
     excluded,  // already, from `op` on
     not_excluded,
+    shard_away,
     returning,  // takes part again from `op` on, which has not begun
   };
   Refusal refusal = Refusal::none;

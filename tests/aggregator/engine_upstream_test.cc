@@ -62,6 +62,24 @@ TEST_F(LeafTest, Rule1_StartOfTheParentStartsTheSameEpochHere) {
   EXPECT_EQ(start(500, nonce).verdict, Verdict::noted);  // it may come twice
 }
 
+TEST_F(LeafTest, Rule16_StartHasNoEffectWhileAShardIsAwayNorDoResults) {
+  join_worker(0);
+  join_worker(2);
+  const std::uint64_t nonce = join_nonce();
+  epoch_ = 500;
+  auto shard = engine_->hand_over(0);
+  EXPECT_EQ(start(500, nonce).reason, DropReason::bad_shard);
+  EXPECT_EQ(status().state, JobState::forming);
+  engine_->take_back(shard, *outbox_);
+  now_ = now_ + Duration::ms(50);
+  join_worker(0);
+  EXPECT_EQ(join_nonce(), nonce) << "is asked for again";
+  EXPECT_EQ(start(500, nonce).verdict, Verdict::answered);
+  shard = engine_->hand_over(0);
+  EXPECT_EQ(result(0, 1).reason, DropReason::bad_shard);
+  engine_->take_back(shard, *outbox_);
+}
+
 TEST_F(LeafTest, Rule1_OnlyTheParentsPlaceMayStart) {
   join_worker(0);
   join_worker(2);
