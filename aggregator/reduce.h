@@ -61,11 +61,4 @@ struct Kernels {
 const Kernels* find_kernels(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic,
                             Isa isa = best_isa());
 
-// accumulator and input hold `count` elements each and do not overlap.
-using ReduceFunction = void (*)(std::byte* accumulator, const std::byte* input, std::size_t count);
-
-// nullptr when the pair is not supported, or the set is not available here. Supported now: sum
-// of int32 and float32.
-ReduceFunction find_reduce(wire::DType dtype, wire::ReduceOp op, Isa isa = best_isa());
-
 }  // namespace tributary::aggregator
