@@ -48,6 +48,7 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
     : index_(index),
       switch_id_(config.id),
       preempt_idle_(config.preempt_idle),
+      preempt_busy_(config.preempt_busy),
       memory_(memory),
       kernels_{KernelTable(wire::Arithmetic::saturating), KernelTable(wire::Arithmetic::modular)},
       jobs_(config::job_places(config)),

@@ -241,6 +241,8 @@ class Shard {
   // shard_slots.cc
   // The reason why the chunk gets no slot; none: it has one now.
   wire::Reason take_slot(ShardJob& job, std::uint32_t seq, Instant now, Outbox& out);
+  [[nodiscard]] bool may_preempt(const ShardJob& job, const SlotPool::Owner& owner,
+                                 Instant now) const;
   bool preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out);
   void free_slot(ShardJob& job, Tombstone& e, Instant now);
   void change_seed(ShardJob& job, std::uint32_t seq);
@@ -335,6 +337,7 @@ class Shard {
   std::uint8_t index_;
   std::uint32_t switch_id_;
   Duration preempt_idle_;
+  bool preempt_busy_;
   std::span<std::byte> memory_;
   std::vector<std::unique_ptr<BufferClass>> classes_;
   std::array<KernelTable, 2> kernels_;           // by wire::Arithmetic

@@ -26,13 +26,20 @@ wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Out
   return wire::Reason::none;
 }
 
+// Never from a higher priority; from an equal one only what is idle: a chunk that waits for its
+// last rank, or for a result, no longer than it has to.
+bool Shard::may_preempt(const ShardJob& job, const SlotPool::Owner& owner, Instant now) const {
+  const std::uint8_t theirs = jobs_[owner.job]->config.priority;
+  const std::uint8_t ours = job.config.priority;
+  const bool idle = preempt_idle_ > Duration() && now - owner.touched >= preempt_idle_;
+  return theirs < ours ? idle || preempt_busy_ : theirs == ours && idle;
+}
+
 // True when the slot is free now: its owner had no more right to it.
 bool Shard::preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out) {
   const SlotPool::Owner owner = pool_.owner(slot);
   ShardJob& victim = *jobs_[owner.job];
-  const bool lower = victim.config.priority < job.config.priority;
-  const bool idle = preempt_idle_ > Duration() && now - owner.touched >= preempt_idle_;
-  if ((!lower && !idle) || out.room() < victim.fan_in + std::size_t{2}) return false;
+  if (!may_preempt(job, owner, now) || out.room() < victim.fan_in + std::size_t{2}) return false;
   Tombstone* e = nullptr;
   if (victim.table.find(owner.seq, e) != ChunkTable::Place::seen) return false;
   victim.counters.preemptions.add();

@@ -172,7 +172,10 @@ const Fields<SwitchConfig>& switch_fields() {
       scalar("preempt_idle", &SwitchConfig::preempt_idle,
              duration(Duration::us(0), Duration::seconds(3600)),
              "A slot of a dynamic job that got no contribution for this long may be taken by "
-             "another job. 0s: never for that reason."),
+             "another job of the same or a higher priority. 0s: never for that reason."),
+      scalar("preempt_busy", &SwitchConfig::preempt_busy, boolean(),
+             "A job of higher priority may take slots of dynamic jobs that do get contributions, "
+             "too."),
       scalar("lcore", &SwitchConfig::lcore, integer<int>(-1, 1023),
              "CPU that the only packet loop is pinned to; -1: not pinned."),
       scalars("lcores", &SwitchConfig::lcores, integer<int>(-1, 1023), 0, kMaxLcores,

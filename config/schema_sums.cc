@@ -69,7 +69,8 @@ Fields<JobConfig> slot_use() {
              "Most slots that a dynamic job may hold at once in a shard; 0: its window. What is "
              "guaranteed to it is the smaller of this and an equal share of the pool."),
       scalar("priority", &JobConfig::priority, integer<std::uint8_t>(0, 255),
-             "A dynamic job's chunk may take the slot of a job of lower priority, whose sum so far "
+             "A dynamic job's chunk never loses its slot to a job of lower priority, and may take "
+             "that of one, see `switch.preempt_idle` and `switch.preempt_busy`; the sum so far "
              "goes to the completion engine."),
       choice("release", &JobConfig::release,
              {{"sent", Release::sent}, {"returned", Release::returned}},

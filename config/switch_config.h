@@ -140,7 +140,7 @@ struct JobConfig {
 
   SlotMode slots = SlotMode::partition;
   std::uint32_t quota = 0;    // dynamic: most slots at once in a shard; 0: the window
-  std::uint8_t priority = 0;  // dynamic: may take slots of lower ones
+  std::uint8_t priority = 0;  // dynamic: see preempt_idle
   Release release = Release::sent;
   bool verify = false;
   OnDeadline on_deadline = OnDeadline::abort;
@@ -243,7 +243,8 @@ struct SwitchConfig {
   std::uint16_t udp_base_port = kDefaultUdpBasePort;
   std::uint32_t slots = 4096;       // per shard: partitions of the static jobs, pool of the dynamic
   Duration preempt_idle;            // a dynamic job's slot this long without a contribution may be
-                                    // taken; 0: never
+                                    // taken by a job of no lower priority; 0: never
+  bool preempt_busy = false;        // by one of higher priority at any time
   int lcore = -1;                   // CPU of the only packet loop; -1: not pinned
   std::vector<int> lcores;          // CPU of each loop, where there are several; -1: not pinned
   std::optional<LcoreShare> share;  // this is the part of one of several loops

@@ -17,10 +17,11 @@ class SlotsTest : public EngineTest {
   }
   // Jobs 7 and 8 share `slots` slots; both run.
   void build_two(std::uint32_t slots, std::vector<config::JobConfig> jobs,
-                 Duration preempt_idle = {}) {
+                 Duration preempt_idle = {}, bool preempt_busy = false) {
     config::SwitchConfig c = test_switch(std::move(jobs));
     c.slots = slots;
     c.preempt_idle = preempt_idle;
+    c.preempt_busy = preempt_busy;
     build(c);
     for (std::size_t j = 0; j < 2; ++j) {
       for (std::uint32_t r = 0; r < 2; ++r) {
@@ -124,10 +125,10 @@ TEST_F(SlotsTest, WhatNobodyElseIsGuaranteedMayBeBorrowed) {
 }
 
 // What the lower one has so far is not lost: it goes to the completion host with what it covers.
-TEST_F(SlotsTest, HigherPriorityTakesTheSlot) {
+TEST_F(SlotsTest, O7_HigherPriorityTakesTheSlot) {
   config::JobConfig high = dynamic_job(8);
   high.priority = 1;
-  build_two(4, {dynamic_job(7), high});
+  build_two(4, {dynamic_job(7), high}, {}, true);
   for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 41);
   std::size_t taken = 0;
   for (std::uint32_t s = 0; s < 2; ++s) {
@@ -151,10 +152,10 @@ TEST_F(SlotsTest, HigherPriorityTakesTheSlot) {
 }
 
 // Of four seqs in a row each has another one of the four slots, so the two that are held are met.
-TEST_F(SlotsTest, EveryHeldSlotIsTakenByHigherPriority) {
+TEST_F(SlotsTest, O7_EveryHeldSlotIsTakenByHigherPriority) {
   config::JobConfig high = dynamic_job(8);
   high.priority = 1;
-  build_two(4, {dynamic_job(7), high});
+  build_two(4, {dynamic_job(7), high}, {}, true);
   for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 41);
   for (std::uint32_t s = 0; s < 4; ++s) {
     EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::opened);
@@ -164,7 +165,7 @@ TEST_F(SlotsTest, EveryHeldSlotIsTakenByHigherPriority) {
   EXPECT_EQ(escalated(0, wire::Reason::no_slot), 2u);
 }
 
-TEST_F(SlotsTest, IdleSlotMayBeTaken) {
+TEST_F(SlotsTest, O7_IdleSlotMayBeTakenByAnEqual) {
   for (const auto idle_for : {Duration::ms(49), Duration::ms(50)}) {
     build_two(4, {dynamic_job(7), dynamic_job(8)}, Duration::ms(50));
     for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 1);
@@ -177,6 +178,92 @@ TEST_F(SlotsTest, IdleSlotMayBeTaken) {
     const bool idle = idle_for == Duration::ms(50);
     EXPECT_EQ(engine_->counters(0).preemptions.get(), idle ? 2u : 0u);
     EXPECT_EQ(collided != 0, !idle);
+  }
+}
+
+// How many of two held slots of job 7 the four seqs of job 8 take, which meet them all.
+class PreemptTest : public SlotsTest {
+ protected:
+  std::uint64_t taken(std::uint8_t owner, std::uint8_t other, Duration preempt_idle, bool busy,
+                      Duration idle_for) {
+    config::JobConfig first = dynamic_job(7);
+    config::JobConfig second = dynamic_job(8);
+    first.priority = owner;
+    second.priority = other;
+    build_two(4, {first, second}, preempt_idle, busy);
+    for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 41);
+    now_ = now_ + idle_for;
+    for (std::uint32_t s = 0; s < 4; ++s) {
+      give(1, 0, s, 1);
+      give(1, 1, s, 1);
+    }
+    const std::uint64_t taken = engine_->counters(0).preemptions.get();
+    // Of what kept its slot, the sum goes on; of what lost it, the completion host has it.
+    for (std::uint32_t s = 0; s < 2; ++s) give(0, 1, s, 1);
+    EXPECT_EQ(engine_->counters(0).completions.get(), 2 - taken);
+    EXPECT_EQ(escalated(0, wire::Reason::no_slot), taken);
+    EXPECT_EQ(engine_->counters(1).collisions.get() != 0, taken != 2);
+    return taken;
+  }
+  static constexpr Duration kIdle = Duration::ms(50);
+  static constexpr Duration kNotYet = Duration::ms(49);
+};
+
+TEST_F(PreemptTest, O7_NothingIsTakenUnlessTheOperatorSaysSo) {
+  EXPECT_EQ(taken(0, 9, {}, false, Duration::ms(400)), 0u);
+  EXPECT_EQ(taken(0, 0, {}, false, Duration::ms(400)), 0u);
+}
+
+TEST_F(PreemptTest, O7_AHigherPriorityTakesWhatIsIdle) {
+  EXPECT_EQ(taken(0, 9, kIdle, false, kNotYet), 0u) << "it gets contributions";
+  EXPECT_EQ(taken(0, 9, kIdle, false, kIdle), 2u);
+}
+
+TEST_F(PreemptTest, O7_ALowerPriorityTakesNothingHoweverIdle) {
+  EXPECT_EQ(taken(9, 0, kIdle, false, Duration::ms(400)), 0u);
+  EXPECT_EQ(taken(9, 8, kIdle, true, Duration::ms(400)), 0u);
+}
+
+TEST_F(PreemptTest, O7_WhatIsBusyIsTakenByAHigherPriorityAlone) {
+  EXPECT_EQ(taken(0, 9, {}, true, Duration()), 2u);
+  EXPECT_EQ(taken(0, 0, {}, true, Duration::ms(400)), 0u);
+  EXPECT_EQ(taken(0, 0, kIdle, true, kNotYet), 0u);
+}
+
+// O9: a sum that was sent keeps its slot until the result is back, so that it can be sent again. It
+// may lose it to another earlier: the chunk waits for its result all the same.
+TEST_F(PreemptTest, O7_O9_ASlotWhoseSumWasSentMayBeTakenWhileItWaitsForTheResult) {
+  for (const auto idle_for : {kNotYet, kIdle}) {
+    config::JobConfig first = dynamic_job(7);
+    first.verify = true;
+    first.release = config::Release::returned;
+    build_two(4, {first, dynamic_job(8)}, kIdle);
+    for (std::uint32_t s = 0; s < 2; ++s) {
+      give(0, 0, s, 1);
+      give(0, 1, s, 1);
+      EXPECT_EQ(engine_->chunk_state(0, 0, s), ChunkState::sent);
+    }
+    EXPECT_EQ(engine_->counters(0).slots_open.get(), 2u);
+    now_ = now_ + idle_for;
+    for (std::uint32_t s = 0; s < 4; ++s) {
+      give(1, 0, s, 1);
+      give(1, 1, s, 1);
+    }
+    const std::uint64_t taken = idle_for == kIdle ? 2 : 0;
+    EXPECT_EQ(engine_->counters(0).preemptions.get(), taken);
+    EXPECT_EQ(engine_->counters(0).slots_open.get(), 2 - taken);
+    EXPECT_EQ(engine_->slot_holds().count(), taken + engine_->counters(1).completions.get());
+    EXPECT_EQ(escalated(0, wire::Reason::no_slot), 0u) << "the host has the sum";
+    for (std::uint32_t s = 0; s < 2; ++s) {
+      finish(0, s);
+      EXPECT_EQ(engine_->chunk_state(0, 0, s), ChunkState::complete);
+      ASSERT_EQ(sent_.size(), 1u);
+      EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{2});
+    }
+    EXPECT_EQ(engine_->counters(0).slots_open.get(), 0u);
+    now_ = now_ + Duration::ms(500);
+    expire();
+    EXPECT_EQ(engine_->running_epoch(7).has_value(), true);
   }
 }
 
@@ -208,8 +295,60 @@ TEST_F(SlotsTest, NextSeedIsAdoptedWhenNobodyIsBeforeIt) {
   }
 }
 
-// A job that dies gives back all that it held (O9).
-TEST_F(SlotsTest, EndOfAnEpochFreesItsSlots) {
+// The seed is a byte: after 255 comes 0, which is as good as when it was the first.
+TEST_F(SlotsTest, Rule8_TheSeedAfter255Is0) {
+  build_two(4, {dynamic_job(7), dynamic_job(8)});
+  for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 1);
+  std::uint8_t seed = 0;
+  std::uint32_t changes = 0;
+  for (std::uint32_t seq = 0; changes < 520; ++seq) {
+    ASSERT_LT(seq, 20'000u) << changes;
+    const bool collides = give(1, 0, seq, 1).verdict == Verdict::forwarded;
+    give(1, 1, seq, 1);
+    if (collides) finish(1, seq);
+    ASSERT_EQ(engine_->chunk_state(1, 0, seq), ChunkState::complete);
+    ASSERT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{2});
+    const std::uint8_t next = sent_[0].header.seed_generation;
+    if (next == seed) continue;
+    EXPECT_EQ(next, static_cast<std::uint8_t>(seed + 1)) << changes;
+    seed = next;
+    ++changes;
+  }
+  EXPECT_EQ(engine_->counters(1).slots_open.get(), 0u);
+  for (std::uint32_t s = 0; s < 2; ++s) EXPECT_EQ(give(0, 1, s, 1).verdict, Verdict::completed);
+}
+
+// Nobody is heard of any more: its slots are the other job's at the end of its lease, whatever its
+// deadline.
+TEST_F(SlotsTest, O9_ADeadJobsSlotsAreFreeAtTheEndOfItsLease) {
+  config::JobConfig dead = dynamic_job(7);
+  dead.deadline = Duration::seconds(60);
+  config::JobConfig other = dynamic_job(8);
+  other.deadline = Duration::seconds(60);
+  build_two(4, {dead, other});
+  for (std::uint32_t s = 0; s < 2; ++s) EXPECT_EQ(give(0, 0, s, 1).verdict, Verdict::opened);
+  const Instant died = now_;
+  now_ = died + Duration::ms(600);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    wire::Header h = header(PacketType::lease, r);
+    h.job = 8;
+    h.epoch = epochs_[1];
+    deliver(h, peer(r));
+  }
+  now_ = died + Duration::ms(999);
+  expire();
+  EXPECT_EQ(engine_->counters(0).slots_open.get(), 2u);
+  now_ = died + Duration::ms(1000);
+  expire();
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].header.reason, wire::Reason::lease_expired);
+  EXPECT_EQ(engine_->counters(0).slots_open.get(), 0u);
+  for (std::uint32_t s = 0; s < 4; ++s) EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::opened);
+  EXPECT_EQ(engine_->counters(1).collisions.get(), 0u);
+}
+
+// A job that dies gives back all that it held.
+TEST_F(SlotsTest, O9_EndOfAnEpochFreesItsSlots) {
   build_two(4, {dynamic_job(7), dynamic_job(8)});
   for (std::uint32_t s = 0; s < 2; ++s) give(0, 0, s, 1);
   now_ = now_ + Duration::ms(500);

@@ -75,6 +75,7 @@ config::SwitchConfig aggregator_config(const Scenario& s) {
   std::uint32_t first_worker = 0;
   c.slots = slots_for(s);
   c.preempt_idle = s.preempt_idle;
+  c.preempt_busy = s.preempt_busy;
   c.cache.megabytes = s.cache_megabytes;
   c.completion.megabytes = kCompletionMegabytes;
   for (const JobScenario& job : s.jobs) {
@@ -309,6 +310,7 @@ config::SwitchConfig tree_switch_config(const Scenario& s, std::size_t place) {
   c.ipv4 = kTreeIpv4 + c.id;
   c.slots = slots_for(s);
   c.preempt_idle = s.preempt_idle;
+  c.preempt_busy = s.preempt_busy;
   c.cache.megabytes = s.cache_megabytes;
   c.completion.megabytes = kCompletionMegabytes;
   c.completion.lease = s.servers.lease;

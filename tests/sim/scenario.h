@@ -134,6 +134,7 @@ struct Scenario {
   SwitchCost cost;
   std::uint32_t pool_slots = 0;  // of each shard, shared by the jobs with dynamic slots
   Duration preempt_idle;
+  bool preempt_busy = false;
   std::uint32_t cache_megabytes = 0;
   std::uint32_t drift_ppm = 0;  // clocks run apart by up to this much
   std::vector<ScriptEntry> script;

@@ -292,6 +292,8 @@ const Fields<Scenario>& scenario_fields() {
              "Of each shard, shared by the jobs with dynamic slots."),
       scalar("preempt_idle", &S::preempt_idle, time(),
              "A dynamic slot without a contribution for this long may be taken; 0s: never."),
+      scalar("preempt_busy", &S::preempt_busy, boolean(),
+             "A job of higher priority may take one that does get contributions, too."),
       scalar("cache_megabytes", &S::cache_megabytes, integer<std::uint32_t>(0, 1024),
              "Of results that all ranks have acknowledged."),
       scalar("drift", &S::drift_ppm, integer<std::uint32_t>(0, 1000, ", parts per million"),

@@ -461,6 +461,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_notify(draw, s);
   if (draw.one_in(32)) make_overflow(draw, s);
   draw_marks(draw, s);
+  s.preempt_busy = s.pool_slots > 0 && draw.one_in(2);
   s.most_events = kMostEvents;
   return s;
 }
