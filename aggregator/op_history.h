@@ -27,6 +27,7 @@
 #include "aggregator/contribution.h"
 #include "aggregator/counters.h"
 #include "config/aggregation_memory.h"
+#include "core/op_number.h"
 #include "core/seq.h"
 #include "core/time.h"
 
@@ -60,7 +61,7 @@ struct OpEvent {
 };
 
 struct alignas(64) KeptOp {
-  static constexpr std::uint32_t kNoOp = 0xFFFFFFFF;
+  static constexpr std::uint32_t kNoOp = tributary::kNoOp;
   // Of `flags`, above one bit for each OpEventKind that happened.
   static constexpr std::uint32_t kPassedOn = 1u << 28;  // one rank's data, nothing is combined
   static constexpr std::uint32_t kTimed = 1u << 29;     // arrivals are kept

@@ -193,6 +193,7 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   child.heard = true;
   settle_buffers();
   if (h.plane != job->plane || h.stream != 0) return {Verdict::dropped, DropReason::bad_shard};
+  if (h.op == kNoOp) return {Verdict::dropped, DropReason::bad_op};
   if (h.type == wire::PacketType::escalation ||
       (h.type == wire::PacketType::contribution && job->child_map.relays(h)))
     return on_relayed(*job, packet, from, now, out);

@@ -158,7 +158,7 @@ struct ShardJob {
   std::uint32_t seed_from = 0;
   // Who has left holds all results of the ops before it: their chunks wait for nothing more of it.
   std::uint32_t left_at_op = kNobodyLeft;
-  static constexpr std::uint32_t kNobodyLeft = 0xFFFFFFFF;
+  static constexpr std::uint32_t kNobodyLeft = kNoOp;
   Instant recalled_at;          // when the host was asked for a result that some child holds
   std::uint32_t next_op = 0;    // every op with a chunk that was opened here is before it
   bool has_exclusions = false;  // or had some in this epoch

@@ -127,6 +127,7 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
     return {Verdict::dropped, DropReason::bad_shard};
   if (!job->running || h.epoch != job->epoch) return {Verdict::dropped, DropReason::stale_epoch};
   job->parent_heard = now;
+  if (h.op == kNoOp) return {Verdict::dropped, DropReason::bad_op};
   Tombstone* e = nullptr;
   const ChunkTable::Place place = job->table.find(h.seq, e);
   if (place == ChunkTable::Place::stale) return {Verdict::dropped, DropReason::stale_seq};

@@ -37,6 +37,7 @@ namespace tributary {
   X(bad_reduce_op, "bad-reduce-op", "reduce operation unknown or not valid for the type")         \
   X(bad_encoding, "bad-encoding", "payload encoding unknown or not supported")                    \
   X(bad_collective, "bad-collective", "collective unknown or not supported")                      \
+  X(bad_op, "bad-op", "op number beyond the last that an epoch has")                              \
   X(bad_target, "bad-target", "no rank of the job, or array of the model, is named")              \
   X(bad_payload_length, "bad-payload-length", "element count times size is not the payload")      \
   X(payload_too_large, "payload-too-large", "payload exceeds the job's chunk size")               \

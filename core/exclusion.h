@@ -1,13 +1,15 @@
-// The ops in which a child takes no part in its switch's sums (T13, rule 14). Ops count up in an
-// epoch and do not wrap, so two numbers say it all.
+// The ops in which a child takes no part in its switch's sums (T13, rule 14). Their numbers do not
+// wrap (op_number.h), so two of them say it all.
 #pragma once
 
 #include <cstdint>
 
+#include "core/op_number.h"
+
 namespace tributary {
 
 struct Exclusion {
-  static constexpr std::uint32_t kOpen = 0xFFFFFFFF;  // nobody has said until when
+  static constexpr std::uint32_t kOpen = kNoOp;  // nobody has said until when
 
   std::uint32_t from = 0;
   std::uint32_t until = 0;  // the first op in which it takes part again

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include "core/op_number.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -206,6 +208,15 @@ Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& swi
   else
     f.text += "waiting for " + rank_list(missing);
   return f;
+}
+
+Failure out_of_numbers(std::uint32_t job) {
+  return {wire::Reason::none,
+          {},
+          job_text(job) + ": the epoch has had all " + std::to_string(kNoOp) +
+              " ops that there are numbers for; close the communicator on every rank and create it "
+              "again",
+          {}};
 }
 
 Failure not_done(std::uint32_t job, std::uint32_t op, const Failure& cause) {

@@ -51,6 +51,8 @@ Failure timed_out(const OpTimeout& t);
 Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& switch_name,
                        bool answered, std::span<const std::uint32_t> missing,
                        wire::Reason last_refusal);
+// The epoch has had as many ops as there are numbers.
+Failure out_of_numbers(std::uint32_t job);
 // What an op gets that is not the one concerned.
 Failure not_done(std::uint32_t job, std::uint32_t op, const Failure& cause);
 

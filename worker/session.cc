@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/op_number.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -17,10 +19,16 @@ Session::Session(const SessionOptions& options, Instant now)
       fan_in_(static_cast<std::uint16_t>(options.size)) {}
 
 void Session::submit(Op& op, Instant now) {
-  op.id = next_op_++;
+  op.id = next_op_;
   op.failure.reset();
   op.left_out.clear();
   counters_.ops.add();
+  if (next_op_ == kNoOp) {  // for good: only another epoch counts from 0 again
+    op.failure = out_of_numbers(options_.job);
+    finished_.push_back(op);
+    return;
+  }
+  ++next_op_;
   if (state_ != SessionState::running) {
     const Failure closed{wire::Reason::none, {}, "the communicator is closed", {}};
     op.failure = not_done(options_.job, op.id, failure_ ? *failure_ : closed);

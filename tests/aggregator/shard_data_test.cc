@@ -78,7 +78,7 @@ TEST_F(EngineTest, OneWorkerGetsItsOwnDataBack) {
 }
 
 // O6, rule 7: no contribution is counted twice, whenever the copy arrives.
-TEST_F(EngineTest, DuplicatesAreCountedNotSummed) {
+TEST_F(EngineTest, O3_O6_DuplicatesAreCountedNotSummed) {
   build(2);
   join_all();
   contribute(0, 0, {1});
@@ -159,7 +159,7 @@ TEST_F(EngineTest, ResultNeverChanges) {
 }
 
 // Rule 6: PENDING names who is missing; UNKNOWN asks for the data; neither causes a resend storm.
-TEST_F(EngineTest, ProbeSaysWhatIsMissing) {
+TEST_F(EngineTest, O3_ProbeSaysWhatIsMissing) {
   build(3);
   join_all();
   EXPECT_EQ(probe(0, 0).verdict, Verdict::answered);
@@ -196,6 +196,34 @@ TEST_F(EngineTest, SequenceNumbersWrap) {
     EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{3});
   }
   EXPECT_EQ(contribute(0, 0xFFFFFFFDu, {1}).reason, DropReason::stale_seq);
+}
+
+// Op numbers do not: the last one is none, and the one before it is an op like any other.
+TEST_F(EngineTest, TheLastOpOfAnEpochIsSummedAndNoneComesAfterIt) {
+  build(2);
+  join_all();
+  const auto give = [&](std::uint32_t rank, std::uint32_t seq, std::uint32_t op, PacketType type) {
+    wire::Header h = data_header(rank, seq, 1);
+    h.type = type;
+    h.op = op;
+    const std::int32_t value = 5;
+    return deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(rank));
+  };
+  using enum PacketType;
+  EXPECT_EQ(give(0, 0, kNoOp - 1, contribution).verdict, Verdict::opened);
+  EXPECT_EQ(engine_->exclude(kJob, 1, true, kNoOp - 1, *outbox_).refusal, Ruling::Refusal::begun);
+  EXPECT_EQ(give(1, 0, kNoOp - 1, contribution).verdict, Verdict::completed);
+  EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{10});
+  EXPECT_FALSE(engine_->op_lines(kJob, kNoOp - 1, now_).empty());
+  for (const auto type : {contribution, probe})
+    EXPECT_EQ(give(0, 1, kNoOp, type).reason, DropReason::bad_op);
+  EXPECT_TRUE(sent_.empty());
+  EXPECT_EQ(engine_->chunk_state(0, 0, 1), ChunkState::unseen);
+  EXPECT_TRUE(engine_->op_lines(kJob, kNoOp, now_).empty());
+  EXPECT_EQ(give(0, 1, 0, contribution).verdict, Verdict::opened) << "the seq is still free";
+  // Another epoch begins from 0 again.
+  join_all(1);
+  EXPECT_EQ(give(0, 0, 0, contribution).verdict, Verdict::opened);
 }
 
 TEST_F(EngineTest, DisagreeingRanksAllLearnWhoSentWhat) {
@@ -287,6 +315,26 @@ TEST_F(EngineTest, BadContributionsAreCountedByReason) {
   h.encoding = wire::Encoding::block_scaled;
   EXPECT_EQ(deliver({h, {}, std::span(big).first(12)}, peer(0)).reason,
             DropReason::bad_payload_length);
+  EXPECT_EQ(counters().contributions.get(), 0u);
+}
+
+// O3: of no child that this switch has.
+TEST_F(EngineTest, O3_AChildBeyondTheFanInIsRefused) {
+  build(2);
+  join_all();
+  for (const auto type : {PacketType::contribution, PacketType::probe, PacketType::ack})
+    for (const std::uint16_t child : std::array<std::uint16_t, 3>{2, 3, 0xFFFF}) {
+      wire::Header h = data_header(0, 0, 1);
+      h.type = type;
+      h.child = child;
+      const std::int32_t value = 1;
+      const Decision d = deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(0));
+      EXPECT_EQ(d.verdict, Verdict::refused);
+      EXPECT_EQ(d.reason, DropReason::bad_child) << wire::name_of(type) << ' ' << child;
+      ASSERT_EQ(sent_.size(), 1u);
+      EXPECT_EQ(sent_[0].header.type, PacketType::nack);
+      EXPECT_EQ(sent_[0].header.reason, wire::Reason::bad_rank);
+    }
   EXPECT_EQ(counters().contributions.get(), 0u);
 }
 

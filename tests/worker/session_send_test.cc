@@ -1,6 +1,7 @@
 // What a running session sends: windows, shards, headers, acknowledgements (rules 2, 4, 8, 10).
 #include <gmock/gmock.h>
 
+#include "core/op_number.h"
 #include "tests/worker/session_fixture.h"
 #include "worker/packet_check.h"
 
@@ -52,6 +53,25 @@ TEST_F(SessionTest, O2_ARankMayAskForTheCompletionHost) {
   const auto again = of_type(drain(), PacketType::contribution);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].header.flags, wire::kFlagAtPs | wire::kFlagResend);
+}
+
+// Op numbers do not wrap: the switch could not tell the op from one that is long over.
+TEST_F(SessionTest, TheOpAfterTheLastNumberFailsAndThoseBeforeGoOn) {
+  start(start_info());
+  session->skip_ops_before(kNoOp - 1);
+  Call& last = submit(1);
+  for (int again = 0; again < 2; ++again) {
+    Call& beyond = submit(1);
+    EXPECT_EQ(session->take_finished(), &beyond.op);
+    ASSERT_TRUE(beyond.op.failure);
+    EXPECT_THAT(beyond.op.failure->text, testing::HasSubstr("all 4294967295 ops"));
+  }
+  EXPECT_EQ(session->state(), SessionState::running);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.op, kNoOp - 1);
+  EXPECT_FALSE(last.op.failure);
+  EXPECT_EQ(session->take_finished(), nullptr);
 }
 
 class LostSums : public SessionTest {
