@@ -63,6 +63,9 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
   Tombstone* e = nullptr;
   const ChunkTable::Place place = locate(job, c.child, c.seq, e);
   if (place == ChunkTable::Place::beyond_window) return recall(job, h, now, out);
+  const bool over = place == ChunkTable::Place::stale ||
+                    (place == ChunkTable::Place::seen && e->state == ChunkState::released);
+  if (over && c.resend) return answer_from_cache(job, packet, from, out);
   if (place == ChunkTable::Place::stale) {
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};

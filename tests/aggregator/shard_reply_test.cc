@@ -125,8 +125,8 @@ TEST_F(ReplyTest, ProbingAcknowledgesTheResultThatIsInTheWay) {
   EXPECT_EQ(give(0, 2, 7, Collective::allreduce).verdict, Verdict::completed);
 }
 
-// C4: a result that all have acknowledged is still there by its name, as long as there is room.
-TEST_F(ReplyTest, AcknowledgedResultsStayInTheCache) {
+// A result that all have acknowledged is still there by its name, as long as there is room.
+TEST_F(ReplyTest, C4_AcknowledgedResultsStayInTheCache) {
   config::SwitchConfig c = test_switch({test_job(2, 4)});
   c.cache.megabytes = 1;
   build(c);
@@ -146,7 +146,40 @@ TEST_F(ReplyTest, AcknowledgedResultsStayInTheCache) {
   EXPECT_EQ(sent_.at(0).header.type, PacketType::unknown);
 }
 
-TEST_F(ReplyTest, CacheIsBoundedAndTheOldestGoes) {
+// Whoever sends again asks for the result, however long ago that was.
+TEST_F(ReplyTest, C4_O6_DataThatIsSentAgainIsAnsweredFromTheCache) {
+  for (const std::uint32_t megabytes : {1u, 0u}) {
+    config::SwitchConfig c = test_switch({test_job(2, 4)});
+    c.cache.megabytes = megabytes;
+    build(c);
+    join_all();
+    for (std::uint32_t seq = 0; seq < 20; ++seq) complete(seq);
+    for (std::uint32_t r = 0; r < 2; ++r) acknowledge(r, 20);
+    for (const std::uint32_t seq : {0u, 11u, 12u, 19u}) {  // forgotten, and remembered
+      const Decision d = contribute(1, seq, {2}, wire::kFlagResend);
+      if (megabytes == 0) {
+        EXPECT_EQ(d.reason, DropReason::stale_seq) << seq;
+        EXPECT_TRUE(sent_.empty());
+        continue;
+      }
+      EXPECT_EQ(d.verdict, Verdict::answered) << seq;
+      ASSERT_EQ(sent_.size(), 1u);
+      EXPECT_EQ(sent_[0].header.type, PacketType::result);
+      EXPECT_EQ(sent_[0].peer, peer(1));
+      EXPECT_EQ(sent_[0].header.seq, seq);
+      EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{3});
+      // A mere copy asks for nothing.
+      EXPECT_EQ(contribute(1, seq, {2}).verdict, Verdict::dropped);
+      EXPECT_TRUE(sent_.empty());
+    }
+    EXPECT_EQ(counters().cache_hits.get(), megabytes == 0 ? 0u : 4u);
+    EXPECT_EQ(counters().cache_misses.get(), megabytes == 0 ? 4u : 0u);
+    EXPECT_EQ(counters().contributions.get(), 40u);
+    EXPECT_EQ(counters().slots_open.get(), 0u);
+  }
+}
+
+TEST_F(ReplyTest, C4_CacheIsBoundedAndTheOldestGoes) {
   config::JobConfig job = test_job(1, 4);
   job.chunk_bytes = 8192;
   config::SwitchConfig c = test_switch({job});
