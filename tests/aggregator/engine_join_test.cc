@@ -113,6 +113,24 @@ TEST_F(EngineTest, SecondRunGetsItsOwnSums) {
   EXPECT_EQ(contribute(0, 1, {1}).reason, DropReason::stale_epoch);
 }
 
+// 0 means that there is none, so it is left out.
+TEST_F(EngineTest, Rule1_TheEpochAfter65535Is1) {
+  build(test_switch({test_job(2)}), {65'535, 0});
+  join_all();
+  EXPECT_EQ(epoch_, 65'535);
+  complete(0);
+  EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{3});
+  join(0, 1);
+  join(1, 1);
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(sent_[0].header.epoch, 1);
+  EXPECT_EQ(contribute(0, 0, {1}).reason, DropReason::stale_epoch) << "of the one before";
+  epoch_ = 1;
+  complete(0);
+  EXPECT_EQ(sent_.at(0).header.epoch, 1);
+  EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{3});
+}
+
 TEST_F(EngineTest, DelayedJoinOfADeadIncarnationIsIgnored) {
   build(2);
   join_all(0);

@@ -127,8 +127,8 @@ TEST_F(SumTest, NarrowIntegersOverflowAtTheEndOnly) {
   EXPECT_NE(sent_.at(0).header.flags & wire::kFlagOverflow, 0u);
 }
 
-// O11: masked data needs sums that wrap, and nothing is wrong with that.
-TEST_F(SumTest, ModularSumsWrap) {
+// Masked data needs sums that wrap, and nothing is wrong with that.
+TEST_F(SumTest, O11_ModularSumsWrap) {
   config::JobConfig job = test_job(2);
   job.arithmetic = wire::Arithmetic::modular;
   build(test_switch({job}));
@@ -158,9 +158,9 @@ TEST_F(SumTest, BlockScaledRanksAgreeOnTheExponent) {
   EXPECT_EQ(scaled(1, 1, -11), Verdict::epoch_aborted);
 }
 
-// T15: whatever arrives when, a reproducible job's sum has the bits of the declared order; and how
+// Whatever arrives when, a reproducible job's sum has the bits of the declared order; and how
 // it is made, folded as far as the order goes or collected, makes no difference.
-TEST_F(SumTest, ReproducibleSumsHaveTheBitsOfTheDeclaredOrder) {
+TEST_F(SumTest, T4_T15_ReproducibleSumsHaveTheBitsOfTheDeclaredOrder) {
   constexpr std::uint32_t kRanks = 5;
   Prng prng(7);
   std::vector<std::vector<float>> data(kRanks, std::vector<float>(16));
@@ -199,6 +199,48 @@ TEST_F(SumTest, ReproducibleSumsHaveTheBitsOfTheDeclaredOrder) {
     fast_differs |= sum_bits(test_job(kRanks), data, arrival) != ordered({0, 1, 2, 3, 4});
   } while (std::next_permutation(arrival.begin(), arrival.end()));
   EXPECT_TRUE(fast_differs) << "the data is too tame to tell orders apart";
+}
+
+// Shards share out chunks, never what is in one: how many there are changes no bit.
+TEST_F(SumTest, T15_AnOpHasTheSameBitsWithOneShardAndWithSeveral) {
+  constexpr std::uint32_t kRanks = 4;
+  constexpr std::uint32_t kChunks = 24;
+  constexpr std::uint16_t kElements = 16;
+  Prng prng(11);
+  std::vector<std::vector<float>> data(kRanks, std::vector<float>(kChunks * kElements));
+  for (auto& v : data)
+    for (float& x : v)
+      x = std::ldexp(static_cast<float>(prng.below(1 << 24)), static_cast<int>(prng.below(40)));
+  const auto bits_with = [&](std::uint8_t shards, std::uint64_t seed) {
+    config::JobConfig job = test_job(kRanks);
+    job.order = wire::Order::reproducible;
+    job.shards = shards;
+    build(test_switch({job}));
+    join_all();
+    Prng order(seed);
+    std::vector<std::uint32_t> bits(kChunks * kElements);
+    for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) {
+      std::vector<std::uint32_t> arrival(kRanks);
+      std::iota(arrival.begin(), arrival.end(), 0u);
+      for (std::uint32_t i = kRanks; i > 1; --i) std::swap(arrival[i - 1], arrival[order.below(i)]);
+      for (const std::uint32_t r : arrival) {
+        wire::Header h = data_header(r, chunk / shards, kElements, DType::float32);
+        h.op = 0;
+        h.chunk = chunk;
+        h.shard = static_cast<std::uint8_t>(chunk % shards);
+        h.flags = chunk + 1 == kChunks ? std::uint32_t{wire::kFlagLast} : 0u;
+        const auto mine = std::span(data[r]).subspan(chunk * kElements, kElements);
+        deliver({h, {}, std::as_bytes(mine)}, peer(r));
+      }
+      EXPECT_EQ(sent_.size(), 1u) << chunk;
+      const auto sum = sent_.at(0).elements<std::uint32_t>();
+      std::copy(sum.begin(), sum.end(), bits.begin() + chunk * kElements);
+    }
+    return bits;
+  };
+  const auto alone = bits_with(1, 1);
+  for (const std::uint8_t shards : std::array<std::uint8_t, 4>{1, 2, 3, 16})
+    EXPECT_EQ(bits_with(shards, 2 + shards), alone) << +shards;
 }
 
 // What is held is reserved memory: a whole window of it, over and over.

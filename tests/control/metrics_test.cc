@@ -9,6 +9,7 @@
 
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -90,6 +91,81 @@ TEST(Metrics, TheTimesOfEachStageAreAHistogram) {
     EXPECT_EQ(family.metric[2].histogram.sample_count, 0u);  // nothing to receive
   }
   EXPECT_EQ(found, 1u);
+}
+
+// What a row shows is what its name says: all figures differ, and the names are listed here again.
+TEST(Metrics, T22_EveryFigureOfAShardStandsInItsOwnRow) {
+  using C = aggregator::ShardCounters;
+  const std::map<std::string, Counter C::*> rows{
+      {"contributions_total", &C::contributions},
+      {"completions_total", &C::completions},
+      {"duplicates_total", &C::duplicates},
+      {"stale_total", &C::stale},
+      {"collisions_total", &C::collisions},
+      {"preemptions_total", &C::preemptions},
+      {"forwarded_total", &C::forwarded},
+      {"sent_up_total", &C::sent_up},
+      {"resent_up_total", &C::resent_up},
+      {"probes_up_total", &C::probes_up},
+      {"recalls_total", &C::recalls},
+      {"host_results_total", &C::host_results},
+      {"degraded_results_total", &C::degraded},
+      {"late_total", &C::late},
+      {"overflows_total", &C::saturated},
+      {"marked_data_total", &C::marked_data},
+      {"slot_marks_total", &C::slot_marks},
+      {"marked_results_total", &C::marked_results},
+      {"cache_hits_total", &C::cache_hits},
+      {"cache_misses_total", &C::cache_misses},
+      {"cache_evictions_total", &C::cache_evictions},
+      {"bytes_in_total", &C::bytes_in},
+      {"bytes_out_total", &C::bytes_out},
+      {"slots_open", &C::slots_open},
+      {"slots_high_water", &C::slots_high_water},
+  };
+  RunningSwitch sw;
+  // The loop is their only writer, and has nothing to write: no packet comes.
+  auto& counters = const_cast<C&>(*sw.get().jobs()[0].engine().shard_counters(0, 0));
+  std::uint64_t value = 1000;
+  for (const auto& [name, counter] : rows) (counters.*counter).set(++value);
+  for (auto& reason : counters.escalations) reason.set(++value);
+  counters.slot_hold.add(Duration::us(3));
+  counters.slot_hold.add(Duration::ms(5));
+
+  std::size_t found = 0;
+  std::size_t reasons = 0;
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    if (!family.name.starts_with("tributary_shard_") &&
+        family.name != "tributary_slot_hold_seconds")
+      continue;
+    const auto& first = family.metric.at(0);
+    const auto row = rows.find(family.name.substr(sizeof "tributary_shard_" - 1));
+    if (family.name.ends_with("slot_hold_seconds")) {
+      EXPECT_EQ(first.histogram.sample_count, 2u) << family.name;
+      EXPECT_DOUBLE_EQ(first.histogram.sample_sum, 0.005003) << family.name;
+      EXPECT_EQ(first.histogram.bucket[1].cumulative_count, 0u) << "nothing below 2 us";
+      EXPECT_EQ(first.histogram.bucket[2].cumulative_count, 1u) << "one below 4 us";
+      ++found;
+    } else if (family.name == "tributary_shard_escalations_total") {
+      for (const auto& metric : family.metric) {
+        if (metric.label.at(2).value != "0") continue;  // of the first shard
+        for (std::size_t r = 1; r < counters.escalations.size(); ++r)
+          if (metric.label.at(3).value == wire::name_of(static_cast<wire::Reason>(r))) {
+            EXPECT_EQ(metric.counter.value, static_cast<double>(counters.escalations[r].get()));
+            ++reasons;
+          }
+      }
+    } else {
+      ASSERT_NE(row, rows.end()) << family.name << " is not in this test";
+      const bool gauge = family.type == prometheus::MetricType::Gauge;
+      EXPECT_EQ(gauge ? first.gauge.value : first.counter.value,
+                static_cast<double>((counters.*row->second).get()))
+          << family.name;
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, rows.size() + 2);
+  EXPECT_EQ(reasons, counters.escalations.size() - 1);
 }
 
 TEST(Metrics, EveryDropReasonOfEveryPortIsThere) {

@@ -13,6 +13,10 @@ from testbed.process import Process
 from testbed.switch import Job
 from testbed.tree import binary, build_directory
 
+AGGREGATION = re.compile(
+    r"^aggregation: [\d.]+ MiB \(sums and results [\d.]+, held data [\d.]+, cache [\d.]+, tables [\d.]+",
+    re.MULTILINE,
+)
 SMALL = {"do": "allreduce", "count": 50_000, "dtype": "int32", "repeat": 3}
 
 
@@ -197,9 +201,24 @@ def test_check_accepts_what_runs_and_refuses_nonsense(loop, tmp_path):
     bad.write_text("switch: {address: 10.77.0.254, windw: 3}\nports: []\n")
     with Process(loop, "check", [switchd, "--config", good, "--check"], tmp_path / "log") as process:
         process.check_exit(30)
+        assert AGGREGATION.search("\n".join(process.stdout)), process.stdout
     with Process(loop, "check", [switchd, "--config", bad, "--check"], tmp_path / "log") as process:
         assert process.wait_exit(30) != 0
         assert "bad.yaml:1:" in "\n".join([*process.stderr, *process.stdout])
+
+
+def test_memory_footprint_is_printed_at_start_and_by_check(make_bed, loop, tmp_path):
+    """The same figures both times: of each job, and of all together."""
+    bed = make_bed("memif", 2)
+    config = bed.switch.socket.with_name("switchd.yaml")
+    started = "\n".join(bed.switch.process.stdout)
+    command = [binary(build_directory(), "tributary-switchd"), "--config", config, "--check"]
+    with Process(loop, "check", command, tmp_path / "log") as process:
+        process.check_exit(30)
+        checked = "\n".join(process.stdout)
+    assert re.search(r"^job 1: [\d.]+ MiB \(", started, re.MULTILINE), started
+    assert AGGREGATION.search(started), started
+    assert AGGREGATION.search(started).group() == AGGREGATION.search(checked).group()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
