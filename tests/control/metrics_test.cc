@@ -93,10 +93,12 @@ TEST(Metrics, TheTimesOfEachStageAreAHistogram) {
   EXPECT_EQ(found, 1u);
 }
 
-// What a row shows is what its name says: all figures differ, and the names are listed here again.
-TEST(Metrics, T22_EveryFigureOfAShardStandsInItsOwnRow) {
-  using C = aggregator::ShardCounters;
-  const std::map<std::string, Counter C::*> rows{
+using aggregator::ShardCounters;
+
+// The rows of a shard that show a counter, listed once more.
+const std::map<std::string, Counter ShardCounters::*>& shard_rows() {
+  using C = ShardCounters;
+  static const std::map<std::string, Counter C::*> rows{
       {"contributions_total", &C::contributions},
       {"completions_total", &C::completions},
       {"duplicates_total", &C::duplicates},
@@ -123,9 +125,22 @@ TEST(Metrics, T22_EveryFigureOfAShardStandsInItsOwnRow) {
       {"slots_open", &C::slots_open},
       {"slots_high_water", &C::slots_high_water},
   };
+  return rows;
+}
+
+void expect_two_holds(const prometheus::ClientMetric::Histogram& holds) {
+  EXPECT_EQ(holds.sample_count, 2u);
+  EXPECT_DOUBLE_EQ(holds.sample_sum, 0.005003);
+  EXPECT_EQ(holds.bucket[1].cumulative_count, 0u) << "nothing below 2 us";
+  EXPECT_EQ(holds.bucket[2].cumulative_count, 1u) << "one below 4 us";
+}
+
+// What a row shows is what its name says: all figures differ.
+TEST(Metrics, T22_EveryFigureOfAShardStandsInItsOwnRow) {
+  const auto& rows = shard_rows();
   RunningSwitch sw;
   // The loop is their only writer, and has nothing to write: no packet comes.
-  auto& counters = const_cast<C&>(*sw.get().jobs()[0].engine().shard_counters(0, 0));
+  auto& counters = const_cast<ShardCounters&>(*sw.get().jobs()[0].engine().shard_counters(0, 0));
   std::uint64_t value = 1000;
   for (const auto& [name, counter] : rows) (counters.*counter).set(++value);
   for (auto& reason : counters.escalations) reason.set(++value);
@@ -141,10 +156,7 @@ TEST(Metrics, T22_EveryFigureOfAShardStandsInItsOwnRow) {
     const auto& first = family.metric.at(0);
     const auto row = rows.find(family.name.substr(sizeof "tributary_shard_" - 1));
     if (family.name.ends_with("slot_hold_seconds")) {
-      EXPECT_EQ(first.histogram.sample_count, 2u) << family.name;
-      EXPECT_DOUBLE_EQ(first.histogram.sample_sum, 0.005003) << family.name;
-      EXPECT_EQ(first.histogram.bucket[1].cumulative_count, 0u) << "nothing below 2 us";
-      EXPECT_EQ(first.histogram.bucket[2].cumulative_count, 1u) << "one below 4 us";
+      expect_two_holds(first.histogram);
       ++found;
     } else if (family.name == "tributary_shard_escalations_total") {
       for (const auto& metric : family.metric) {

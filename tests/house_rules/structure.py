@@ -4,6 +4,7 @@ import re
 
 # Tests of what is not one source file, and why.
 NOT_MIRRORED = {
+    "tests/aggregator/engine_allocation_test.cc": "that no part of the engine allocates",
     "tests/aggregator/engine_planes_test.cc": "an engine that has one plane of a job",
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
     "tests/completion/exactly_once_test.cc": "the engine's promises, on random traffic",
