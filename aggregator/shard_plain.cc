@@ -94,7 +94,7 @@ Decision Shard::take_first(ShardJob& job, const ChunkDescription& d, const wire:
                            Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   Tombstone* e = nullptr;
-  if (!job.plain.opens || job.marked || job.table.present() != job.fan_in ||
+  if (!job.plain.opens || job.marked || d.op == kNoOp || job.table.present() != job.fan_in ||
       job.table.find(h.seq, e) != ChunkTable::Place::unseen)
     return kNotThisWay;
   note_plain(job, packet, now);
