@@ -32,8 +32,10 @@ std::string hint_for(const Devargs& args) {
     return "the directory of socket '" +
            std::string(args.get("socket").value_or(kDefaultMemifSocket)) +
            "' must exist and be writable, and no other port or process may serve that socket";
-  if (args.driver == "net_tap" || args.driver == "net_af_xdp")
-    return "the process needs CAP_NET_ADMIN (and CAP_BPF for af_xdp)";
+  if (args.driver == "net_tap") return "the process needs CAP_NET_ADMIN";
+  if (args.driver == "net_af_xdp")
+    return "the process needs CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF, and packet buffers that fit "
+           "a page: no port with an mtu above 3000, or a framesz above 2048";
   if (args.pci()) return "the device must be bound to vfio-pci, and the process may open it";
   return "check the driver's name and arguments";
 }

@@ -98,12 +98,11 @@ class VethFabric(_Fabric):
         self._namespaces = []
         for rank in range(self.workers):
             self._loop.check()
-            worker = enter(Namespace())
-            self._namespaces.append(worker)
             link = f"w{rank}"
             if not self._impaired(rank):
-                add_veth(self.switch_namespace, link, worker, "eth0", MTU)
+                self.add_host(link)
             else:
+                worker = self._add_namespace()
                 # A namespace of its own: the driver picks PACKET_FANOUT groups, which are per
                 # namespace, by pid xor interface index, and those of two processes may collide.
                 middle = enter(Namespace())
@@ -114,11 +113,26 @@ class VethFabric(_Fabric):
                     for index, name in enumerate(("worker", "switch"))
                 ]
                 self._start_cable(rank, *ends, namespace=middle)
-            worker.run(["ip", "addr", "add", f"{worker_address(rank)}/24", "dev", "eth0"])
-            # Results come by multicast.
-            worker.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
+                self._give_address(rank)
             self.ports.append(Port(link, _AF_PACKET.format(index=rank, link=link)))
         self._wait_cables()
+
+    def add_host(self, link, mtu=MTU):
+        """A namespace with a veth to `link`, which some port of the switch may read; its rank."""
+        namespace = self._add_namespace()
+        add_veth(self.switch_namespace, link, namespace, "eth0", mtu)
+        return self._give_address(len(self._namespaces) - 1)
+
+    def _add_namespace(self):
+        self._namespaces.append(self._stack.enter_context(Namespace()))
+        return self._namespaces[-1]
+
+    def _give_address(self, rank):
+        worker = self._namespaces[rank]
+        worker.run(["ip", "addr", "add", f"{worker_address(rank)}/24", "dev", "eth0"])
+        # Results come by multicast.
+        worker.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
+        return rank
 
     def namespace(self, rank):
         return self._namespaces[rank]

@@ -158,12 +158,12 @@ class Guest(_Machine):
     """A peer.
 
     `socket` is the vhost-user port's; `script` runs in busybox's shell; `programs` are files of this
-    machine that it finds in its PATH.
+    machine that it finds in its PATH, `modules` more of its kernel's.
     """
 
-    def __init__(self, loop, run, name, socket, address, script, programs=(), mtu=9000):
+    def __init__(self, loop, run, name, socket, address, script, programs=(), mtu=9000, modules=()):
         disk = run / f"{name}.cpio"
-        vmlinuz = _disk(disk, script, programs, address, mtu)
+        vmlinuz = _disk(disk, script, programs, address, mtu, (*_MODULES, *modules))
         # vectors=0: with MSI-X this QEMU ends when it emulates the CPU and the card is vhost-user.
         mac = ":".join(f"{byte:02x}" for byte in (0x52, 0x54, 0, 0, 0, int(address.split(".")[-1])))
         super().__init__(loop, run, name, vmlinuz, disk, f"""
