@@ -10,6 +10,12 @@ namespace {
 // af_packet: the ring frame holds the tpacket header, an aligned gap and then the frame.
 constexpr std::size_t kAfPacketDefaultFrame = 2048;
 constexpr std::size_t kAfPacketFrameOverhead = 80;
+// af_xdp: the kernel keeps room for itself in front of each frame (XDP_PACKET_HEADROOM), drops what
+// then does not fit without a word to us, and takes packet buffers of a page at most.
+constexpr std::size_t kAfXdpHeadroom = 256;
+constexpr std::size_t kAfXdpMostMtu = 3000;
+// tap: the driver drops what is longer, without a word, and takes no other MTU.
+constexpr std::size_t kTapMostMtu = 1500;
 constexpr std::size_t kMemifDefaultBuffer = 2048;
 constexpr const char* kMemifDefaultRole = "client";
 
@@ -65,6 +71,7 @@ std::size_t data_bytes_needed(const config::PortConfig& port) {
   // The driver refuses a pool whose buffers are smaller than its ring frames.
   if (args.driver == "net_af_packet")
     bytes = std::max(bytes, args.number("framesz", kAfPacketDefaultFrame));
+  if (args.driver == "net_af_xdp") bytes += kAfXdpHeadroom;
   return bytes;
 }
 
@@ -80,6 +87,15 @@ std::string check_devargs(const config::PortConfig& port, PortUse use) {
       return needs + ", but framesz=" + std::to_string(room) +
              " is smaller; add framesz=16384,blocksz=65536 or lower the mtu";
   }
+  if (args.driver == "net_af_xdp") {
+    if (!args.get("iface")) return "net_af_xdp needs iface=INTERFACE";
+    if (port.mtu > kAfXdpMostMtu)
+      return needs + ", and packet buffers for XDP have to fit a page; lower the mtu to " +
+             std::to_string(kAfXdpMostMtu);
+  }
+  if (args.driver == "net_tap" && port.mtu > kTapMostMtu)
+    return needs + ", and a tap carries no jumbo frames; lower the mtu to " +
+           std::to_string(kTapMostMtu);
   if (args.driver == "net_memif") {
     const char* const role = use == PortUse::forwarding ? "server" : "client";
     if (args.get("role").value_or(kMemifDefaultRole) != role)

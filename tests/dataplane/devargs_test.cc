@@ -38,6 +38,18 @@ TEST(Devargs, AfPacketFrameMustHoldTheMtu) {
   EXPECT_THAT(check_devargs(port("net_af_packet0")), HasSubstr("iface=INTERFACE"));
 }
 
+TEST(Devargs, AfXdpFramesMustFitAPageWithTheKernelsHeadroom) {
+  EXPECT_EQ(check_devargs(port("net_af_xdp0,iface=a", 3000)), "");
+  EXPECT_EQ(data_bytes_needed(port("net_af_xdp0,iface=a", 3000)), 3018u + 256u);
+  EXPECT_THAT(check_devargs(port("net_af_xdp0,iface=a", 3001)), HasSubstr("lower the mtu to 3000"));
+  EXPECT_THAT(check_devargs(port("net_af_xdp0")), HasSubstr("iface="));
+}
+
+TEST(Devargs, ATapCarriesNoJumboFrames) {
+  EXPECT_EQ(check_devargs(port("net_tap0,iface=a", 1500)), "");
+  EXPECT_THAT(check_devargs(port("net_tap0,iface=a", 1501)), HasSubstr("lower the mtu to 1500"));
+}
+
 TEST(Devargs, MemifBufferMustHoldTheMtuAndTheSwitchServes) {
   EXPECT_EQ(check_devargs(port("net_memif0,id=0,socket=/s,role=server")), "");
   EXPECT_THAT(check_devargs(port("net_memif0,role=server", 9000)), HasSubstr("bsize=9216"));

@@ -15,6 +15,7 @@ LOSSES = {"tx-full", "tx-link-down", "handover-full", "no-mbuf", "no-egress", "m
 SMALL_CHUNKS = [Job(1, 2, options=(("chunk_bytes", 1024),))]  # for ports of 1,500 bytes
 TAP = "10.77.0.200"
 JUMBO = 9216
+XDP_MTU, XDP_HEADROOM = 2900, 256
 LIMIT_S = 60
 
 
@@ -122,16 +123,20 @@ def test_c1_a_host_behind_an_interface_that_is_read_through_xdp(make_bed, launch
     """C1, O1: it comes while the switch runs, is a host and a rank like any other, and goes."""
     # The kernel takes packet buffers of a page at most.
     small = [{"devargs": f"net_af_packet{i},iface=w{i}", "mtu": 1500} for i in range(2)]
-    bed = make_bed("veth", 2, jobs=[Job(1, 3, options=(("chunk_bytes", 1024),))], port_options=small)
-    rank = bed.fabric.add_host("x0", 1500)
+    waits = [Port("waits", "net_null9,no-rx=1", XDP_MTU + XDP_HEADROOM)]
+    bed = make_bed("veth", 2, jobs=[Job(1, 3, options=(("chunk_bytes", 1024),))], port_options=small,
+                   more_ports=lambda _run: waits)
+    ranks = [bed.fabric.add_host(link, XDP_MTU) for link in ("x0", "x1")]
     reload = Reloads(bed)
-    assert "port xdp added" in reload([{"name": "xdp", "devargs": "net_af_xdp0,iface=x0", "mtu": 1500}])
-    ping(bed, 0, worker_address(rank))
-    ping(bed, rank, worker_address(1), "-M", "do", "-s", "1472")
-    for worker in launch(bed).start([{**STEADY, "repeat": 3}], ports=(0, 1, rank)):
+    said = reload([{"name": f"xdp{i}", "devargs": f"net_af_xdp{i},iface=x{i}", "mtu": XDP_MTU} for i in range(2)])
+    assert "port xdp0 added, port xdp1 added" in said
+    ping(bed, 0, worker_address(ranks[0]))
+    ping(bed, ranks[1], worker_address(1), "-M", "do", "-s", "1472")
+    ping(bed, ranks[0], worker_address(ranks[1]), "-M", "do", "-s", str(XDP_MTU - 28))
+    for worker in launch(bed).start([{**STEADY, "repeat": 3}], ports=(0, *ranks)):
         worker.finish()
     assert not losses(bed)
-    assert "port xdp removed" in reload([])
+    assert "port xdp0 removed, port xdp1 removed" in reload([])
     ping(bed, 0, worker_address(1))
 
 
