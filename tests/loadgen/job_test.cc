@@ -36,6 +36,24 @@ TEST(Job, KeepsTheRateAndSaysHowFarItIsBehind) {
   EXPECT_GT(job.lag(), Duration::ms(39)) << "the op of 110 ms came at 150 ms";
 }
 
+TEST(Job, WhatWasSlowBeforeItWasWarmDoesNotCount) {
+  PlayedJob played(job_of(2));
+  Job job({.op_interval = Duration::ms(10)}, played.raw());
+  ASSERT_TRUE(played.join());
+  const Instant begin = played.now;
+  played.run_until([&] {
+    if (played.now < begin + Duration::ms(1) || played.now > begin + Duration::ms(50))
+      job.run(played.now);
+    return played.now >= begin + Duration::ms(95);
+  });
+  EXPECT_GT(job.lag(), Duration::ms(30));
+  EXPECT_GT(played.players[0]->latencies().count(), 0u);
+  job.warmed_up();
+  EXPECT_EQ(job.lag(), Duration());
+  EXPECT_EQ(played.players[0]->latencies().count(), 0u);
+  EXPECT_GT(played.players[0]->finished(), 0u) << "counted as before";
+}
+
 TEST(Job, LateRanksIssueEachOpLater) {
   PlayedJob played(job_of(2));
   Job job({.ops = 3, .late = {{1, Duration::ms(20)}}}, played.raw());

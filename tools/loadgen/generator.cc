@@ -137,7 +137,12 @@ Report Generator::run() {
   next_progress_ = begin + Duration::seconds(1);
   l2_next_ = begin;
   l2_sending_ = true;
-  turn_until(end, [&] { return stopped_() || (!jobless && finished()); });
+  const auto over = [&] { return stopped_() || (!jobless && finished()); };
+  if (options_.warm_up > Duration()) {
+    turn_until(std::min(begin + options_.warm_up, end), over);
+    for (Job& job : jobs_) job.warmed_up();
+  }
+  turn_until(end, over);
   l2_sending_ = false;
   for (Job& job : jobs_) job.stop();
   const bool interrupted = stopped_();

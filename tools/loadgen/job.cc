@@ -57,6 +57,11 @@ void Job::hand_out(Instant now) {
   }
 }
 
+void Job::warmed_up() {
+  lag_ = Duration();
+  for (Player* player : players_) player->forget_latencies();
+}
+
 bool Job::done() const {
   if (failed()) return true;
   return exhausted() && std::all_of(players_.begin(), players_.end(),

@@ -32,6 +32,8 @@ class Job {
   [[nodiscard]] std::uint64_t issued() const { return issued_; }
   // Most that an op was issued after its time.
   [[nodiscard]] Duration lag() const { return lag_; }
+  // Times before this do not count: memory was touched for the first time.
+  void warmed_up();
 
   // From the first call on, time runs.
   void run(Instant now);

@@ -20,6 +20,7 @@ struct Options {
   std::uint64_t rate = 0;  // contributions a second, of all; 0: as many as possible
   std::uint64_t ops = 0;   // of each job; 0: no limit
   Duration duration;       // 0: no limit
+  Duration warm_up;        // of that, the beginning in which no latency is taken
   wire::DType dtype = wire::DType::float32;
   std::uint32_t op_chunks = 16;
   std::uint32_t loss_group = 0;

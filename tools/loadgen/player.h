@@ -76,6 +76,8 @@ class Player {
   }
   [[nodiscard]] const PlayerCounts& counts() const { return counts_; }
   [[nodiscard]] const Histogram& latencies() const { return latencies_; }
+  // As if none had come yet.
+  void forget_latencies() { latencies_ = {}; }
   // The first failure of the job or an op, and the first result that was wrong; else empty.
   [[nodiscard]] const std::string& failure() const { return failure_; }
   [[nodiscard]] const std::string& first_wrong() const { return first_wrong_; }
