@@ -81,9 +81,9 @@ class Testpmd(Device):
 
 
 class Switch(Device):
-    """tributary-switchd; `jobs` and `options` are lines of YAML."""
+    """tributary-switchd; `jobs` are keys of each in YAML, `sections` more lines of the file."""
 
-    def __init__(self, loop, stack, directory, ports, bsize, jobs=()):
+    def __init__(self, loop, stack, directory, ports, bsize, jobs=(), sections=()):
         super().__init__(loop, directory, ports, bsize)
         self.config = directory / "switch.yaml"
         mtu = 9000 if bsize > 9018 else 1500
@@ -93,7 +93,7 @@ class Switch(Device):
                   f"\"{memif(directory, i, 'server', bsize)}\"}}" for i in range(ports)]
         if jobs:
             lines += ["jobs:", *(f"  - {{{job}}}" for job in jobs)]
-        lines += [f"control: {{socket: {directory}/control.sock}}"]
+        lines += [f"control: {{socket: {directory}/control.sock}}", *sections]
         self.config.write_text("\n".join(lines) + "\n")
         argv = [self.program("tributary-switchd"), "--config", self.config]
         self.process = stack.enter_context(
@@ -124,6 +124,11 @@ def row(suite, case, metric, values, unit, reference="", reference_values=(), ve
             "reference_value": statistics.median(reference_values) if reference else 0,
             "ratio": ratio, "runs": len(values), "min": min(values), "max": max(values),
             "verified": bool(verified)}
+
+
+def not_measured(suite, case, metric, why):
+    """A row without figures: what a reader would look for, and why it is not there."""
+    return {**row(suite, case, f"{metric}: not measured: {why}", [0], ""), "runs": 0, "verified": False}
 
 
 def beyond(rates, bare):

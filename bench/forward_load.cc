@@ -1,8 +1,8 @@
 // Plain frames for suites `forward` and `switch`: as fast as possible, or at a rate, through a
 // device under test that returns each through another port.
 //
-//   forward_load --port DEVARGS --port DEVARGS ... [--bytes N,N...] [--seconds S] [--rate R]
-//                [--queues N]
+//   forward_load --port DEVARGS --port DEVARGS ... [--bytes N,N...] [--seconds S]
+//                [--rate R,R...] [--queues N]
 //
 // 1,024 stations with random addresses are shared out over the ports; port i sends to those of its
 // neighbour (0 and 1, 2 and 3, ...), where testpmd returns a frame, too. All are announced first,
@@ -42,8 +42,8 @@ struct Options {
   std::vector<std::string> ports;
   std::vector<std::size_t> bytes = {64, 256, 1024, 1500};
   double seconds = 1;
-  double rate = 0;           // frames a second of all ports; 0: as many as possible
-  std::uint16_t queues = 1;  // of each port, on which frames may come back
+  std::vector<double> rates;  // by size, frames a second of all ports; none: as many as possible
+  std::uint16_t queues = 1;   // of each port, on which frames may come back
 };
 
 // Behind the addresses and the type.
@@ -85,7 +85,10 @@ class Load {
 
   void run() {
     wait_for_links();
-    for (const std::size_t bytes : options_.bytes) measure(bytes);
+    for (std::size_t i = 0; i < options_.bytes.size(); ++i) {
+      rate_ = options_.rates.empty() ? 0 : options_.rates[std::min(i, options_.rates.size() - 1)];
+      measure(options_.bytes[i]);
+    }
     for (const impair::Port& port : ports_) impair::close_port(port);
   }
 
@@ -178,13 +181,13 @@ class Load {
     Tally tally;
     const Instant begin = clock_.now();
     for (Instant now = begin; now < end; now = clock_.now()) {
-      const auto due = static_cast<std::uint64_t>(options_.rate * (now - begin).to_seconds());
+      const auto due = static_cast<std::uint64_t>(rate_ * (now - begin).to_seconds());
       first_ = (first_ + 1) % ports_.size();
       for (std::size_t k = 0; k < ports_.size(); ++k) {
         const std::size_t port = (first_ + k) % ports_.size();
         // With a rate a frame goes when it is due, and no burst waits for another.
         std::size_t most = kBurst;
-        if (options_.rate != 0) most = due > tally.sent ? due - tally.sent : 0;
+        if (rate_ != 0) most = due > tally.sent ? due - tally.sent : 0;
         if (send && most > 0) tally.sent += transmit(port, most);
         receive(port, bytes, tally);
       }
@@ -239,6 +242,7 @@ class Load {
   std::vector<std::vector<rte_mbuf*>> frames_;  // by the port that sends them
   std::vector<std::size_t> next_;
   std::size_t first_ = 0;  // port of the turn
+  double rate_ = 0;        // of the size
 };
 
 }  // namespace
@@ -250,7 +254,9 @@ int main(int argc, char** argv) {
   app.add_option("--port", options.ports, "DPDK devargs; an even number of them")->required();
   app.add_option("--bytes", options.bytes, "sizes of frames")->delimiter(',');
   app.add_option("--seconds", options.seconds, "for each size");
-  app.add_option("--rate", options.rate, "frames a second of all ports (default: no limit)");
+  app.add_option("--rate", options.rates,
+                 "frames a second of all ports, for each size or for all (default: no limit)")
+      ->delimiter(',');
   app.add_option("--queues", options.queues, "receive queues of each port (default: 1)")
       ->check(CLI::Range(1, 16));
   CLI11_PARSE(app, argc, argv);

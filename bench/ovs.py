@@ -23,7 +23,7 @@ _PAGE_MEGABYTES = 2
 def missing():
     """What it needs and this machine lacks; empty: nothing."""
     if not VSWITCHD.exists() or shutil.which("ovsdb-server") is None:
-        return "openvswitch-switch-dpdk is not installed"
+        return "package openvswitch-switch-dpdk is missing"
     if os.geteuid() != 0:
         return "it needs root, for hugepages and a network namespace"
     return ""

@@ -9,6 +9,7 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "bench"))
 import dut  # noqa: E402  (needs the path above)
+import overload  # noqa: E402
 
 ROW = {"suite": "reduce", "case": "int32 sum, 1 KiB", "metric": "input rate", "value": 15.0,
        "unit": "GB/s", "reference": "memcpy", "reference_value": 12.0, "ratio": 1.25, "runs": 11,
@@ -35,10 +36,48 @@ class Device(unittest.TestCase):
         self.assertEqual(dut.beyond([5.0, 10.0], [10.0, 10.0]), [100.0, 0.1])
         self.assertEqual(dut.beyond([11.0], [10.0]), [0.1])
 
+    def test_a_row_may_say_that_nothing_was_measured(self):
+        row = dut.not_measured("forward", "64 B", "Open vSwitch's", "package x is missing")
+        self.assertEqual(set(row), set(ROW))
+        self.assertEqual((row["runs"], row["verified"]), (0, False))
+        self.assertEqual(row["metric"], "Open vSwitch's: not measured: package x is missing")
+
     def test_both_ends_of_a_memif_name_the_same_interface(self):
         ends = [dut.memif("/run", 3, role, 2048) for role in ("server", "client")]
         self.assertEqual(ends[0].replace("server", "client"), ends[1])
         self.assertIn("id=3,socket=/run/memif.sock", ends[0])
+
+
+class Overload(unittest.TestCase):
+    """bench/overload.py: what its rows call verified."""
+
+    class Suite:
+        workers = 8
+
+        def __init__(self):
+            self.rows = {}
+
+        def row(self, case, metric, values, unit, reference, reference_values, verified=True, less_is_better=False):
+            self.rows[metric] = verified
+
+    def rows(self, least=(0.9,), shares=(0.12,)):
+        suite = self.Suite()
+        load = overload.Overload(suite, 1024, 1e6)
+        load.peak, load.flooded, load.least, load.most = [0.1], [0.1], list(least), [1.1]
+        load.busy_ms, load.idle_ms = {"set": [30.0]}, {"set": [10.0]}
+        load.shares = list(shares)
+        load.rows("1 KiB")
+        return suite.rows
+
+    def test_bars_are_in_the_names(self):
+        self.assertEqual(self.rows(), {"verified payload (bar 0.9)": True, "the job with least, of a fair share": True,
+                                       "set, slowest answer (bar 100 ms)": True})
+
+    def test_a_starved_job_is_no_success(self):
+        self.assertFalse(self.rows(least=(0.9, 0.05))["the job with least, of a fair share"])
+
+    def test_a_switch_that_had_more_than_its_tenth_was_not_overloaded(self):
+        self.assertFalse(self.rows(shares=(0.12, 0.3))["verified payload (bar 0.9)"])
 
 
 class Bench(unittest.TestCase):
@@ -80,6 +119,13 @@ class Bench(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("NOT VERIFIED: reduce: int32 sum, 1 KiB", done.stderr)
         self.assertIn("| NO ", done.stdout)
+
+    def test_what_was_not_measured_is_shown_and_fails_nothing(self):
+        self.suite([ROW, dict(ROW, metric="Gloo's: not measured: no network", runs=0, verified=False)])
+        done = self.bench("reduce")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not measured: no network | - ", done.stdout)
+        self.assertIn("not measured: no network", done.stderr)
 
     def test_failing_suite_fails_but_its_rows_stay(self):
         self.suite([ROW], status=3)
