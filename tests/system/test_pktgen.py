@@ -35,7 +35,7 @@ class Bench:
         self._client = f"net_memif0,id=0,{memif},role=client"
         self.config = directory / "switch.yaml"
         self.config.write_text(
-            "switch: {address: 10.77.0.254, memory: {megabytes: 128}}\n"
+            "switch: {address: 10.77.0.254, slots: 192, memory: {megabytes: 128}}\n"
             f'ports: [{{name: p0, devargs: "net_memif0,id=0,{memif},role=server"}}]\n'
             f"jobs:{JOBS}control: {{socket: {directory}/control.sock}}\n")
         argv = [_program("tributary-switchd"), "--config", self.config]
@@ -105,6 +105,20 @@ def test_a_replayed_capture_gives_the_expected_counters(bench):
     for reason, packets in expected["drops"].items():
         assert drops.get(reason) == packets, (reason, packets, drops)
     assert sum(expected["drops"].values()) > 10
+
+
+def test_o8_chunks_that_are_open_at_once_collide(bench):
+    """O8: and are finished all the same, by the completion engine."""
+    epochs = joined(bench)
+    bench.make(*epochs, "--ops", OPS, "--chunks", 16, "--at-once", 48, "--resend", 0.02)
+    chunks = OPS * 16
+    bench.replay("aggregate.pcap", lambda: all(
+        row["completions"] + row["host_results"] >= chunks for row in bench.jobs().values()))
+    for job, row in bench.jobs().items():
+        assert row["state"] == "running" and row["completions"] + row["host_results"] == chunks, row
+    collisions = {job: row["collisions"] for job, row in bench.jobs().items()}
+    assert collisions[1] == 0, "it has slots of its own"
+    assert collisions[2] + collisions[3] > 0  # 64 slots, and 96 chunks at a time
 
 
 def test_sent_again_it_is_old_and_changes_nothing(bench):
