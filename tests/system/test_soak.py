@@ -12,26 +12,40 @@ from testbed.tree import PYTHON, TOP
 
 def test_two_passes_and_nothing_grows(loop, tmp_path):
     report = tmp_path / "soak.json"
-    command = [PYTHON, "-B", TOP / "tools/soak", "--passes", "2", "--round", "1", "--json", report]
+    command = [PYTHON, "-B", TOP / "tools/soak", "--passes", "2", "--round", "0.7", "--json", report]
     with Process(loop, "soak", command, tmp_path / "soak.log") as process:
         process.check_exit(200)
     rounds = json.loads(report.read_text())
     assert [r["load"] for r in rounds] == list(soak.LOADS) * 2
     assert all(r["verified"] > 0 for r in rounds if r["load"] != "killed")
-    assert all(r["slots"] == 0 and r["open_files"] > 0 and r["memory_mib"] > 0 for r in rounds)
+    assert all(r["events"] == 0 and r["slots"] == 0 and r["open_files"] > 0 and r["memory_mib"] > 0 for r in rounds)
 
 
 def test_what_grows_is_named():
-    first = soak.Sample(memory_mib=80.0, open_files=16, threads=6, buffers=40, slots=0)
+    first = soak.Sample(memory_mib=80.0, open_files=16, threads=6, buffers=40, slots=0, events=0)
     later = dataclasses.replace(first, buffers=50)
     assert soak.grown([first, later], first) == []
     assert soak.grown([first, later], later) == []
-    more = dataclasses.replace(later, open_files=17, memory_mib=95.5, slots=1)
+    more = dataclasses.replace(later, open_files=17, memory_mib=95.5, slots=1, events=3)
     assert soak.grown([first, later], more) == [
         "95.5 MiB of memory; in the first pass 80 at most",
         "17 open files; in the first pass 16 at most",
         "1 slots in use; in the first pass 0 at most",
+        "3 events that should not happen; in the first pass 0 at most",
     ]
+
+
+def test_events_that_should_not_happen_are_counted():
+    metrics = """# TYPE tributary_fdb_events_total counter
+tributary_fdb_events_total{event="learned"} 700
+tributary_fdb_events_total{event="evicted"} 2
+tributary_drops_total{port="p0",reason="mtu-exceeded"} 5
+tributary_drops_total{port="p1",reason="no-mbuf"} 3
+tributary_drops_total{port="p1",reason="tx-full"} 9
+"""
+    assert soak.events_in(metrics) == 5
+    with pytest.raises(soak.ProcessFailed, match="lack"):
+        soak.events_in("")
 
 
 def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys, tmp_path):
@@ -57,7 +71,7 @@ def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(soak, "Soak", Leaky)
     report = tmp_path / "soak.json"
     assert soak.main(["--passes", "3", "--json", str(report)]) == 1
-    assert "after round 8 (faults): 17 open files; in the first pass 16" in capsys.readouterr().err
+    assert "after round 8 (plain): 17 open files; in the first pass 16" in capsys.readouterr().err
     assert [r["open_files"] for r in json.loads(report.read_text())] == [16] * 7 + [17]
 
 

@@ -5,18 +5,23 @@
   tools/soak --passes 2          each kind of load twice
 
 A pass is a round of each kind of load: plain, with losses, duplicates and garbage, with a late rank,
-beside other traffic, while the configuration changes, and with a generator that is killed. Every sum
-that arrives is verified, but for those of the generator that is killed. After each round, when the
-workers are gone, memory, open files, threads, packet buffers and slots in use must be what they were in
-the first pass. Needs no privilege.
+beside other traffic, while the configuration changes, with a generator that is killed, and beside two
+kernel hosts of a VLAN, one of which is unplugged: its port goes and comes back. Every sum that
+arrives is verified, but for those of the generator that is killed. After each round, when the
+workers are gone, memory, open files, threads, packet buffers, slots in use and counters of events that
+should not happen must be what they were in the first pass. Only the hosts need root: without it they
+are left out.
 
 Exit status: 0 all was well, 1 a result was wrong, something grew or did not work, 2 a wrong call.
 """
 
 import argparse
+import contextlib
 import json
 import os
+import re
 import signal
+import socket
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -24,9 +29,12 @@ from dataclasses import asdict, dataclass
 import yaml
 
 from .loop import Interrupted, Loop
+from .namespace import Namespace, NamespaceError, add_veth
 from .process import Process, ProcessFailed
+from .rights import missing_for_veth
 from .run_directory import RunDirectory, sweep
 from .tree import binary, build_directory
+from .vlan import add_vlan
 
 _LIMIT_S = 60
 _PORTS = 4
@@ -40,7 +48,19 @@ LOADS = {
     "traffic": (("--l2", "20k", "--l2-macs", "256"), None),
     "reload": ((), "reload"),
     "killed": ((), "kill"),
+    "hosts": ((), "unplug"),
 }
+# Of a table that is full, of addresses that are in two places, of memory that lacks: never here.
+_EVENTS = re.compile(
+    r'^tributary_(?:fdb|group|lldp)_events_total\{event="(?:evicted|limited|flapping|refused)"\} (\d+)'
+    r'|^tributary_drops_total\{.*reason="(?:no-mbuf|handover-full)".*\} (\d+)', re.MULTILINE)
+_VLAN = 10
+_HOST_MTU = 1500
+
+
+def possible_loads():
+    """Kinds of load that this user may make."""
+    return [load for load in LOADS if load != "hosts" or not missing_for_veth()]
 
 
 @dataclass(frozen=True)
@@ -52,6 +72,7 @@ class Sample:
     threads: int
     buffers: int  # packet buffers in use
     slots: int  # in use
+    events: int = 0  # since the start, that should not happen
 
 
 _WORDS = {
@@ -60,6 +81,7 @@ _WORDS = {
     "threads": "threads",
     "buffers": "packet buffers in use",
     "slots": "slots in use",
+    "events": "events that should not happen",
 }
 
 
@@ -74,7 +96,14 @@ def grown(first_pass, now):
     return found
 
 
-def configuration(run, late_job):
+def host_ports():
+    """The switch's ends of the kernel hosts' cables."""
+    vlans = ({"mode": "access", "id": _VLAN}, {"mode": "trunk", "allowed": [_VLAN]})
+    return [{"name": f"h{i}", "devargs": f"net_af_packet{i},iface=h{i}", "mtu": _HOST_MTU, "vlan": vlan}
+            for i, vlan in enumerate(vlans)]
+
+
+def configuration(run, late_job, more_ports=(), metrics=None):
     """Jobs that load is put on, one static and two whose chunks collide; and one that comes and goes."""
     jobs = [
         {"id": 1, "workers": _PORTS, "window": 64},
@@ -96,10 +125,19 @@ def configuration(run, late_job):
                 "socket-abstract=no,rsize=10,role=server",
             }
             for i in range(_PORTS)
-        ],
+        ] + list(more_ports),
         "jobs": [{"lease": "2s", **job} for job in jobs],
         "control": {"socket": str(run / "control.sock")},
+        **({} if metrics is None else {"metrics": {"listen": metrics}}),
     }
+
+
+def events_in(metrics):
+    """How many there were, of those that should not happen."""
+    counters = _EVENTS.findall(metrics)
+    if not counters:
+        raise ProcessFailed("the metrics lack what is looked for")
+    return sum(int(event or drop) for event, drop in counters)
 
 
 class Soak:
@@ -108,13 +146,21 @@ class Soak:
     def __init__(self, loop, round_s):
         self._loop = loop
         self._round_s = round_s
-        self._run = RunDirectory()
+        self._stack = contextlib.ExitStack()
+        self._run = self._stack.enter_context(RunDirectory())
         self._config = self._run / "switch.yaml"
+        # What the generator reads: the ports that it has the other ends of.
+        self._load_config = self._run / "load.yaml"
         self._late_job = False
+        self._hosts, self._ports, self._namespace = [], [], None
+        if "hosts" in possible_loads():
+            self._make_hosts()
+        self._metrics = _free_address()
         self._write()
         argv = [self._program("tributary-switchd"), "--config", self._config]
         environment = {"RUNTIME_DIRECTORY": str(self._run.path)}
-        self._switch = Process(loop, "switch", argv, self._run / "switch.log", env=environment)
+        self._switch = Process(loop, "switch", argv, self._run / "switch.log", env=environment,
+                               namespace=self._namespace)
 
     def __enter__(self):
         try:
@@ -124,9 +170,18 @@ class Soak:
             raise
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *_):
         self._switch.stop()
-        self._run.__exit__(*exception)
+        self._stack.close()
+
+    def _make_hosts(self):
+        """One on an access port, and one with a VLAN interface on a trunk."""
+        self._namespace, *self._hosts = (self._stack.enter_context(Namespace()) for _ in range(3))
+        self._ports = host_ports()
+        for i, host in enumerate(self._hosts):
+            add_veth(self._namespace, f"h{i}", host, "eth0", _HOST_MTU)
+        self._hosts[0].run(["ip", "addr", "add", "10.78.0.1/24", "dev", "eth0"])
+        add_vlan(self._hosts[1], "eth0", _VLAN, "10.78.0.2/24", _HOST_MTU)
 
     @property
     def pid(self):
@@ -137,9 +192,9 @@ class Soak:
         options, event = LOADS[load]
         report = self._run / "report.json"
         report.unlink(missing_ok=True)
-        argv = [self._program("tributary-loadgen"), "--config", self._config, "--quiet",
+        argv = [self._program("tributary-loadgen"), "--config", self._load_config, "--quiet",
                 "--job", "1", "--job", "2", "--job", "3",
-                "--duration", f"{self._round_s:g}s", "--json", report, *options]
+                "--duration", f"{round(self._round_s * 1000)}ms", "--json", report, *options]
         before = self._contributions()
         with Process(self._loop, "loadgen", argv, self._run / "loadgen.log",
                      env={"RUNTIME_DIRECTORY": str(self._run.path)}) as process:
@@ -150,6 +205,8 @@ class Soak:
                 self._late_job = not self._late_job
                 self._write()
                 self._client("reload")
+            if event == "unplug":
+                self._unplug()
             if event == "kill":
                 process.signal(signal.SIGKILL)
                 process.wait_exit(_LIMIT_S)
@@ -162,8 +219,10 @@ class Soak:
     def rest(self):
         """A sample, when the last peer and the last worker are gone."""
 
+        hosts = {port["name"] for port in self._ports}
+
         def idle():
-            return all(port["link"] == "down" for port in self._show("ports")) and \
+            return all(port["link"] == "down" for port in self._show("ports") if port["port"] not in hosts) and \
                 all(job["present"] == 0 for job in self._show("jobs"))
 
         # An epoch that ends gives its slots back: there is nothing more to wait for.
@@ -176,7 +235,28 @@ class Soak:
             threads=int(status["Threads"]),
             buffers=sum(pool["in_use"] for pool in self._show("buffers")),
             slots=sum(job["slots_open"] for job in self._show("jobs")),
+            events=events_in(self._scrape()),
         )
+
+    def _unplug(self):
+        """The host on the trunk is reached; its port goes, and comes back; it is reached again."""
+        self._ping()
+        for ports in (self._ports[:1], self._ports):
+            self._write(ports)
+            self._client("reload")
+        self._ping()
+
+    def _ping(self):
+        try:
+            self._hosts[0].run(["ping", "-c", "5", "-i", "0.05", "-W", "5", "-M", "do", "-s",
+                                str(_HOST_MTU - 28), "10.78.0.2"])
+        except NamespaceError as error:
+            raise ProcessFailed(f"the host on the trunk is not reached: {error}") from error
+
+    def _scrape(self):
+        argv = ["curl", "-sf", f"http://{self._metrics}/metrics"]
+        with Process(self._loop, "curl", argv, self._run / "curl.log", namespace=self._namespace) as process:
+            return process.check_exit(_LIMIT_S).text()
 
     def _open_files(self):
         """The least of a few looks: a client of ours that is gone is there for a moment longer."""
@@ -190,8 +270,11 @@ class Soak:
     def _program(self, name):
         return binary(build_directory(), name)
 
-    def _write(self):
-        self._config.write_text(yaml.safe_dump(configuration(self._run, self._late_job)))
+    def _write(self, ports=None):
+        ports = self._ports if ports is None else ports
+        whole = configuration(self._run, self._late_job, ports, self._metrics)
+        self._config.write_text(yaml.safe_dump(whole))
+        self._load_config.write_text(yaml.safe_dump(configuration(self._run, self._late_job)))
 
     def _client(self, *words):
         argv = [self._program("tributary"), *words, "--socket", self._run / "control.sock"]
@@ -205,26 +288,33 @@ class Soak:
         return sum(job["contributions"] for job in self._show("jobs"))
 
 
-_HEADINGS = ("round", "load", "verified", "memory_mib", "open_files", "threads", "buffers", "slots")
+def _free_address():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{one.getsockname()[1]}"
+
+
+_HEADINGS = ("round", "load", "verified", *_WORDS)
 
 
 def soak(options, rounds):
     """Adds to `rounds` as they go; ProcessFailed when something grew."""
     end = time.monotonic() + options.minutes * 60
+    loads = possible_loads()
     with Loop() as loop, Soak(loop, options.round) as bed:
         print("  ".join(f"{name:>10}" for name in _HEADINGS), flush=True)
-        while len(rounds) < (options.passes or sys.maxsize) * len(LOADS):
+        while len(rounds) < (options.passes or sys.maxsize) * len(loads):
             if options.passes is None and time.monotonic() >= end:
                 return
-            load = list(LOADS)[len(rounds) % len(LOADS)]
+            load = loads[len(rounds) % len(loads)]
             verified = bed.round(load)
             sample = bed.rest()
             rounds.append({"load": load, "verified": verified, **asdict(sample)})
-            row = (len(rounds), load, verified, f"{sample.memory_mib:.1f}", sample.open_files,
-                   sample.threads, sample.buffers, sample.slots)
+            row = (len(rounds), load, verified, *(f"{value:.1f}" if isinstance(value, float) else value
+                                                  for value in asdict(sample).values()))
             print("  ".join(f"{value:>10}" for value in row), flush=True)
-            first_pass = [Sample(**{name: r[name] for name in _WORDS}) for r in rounds[:len(LOADS)]]
-            if len(rounds) > len(LOADS) and (more := grown(first_pass, sample)):
+            first_pass = [Sample(**{name: r[name] for name in _WORDS}) for r in rounds[:len(loads)]]
+            if len(rounds) > len(loads) and (more := grown(first_pass, sample)):
                 raise ProcessFailed(f"after round {len(rounds)} ({load}): " + "; ".join(more))
 
 
