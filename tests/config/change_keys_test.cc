@@ -26,6 +26,7 @@ namespace {
 constexpr const char* kFile =
     "switch:\n"
     "  address: 10.77.0.254\n"
+    "  preempt_idle: 1ms\n"
     "  completion: {hosts: [{name: ps1, address: 10.77.0.100, port: b}]}\n"
     "  routes: [{to: 10.78.0.0/16, via: 10.77.0.1, port: b}]\n"
     "ports:\n"
