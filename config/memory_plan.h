@@ -19,7 +19,9 @@ inline constexpr std::size_t kLeastBuffersPerQueue = 512;
 // Of those, what a transmit queue may hold until its device is through with it.
 inline constexpr std::size_t kTransmitQueueBuffers = 256;
 inline constexpr std::size_t kSharedBuffers = 512;
+// On the way from one lcore to another: of jobs, and as many of all others.
 inline constexpr std::size_t kHandoverFrames = 256;
+inline constexpr std::size_t kHandoverClasses = 2;
 // Of a buffer besides its data: rte_mbuf, pool element header and padding, headroom.
 inline constexpr std::size_t kBufferOverheadBytes = 128 + 2 * 64 + 128;
 // What a buffer holds at least: RTE_MBUF_DEFAULT_DATAROOM.
@@ -29,7 +31,7 @@ inline constexpr std::size_t kRuntimeBytes = std::size_t{16} << 20;
 
 inline std::size_t lcore_buffers(const SwitchConfig& config) {
   const std::size_t lcores = lcore_count(config);
-  return lcores * kSharedBuffers + lcores * (lcores - 1) * kHandoverFrames;
+  return lcores * kSharedBuffers + lcores * (lcores - 1) * kHandoverClasses * kHandoverFrames;
 }
 // Of each pair of queues; what it puts together is beside what drivers and rings need.
 inline std::size_t least_buffers_per_queue(const SwitchConfig& config) {

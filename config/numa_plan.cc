@@ -179,7 +179,7 @@ std::vector<std::size_t> pool_needs(const SwitchConfig& config, const NumaPlan& 
   }
   for (std::size_t i = 0; i < needs.size(); ++i)
     needs[i] += static_cast<std::size_t>(std::count(gives[i].begin(), gives[i].end(), true)) *
-                (lcores - 1) * kHandoverFrames;
+                (lcores - 1) * kHandoverClasses * kHandoverFrames;
   return needs;
 }
 

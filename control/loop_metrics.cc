@@ -95,31 +95,40 @@ void collect_queues(Families& out, dataplane::Switch& sw) {
 
 // None where there is one lcore.
 void collect_handover(Families& out, const dataplane::Handover* handover) {
+  using dataplane::TrafficClass;
   using Counters = dataplane::HandoverPath::Counters;
-  struct PathMetric {
-    const char* name;
-    const char* help;
-    Counter Counters::*counter;
-  };
-  static constexpr std::array kMetrics = {
-      PathMetric{"tributary_handover_frames_total", "Frames handed from one lcore to another",
-                 &Counters::frames},
-      PathMetric{"tributary_handover_full_total", "Frames dropped because the ring was full",
-                 &Counters::full},
-      PathMetric{"tributary_handover_addresses_total", "Learned addresses handed over",
-                 &Counters::addresses},
-      PathMetric{"tributary_handover_addresses_lost_total",
-                 "Learned addresses that found their ring full", &Counters::addresses_lost},
-  };
   const std::size_t lcores = handover == nullptr ? 0 : handover->lcores();
-  for (const auto& metric : kMetrics) {
-    auto& to = family(out, metric.name, metric.help, false);
+  const auto for_each_path = [&](auto f) {
     for (std::size_t from = 0; from < lcores; ++from)
       for (std::size_t into = 0; into < lcores; ++into)
         if (from != into)
-          sample(to, {{"from", text(from)}, {"to", text(into)}},
-                 number(handover->path(from, into).counters.*metric.counter));
-  }
+          f(Labels{{"from", text(from)}, {"to", text(into)}}, handover->path(from, into).counters);
+  };
+  const auto of_classes = [&](const char* name, const char* help, auto counters) {
+    auto& to = family(out, name, help, false);
+    for_each_path([&](const Labels& labels, const Counters& path) {
+      for (const TrafficClass traffic : {TrafficClass::jobs, TrafficClass::others}) {
+        Labels with_class = labels;
+        with_class.emplace_back("traffic", traffic == TrafficClass::jobs ? "jobs" : "others");
+        sample(to, std::move(with_class),
+               number((path.*counters)[static_cast<std::size_t>(traffic)]));
+      }
+    });
+  };
+  const auto of_path = [&](const char* name, const char* help, Counter Counters::*counter) {
+    auto& to = family(out, name, help, false);
+    for_each_path([&](Labels labels, const Counters& path) {
+      sample(to, std::move(labels), number(path.*counter));
+    });
+  };
+  of_classes("tributary_handover_frames_total", "Frames handed from one lcore to another",
+             &Counters::frames);
+  of_classes("tributary_handover_full_total", "Frames dropped because their class's ring was full",
+             &Counters::full);
+  of_path("tributary_handover_addresses_total", "Learned addresses handed over",
+          &Counters::addresses);
+  of_path("tributary_handover_addresses_lost_total", "Learned addresses that found their ring full",
+          &Counters::addresses_lost);
 }
 
 }  // namespace

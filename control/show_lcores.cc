@@ -160,10 +160,14 @@ ordered_json Show::handover() {
     for (std::size_t to = 0; to < handover->lcores(); ++to) {
       if (from == to) continue;
       const auto& counters = handover->path(from, to).counters;
+      constexpr auto kJobs = static_cast<std::size_t>(dataplane::TrafficClass::jobs);
+      constexpr auto kOthers = static_cast<std::size_t>(dataplane::TrafficClass::others);
       rows.push_back({{"from", from},
                       {"to", to},
-                      {"frames", counters.frames.get()},
-                      {"full", counters.full.get()},
+                      {"jobs", counters.frames[kJobs].get()},
+                      {"jobs_full", counters.full[kJobs].get()},
+                      {"others", counters.frames[kOthers].get()},
+                      {"others_full", counters.full[kOthers].get()},
                       {"addresses", counters.addresses.get()},
                       {"addresses_lost", counters.addresses_lost.get()}});
     }

@@ -17,22 +17,26 @@ Handover::Handover(std::size_t lcores, std::span<const int> sockets) : lcores_(l
 Handover::~Handover() {
   Handed handed;
   for (const auto& path : paths_)
-    while (path != nullptr && path->frames.pop(handed)) rte_pktmbuf_free(handed.frame);
+    if (path != nullptr)
+      for (SpscRing<Handed>& ring : path->rings)
+        while (ring.pop(handed)) rte_pktmbuf_free(handed.frame);
 }
 
 HandoverEnd::HandoverEnd(Handover& handover, std::size_t own)
     : handover_(handover), own_(own), staged_(handover.lcores()) {}
 
 HandoverEnd::~HandoverEnd() {
-  for (const Staged& staged : staged_)
-    for (const Handed& handed : std::span(staged.frames).first(staged.count))
-      rte_pktmbuf_free(handed.frame);
+  for (const StagedOfClasses& classes : staged_)
+    for (const Staged& staged : classes)
+      for (const Handed& handed : std::span(staged.frames).first(staged.count))
+        rte_pktmbuf_free(handed.frame);
 }
 
 void HandoverEnd::give(std::size_t to, const Handed& frame, Lanes& lanes) {
-  Staged& staged = staged_[to];
+  const TrafficClass traffic = frame.ring();
+  Staged& staged = staged_[to][static_cast<std::size_t>(traffic)];
   staged.frames[staged.count++] = frame;
-  if (staged.count == staged.frames.size()) flush_to(to, lanes);
+  if (staged.count == staged.frames.size()) flush_to(to, traffic, lanes);
 }
 
 void HandoverEnd::announce(const Learned& address) {
@@ -47,24 +51,33 @@ void HandoverEnd::announce(const Learned& address) {
 std::size_t HandoverEnd::flush(Lanes& lanes) {
   std::size_t gone = 0;
   for (std::size_t to = 0; to < staged_.size(); ++to)
-    if (staged_[to].count != 0) gone += flush_to(to, lanes);
+    for (const TrafficClass traffic : {TrafficClass::jobs, TrafficClass::others})
+      if (staged_[to][static_cast<std::size_t>(traffic)].count != 0)
+        gone += flush_to(to, traffic, lanes);
   return gone;
 }
 
-std::size_t HandoverEnd::flush_to(std::size_t to, Lanes& lanes) {
+std::size_t HandoverEnd::flush_to(std::size_t to, TrafficClass traffic, Lanes& lanes) {
+  const auto of_class = static_cast<std::size_t>(traffic);
   HandoverPath& path = handover_.path(own_, to);
-  const std::span<Handed> all = std::span(staged_[to].frames).first(staged_[to].count);
-  const std::size_t taken = path.frames.push_burst(all);
-  path.counters.frames.add(taken);
-  path.counters.full.add(all.size() - taken);
+  Staged& staged = staged_[to][of_class];
+  const std::span<Handed> all = std::span(staged.frames).first(staged.count);
+  const std::size_t taken = path.ring(traffic).push_burst(all);
+  path.counters.frames[of_class].add(taken);
+  path.counters.full[of_class].add(all.size() - taken);
   for (const Handed& left : all.subspan(taken))
     drop(*lanes[left.port], left.frame, DropReason::handover_full);
-  staged_[to].count = 0;
+  staged.count = 0;
   return taken;
 }
 
 std::span<Handed> HandoverEnd::take(std::size_t from, std::span<Handed> into) {
-  return into.first(handover_.path(from, own_).frames.pop_burst(into));
+  HandoverPath& path = handover_.path(from, own_);
+  SpscRing<Handed>& jobs = path.ring(TrafficClass::jobs);
+  std::size_t count = jobs.pop_burst(into.first(into.size() / 2));
+  count += path.ring(TrafficClass::others).pop_burst(into.subspan(count));
+  if (count < into.size()) count += jobs.pop_burst(into.subspan(count));
+  return into.first(count);
 }
 std::span<Learned> HandoverEnd::take(std::size_t from, std::span<Learned> into) {
   return into.first(handover_.path(from, own_).addresses.pop_burst(into));

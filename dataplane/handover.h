@@ -2,10 +2,13 @@
 // addresses. A single-producer single-consumer ring of each kind for every pair; none where there
 // is one lcore.
 //
-//   lcore A: give() ─▶ staged ─flush()─▶ ring A→B ─▶ lcore B: take()
+//   lcore A: give() ─▶ staged ─flush()─▶ ring A→B of jobs ───┬▶ lcore B: take(), half a burst each
+//                                    └─▶ ring A→B of others ─┘
 //                                          └─ full: dropped and counted, by A
 //
 // A frame goes over once: who is handed one that is not its own drops it. Nobody waits for anybody.
+// A flood of either class of traffic neither fills the other's ring nor takes more than half of
+// what B takes at a time, while the other wants its half; what one leaves, the other may use.
 #pragma once
 
 #include <array>
@@ -34,8 +37,12 @@ struct Handed {
   rte_mbuf* frame = nullptr;
   std::uint16_t port = 0;
   What what = What::transmit;
-  TrafficClass traffic = TrafficClass::others;  // of transmit
+  TrafficClass traffic = TrafficClass::others;  // of transmit; what is received is jobs'
+  [[nodiscard]] TrafficClass ring() const {
+    return what == What::receive ? TrafficClass::jobs : traffic;
+  }
 };
+static_assert(config::kHandoverClasses == kTrafficClasses);
 
 struct Learned {
   wire::MacAddress mac{};
@@ -51,13 +58,18 @@ struct HandoverPath {
   static constexpr std::size_t kAddresses = 256;
   // Written by the lcore that gives, read by any thread.
   struct Counters {
-    Counter frames;          // that went over
-    Counter full;            // dropped
-    Counter addresses;       // that went over
-    Counter addresses_lost;  // told again within a second or so
+    std::array<Counter, kTrafficClasses> frames;  // that went over
+    std::array<Counter, kTrafficClasses> full;    // dropped
+    Counter addresses;                            // that went over
+    Counter addresses_lost;                       // told again within a second or so
   };
 
-  SpscRing<Handed> frames{config::kHandoverFrames};
+  [[nodiscard]] SpscRing<Handed>& ring(TrafficClass traffic) {
+    return rings[static_cast<std::size_t>(traffic)];
+  }
+
+  std::array<SpscRing<Handed>, kTrafficClasses> rings{SpscRing<Handed>{config::kHandoverFrames},
+                                                      SpscRing<Handed>{config::kHandoverFrames}};
   SpscRing<Learned> addresses{kAddresses};
   Counters counters;
 };
@@ -97,7 +109,7 @@ class HandoverEnd {
   // Returns the frames that went over.
   std::size_t flush(Lanes& lanes);
 
-  // From one other; returns what came.
+  // From one other; returns what came: of each class half of it, or what the other leaves.
   std::span<Handed> take(std::size_t from, std::span<Handed> into);
   std::span<Learned> take(std::size_t from, std::span<Learned> into);
 
@@ -109,11 +121,12 @@ class HandoverEnd {
     std::array<Handed, kBurst> frames;
     std::size_t count = 0;
   };
-  std::size_t flush_to(std::size_t to, Lanes& lanes);
+  using StagedOfClasses = std::array<Staged, kTrafficClasses>;
+  std::size_t flush_to(std::size_t to, TrafficClass traffic, Lanes& lanes);
 
   Handover& handover_;
   std::size_t own_;
-  std::vector<Staged> staged_;
+  std::vector<StagedOfClasses> staged_;
 };
 
 }  // namespace tributary::dataplane

@@ -59,7 +59,8 @@ std::size_t Worker::take_over(Instant now) {
 }
 
 void Worker::drain_peers(Instant now) {
-  for (std::size_t taken = 0; peers_ && taken < config::kHandoverFrames; taken += kBurst)
+  constexpr std::size_t kMost = config::kHandoverClasses * config::kHandoverFrames;
+  for (std::size_t taken = 0; peers_ && taken < kMost; taken += kBurst)
     if (take_over(now) == 0) return;
 }
 

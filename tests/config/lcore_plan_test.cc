@@ -193,7 +193,8 @@ TEST(LcorePlan, PacketBuffersGrowWithLcoresAndQueues) {
   config.lcores = {-1, -1, -1};
   config.ports[0].queues = 3;
   EXPECT_EQ(least_buffers(config),
-            one + 2 * kLeastBuffersPerQueue + 2 * kSharedBuffers + 6 * kHandoverFrames);
+            one + 2 * kLeastBuffersPerQueue + 2 * kSharedBuffers + 6 * 2 * kHandoverFrames)
+      << "jobs' and others'";
 }
 
 TEST(LcorePlan, AFrameLeavesThroughTheLoopsOwnQueueOrAnothers) {

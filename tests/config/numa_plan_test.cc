@@ -104,19 +104,19 @@ TEST(NumaPlan, WhoIsNowhereTakesTheFirst) {
 }
 
 // Each lcore may cache buffers of any pool; a transmit queue may be full of another's; the ways to
-// other lcores hold what a lcore has received or made.
+// other lcores hold what a lcore has received or made, of jobs and of others.
 TEST(NumaPlan, APoolHasWhatAllMayHoldOfIt) {
   SwitchConfig config = switch_of(2, 4);
   config.fragments.datagrams = 10;
   const NumaPlan apart = plan_of(config, {{0, 1}, {0, 1, 0, 1}});
-  const std::size_t need = 2 * 512 + 2 * (512 + 10) + 2 * 256 + 1 * 256;
+  const std::size_t need = 2 * 512 + 2 * (512 + 10) + 2 * 256 + 1 * 2 * 256;
   EXPECT_THAT(pool_needs(config, apart), ElementsAre(need, need));
   EXPECT_EQ(apart.pools[0].buffers, need + 2 * (2048 - 512));
   // Ports of socket 1 that the lcore of socket 0 polls: its rings carry their frames, too, and what
   // it puts together of theirs is its own.
   const NumaPlan far = plan_of(config, {{0, 1}, {1, 1, 1, 1}});
-  EXPECT_THAT(pool_needs(config, far),
-              ElementsAre(2 * 512 + 4 * 256 + 2 * 10 + 256, 2 * 512 + 4 * 512 + 2 * 10 + 2 * 256));
+  EXPECT_THAT(pool_needs(config, far), ElementsAre(2 * 512 + 4 * 256 + 2 * 10 + 2 * 256,
+                                                   2 * 512 + 4 * 512 + 2 * 10 + 2 * 2 * 256));
 }
 
 TEST(NumaPlan, PortsThatComeMayBeOnAnySocket) {

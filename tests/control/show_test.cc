@@ -302,8 +302,10 @@ TEST(ShowLcores, SaysWhoHasWhat) {
   ASSERT_EQ(handover.size(), 2u);
   EXPECT_EQ(handover[1], (ordered_json{{"from", 1},
                                        {"to", 0},
-                                       {"frames", 0},
-                                       {"full", 0},
+                                       {"jobs", 0},
+                                       {"jobs_full", 0},
+                                       {"others", 0},
+                                       {"others_full", 0},
                                        {"addresses", 0},
                                        {"addresses_lost", 0}}));
   EXPECT_EQ(show.table("stages 1").size(), dataplane::kStageCount);
@@ -427,7 +429,7 @@ TEST(ShowLcores, MetricsOfEachLcoreAndPair) {
       EXPECT_EQ(family.metric.size(), 2u);
     }
     if (family.name == "tributary_handover_full_total") {
-      EXPECT_EQ(family.metric.size(), 2u);
+      EXPECT_EQ(family.metric.size(), 4u) << "each way, jobs and others";
     }
     if (family.name == "tributary_job_members") {
       EXPECT_EQ(family.metric.size(), 2u);

@@ -25,8 +25,22 @@ wire::MacAddress mac(std::uint8_t last) {
   return {2, 0, 0, 0, 0, last};
 }
 
+std::uint64_t handed(RingSwitch& sw, std::size_t from, std::size_t to, TrafficClass traffic) {
+  return sw.workers()
+      .handover()
+      ->path(from, to)
+      .counters.frames[static_cast<std::size_t>(traffic)]
+      .get();
+}
 std::uint64_t handed(RingSwitch& sw, std::size_t from, std::size_t to) {
-  return sw.workers().handover()->path(from, to).counters.frames.get();
+  return handed(sw, from, to, TrafficClass::jobs) + handed(sw, from, to, TrafficClass::others);
+}
+std::uint64_t found_full(RingSwitch& sw, std::size_t from, std::size_t to, TrafficClass traffic) {
+  return sw.workers()
+      .handover()
+      ->path(from, to)
+      .counters.full[static_cast<std::size_t>(traffic)]
+      .get();
 }
 
 TEST(Workers, OneLcoreHasNoRings) {
@@ -123,9 +137,8 @@ TEST(Workers, AFullRingDropsAndLosesNoBuffer) {
     sw.inject(0, plain_frame(1, 9));
     sw.turn(0);  // lcore 1 does not turn
   }
-  const auto& counters = sw.workers().handover()->path(0, 1).counters;
-  EXPECT_EQ(counters.frames.get(), config::kHandoverFrames);
-  EXPECT_EQ(counters.full.get(), 50u);
+  EXPECT_EQ(handed(sw, 0, 1, TrafficClass::others), config::kHandoverFrames);
+  EXPECT_EQ(found_full(sw, 0, 1, TrafficClass::others), 50u);
   EXPECT_EQ(sw.drops(1, DropReason::handover_full), 50u);
   EXPECT_EQ(sw.buffers_in_use(), config::kHandoverFrames);
   std::size_t arrived = 0;
@@ -145,6 +158,66 @@ TEST(Workers, APacketThatFindsTheRingFullIsCountedWhereItCameIn) {
   }
   EXPECT_EQ(sw.drops(0, DropReason::handover_full), 3u);
   EXPECT_EQ(sw.drops(1, DropReason::handover_full), 0u);
+  EXPECT_EQ(found_full(sw, 0, 1, TrafficClass::jobs), 3u);
+}
+
+// Others that lcore 1 does not keep up with: job packets that come meanwhile find their own ring,
+// and half of what lcore 1 takes at a time.
+TEST(Workers, O1_AFloodBetweenLcoresLeavesJobsTheirShare) {
+  auto config = two_lcores(2);
+  config.jobs = {job_of(5)};
+  RingSwitch sw(config);
+  JobRanks ranks(sw, 5);
+  ASSERT_TRUE(ranks.join());
+  const std::uint64_t before = handed(sw, 0, 1, TrafficClass::jobs);
+  for (std::size_t i = 0; i < 2 * config::kHandoverFrames; ++i) {
+    sw.inject(0, plain_frame(1, 9));
+    sw.turn(0);
+  }
+  ASSERT_EQ(found_full(sw, 0, 1, TrafficClass::others), config::kHandoverFrames);
+  constexpr std::uint32_t kChunks = 8;  // the job's window
+  for (std::uint32_t seq = 0; seq < kChunks; ++seq) {
+    sw.inject(0, ranks[0].contribution(seq, std::array{1}));
+    sw.inject(1, ranks[1].contribution(seq, std::array{2}));
+  }
+  sw.turn(0);
+  EXPECT_EQ(handed(sw, 0, 1, TrafficClass::jobs), before + kChunks);
+  EXPECT_EQ(sw.drops(0, DropReason::handover_full), 0u);
+  sw.turn(1);  // one burst, of which they are a part
+  EXPECT_EQ(sw.worker(1).engine().counters(0).completions.get(), kChunks);
+  EXPECT_EQ(sw.sent(1).size(), kBurst) << "what jobs leave of it is others', and the results";
+  while (sw.turn() != 0) (void)sw.sent(0), (void)sw.sent(1);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+// The other way round, and each burst is half of each.
+TEST(Workers, O1_AFloodOfJobsBetweenLcoresLeavesOthersTheirShare) {
+  auto config = two_lcores(2);
+  config.jobs = {job_of(5)};
+  RingSwitch sw(config);
+  const TestWorker rank(config, 5, 0, 2);
+  for (std::size_t i = 0; i < 2 * config::kHandoverFrames; ++i) {
+    sw.inject(0, rank.join(1));
+    sw.turn(0);
+  }
+  ASSERT_EQ(found_full(sw, 0, 1, TrafficClass::jobs), config::kHandoverFrames);
+  constexpr std::size_t kOthers = kBurst;
+  for (std::size_t i = 0; i < kOthers; ++i) {
+    sw.inject(0, plain_frame(1, 9));
+    sw.turn(0);
+  }
+  EXPECT_EQ(handed(sw, 0, 1, TrafficClass::others), kOthers);
+  EXPECT_EQ(sw.drops(1, DropReason::handover_full), 0u);
+  const auto forwarded = [&] {
+    const auto frames = sw.sent(1);
+    return std::count(frames.begin(), frames.end(), plain_frame(1, 9));
+  };
+  for (int turn = 0; turn < 2; ++turn) {
+    sw.turn(1);
+    EXPECT_EQ(forwarded(), kBurst / 2);
+  }
+  EXPECT_EQ(sw.turn(1), kBurst) << "with nobody else, jobs have all of a burst";
+  EXPECT_EQ(forwarded(), 0);
 }
 
 TEST(Workers, WhatWaitsInARingIsFreedAtTheEnd) {

@@ -67,7 +67,7 @@ def test_two_lcores_and_a_long_ping(make_bed, launch):
     workers = [worker for job in (1, 2) for worker in launcher.start(STEPS, job=job)]
     for worker in workers:
         worker.finish()
-    assert all(row["frames"] > 0 for row in bed.switch.show("handover"))
+    assert all(row["jobs"] > 0 for row in bed.switch.show("handover"))
     ping = bed.start(
         "ping", ["ping", "-c", "3", "-i", "0.2", "-W", "5", "-s", "6000", "10.77.0.254"], rank=0
     )

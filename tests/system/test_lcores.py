@@ -39,7 +39,7 @@ def test_jobs_of_two_lcores_are_exact(make_bed, launch):
     assert [(q["port"], q["lcore"]) for q in bed.switch.show("rxq")] == [("w0", 0), ("w1", 1)]
     assert all(q["packets"] > 0 for q in bed.switch.show("rxq"))
     for row in bed.switch.show("handover"):
-        assert row["frames"] > 0 and row["addresses"] > 0, row
+        assert row["jobs"] > 0 and row["addresses"] > 0, row
     assert "w1:0" in bed.switch.client("show", "lcores", "--socket", bed.switch.socket)
 
 
