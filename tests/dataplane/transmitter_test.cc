@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/wire/checksum.h"
 #include "core/wire/ecn.h"
 #include "tests/dataplane/l2_frame.h"
@@ -124,6 +126,39 @@ TEST_F(ToASlowPort, Rule15_OthersQueuesAreTheirOwn) {
   EXPECT_EQ(marked(1), 0u);
   transmitter.multicast(kBoth, packet(wire::kEct0), TrafficClass::others);
   EXPECT_EQ(lanes[1]->counters.ecn_marked.get(), 0u);
+}
+
+// Jobs that fill a port which cannot keep up take neither others' room nor their turn. The other
+// way round: Aggregating.AResultHasItsShareOfAPortThatOthersFlood.
+TEST_F(ToASlowPort, O1_ForwardedFramesHaveTheirShareUnderAFloodOfJobs) {
+  constexpr std::size_t kBytes = 1000;
+  const auto send = [&](TrafficClass traffic) {
+    const Bytes frame(kBytes, static_cast<std::byte>(traffic));
+    transmitter.send(1, make_frame(sw.pool(), frame), traffic);
+  };
+  const auto lost = [&] { return lanes[1]->counters.drops.get(DropReason::tx_full); };
+  for (std::size_t i = 0; i < RingSwitch::kRingSize + 3 * FairBacklog::kRoom; ++i)
+    send(TrafficClass::jobs);
+  transmitter.flush();
+  ASSERT_EQ(lanes[1]->backlog(TrafficClass::jobs), FairBacklog::kRoom);
+  const std::uint64_t lost_jobs = lost();
+  ASSERT_GT(lost_jobs, 0u);
+  for (std::size_t i = 0; i < FairBacklog::kRoom; ++i) send(TrafficClass::others);
+  EXPECT_EQ(lost(), lost_jobs) << "others have room of their own";
+  for (int i = 0; i < 10; ++i) send(TrafficClass::jobs);
+  EXPECT_EQ(lost(), lost_jobs + 10) << "the flood goes on";
+
+  const auto frames = waited();
+  ASSERT_EQ(frames.size(), 2 * FairBacklog::kRoom);
+  // What is in front already goes first; from then on each has its half.
+  constexpr std::size_t kTurn = FairBacklog::kQuantum / kBytes + 1;
+  std::size_t others = 0;
+  for (std::size_t sent = 0; sent < frames.size(); ++sent) {
+    others += frames[sent][0] == static_cast<std::byte>(TrafficClass::others) ? 1 : 0;
+    if (sent < kBurst) continue;
+    EXPECT_GE(others + kTurn, std::min((sent - kBurst) / 2, FairBacklog::kRoom)) << sent;
+  }
+  EXPECT_EQ(others, FairBacklog::kRoom);
 }
 
 }  // namespace
