@@ -1,6 +1,11 @@
 #include "dataplane/fault_guard.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 
 namespace tributary::dataplane {
 namespace {
@@ -8,8 +13,28 @@ namespace {
 // Static TLS: the handler must not allocate.
 thread_local detail::FaultState state_of_thread;
 
-void on_fault(int signal, siginfo_t* /*info*/, void* /*context*/) {
-  if (state_of_thread.armed) siglongjmp(state_of_thread.environment, 1);
+std::uintptr_t page_bytes = 4096;  // written before the handlers are there
+
+// Beyond the end of a file that is mapped: the mapping stays, and is ours to put something into.
+// False: it is of another kind, such as huge pages, where a part cannot be replaced.
+bool stand_in(const siginfo_t& info) {
+  if (info.si_code != BUS_ADRERR) return false;
+  const int before = errno;
+  auto* const page =
+      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(info.si_addr) & ~(page_bytes - 1));
+  const bool there = mmap(page, page_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+  errno = before;
+  return there;
+}
+
+void on_fault(int signal, siginfo_t* info, void* /*context*/) {
+  detail::FaultState& state = state_of_thread;
+  if (signal == SIGBUS && (state.armed || state.survives_truncation) && stand_in(*info)) {
+    state.stood_in = true;
+    return;
+  }
+  if (state.armed) siglongjmp(state.environment, 1);
   // Not ours: fall back to the default action, which the return re-triggers.
   std::signal(signal, SIG_DFL);
 }
@@ -20,7 +45,12 @@ detail::FaultState& detail::fault_state() {
   return state_of_thread;
 }
 
+void survive_truncation() {
+  state_of_thread.survives_truncation = true;
+}
+
 void install_fault_handlers() {
+  page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;  // left by a jump: the mask must not change

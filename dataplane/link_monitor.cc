@@ -54,7 +54,12 @@ void LinkMonitor::check(std::size_t place) {
   const std::lock_guard lock(guard_);
   if (ports_[place] == nullptr) return;
   Port& port = *ports_[place];
-  const bool up = port.poll_link();
+  const bool lost = port.lost_peer();
+  if (lost)
+    report_("port " + port.name() +
+            ": its peer took away the memory that both share, and is disconnected");
+  const bool up = port.poll_link();  // not while it is lost
+  if (lost) port.put_peer_out();
   if (up == was_up_[place]) return;
   was_up_[place] = up;
   report_("port " + port.name() + ": link " + (up ? "up" : "down"));

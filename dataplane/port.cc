@@ -248,13 +248,41 @@ bool Port::connect_again() {
   return rte_eth_dev_start(ethdev_) == 0;
 }
 
-bool Port::poll_link() {
+bool Port::driver_link_up() const {
   rte_eth_link link{};
-  bool up = rte_eth_link_get_nowait(ethdev_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+  return rte_eth_link_get_nowait(ethdev_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+// Who looks at the link before the loop has taken it down must not bring it up again: release, and
+// poll_link() looks once more.
+void Port::lose_peer() {
+  lost_peer_.store(true, std::memory_order_release);
+  if (link_up_.exchange(false, std::memory_order_acq_rel))
+    link_losses_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The driver takes the link down before it unmaps anything: a link that is up is that of a peer who
+// holds its socket and has no memory behind it, and who would hold the port for as long as it
+// likes.
+void Port::put_peer_out() {
+  on_interrupt_thread([this] {
+    lost_peer_.store(false, std::memory_order_relaxed);
+    if (!driver_link_up()) return;
+    rte_eth_dev_stop(ethdev_);
+    if (!connects()) rte_eth_dev_start(ethdev_);
+  });
+}
+
+bool Port::poll_link() {
+  bool up = driver_link_up() && !lost_peer();
   // This driver reports "up" from start to stop, and its transmit blocks on a dead interface.
   if (devargs_.driver == "net_af_packet") up = up && interface_running();
-  if (link_up_.exchange(up, std::memory_order_relaxed) && !up)
+  if (link_up_.exchange(up, std::memory_order_acq_rel) && !up)
     link_losses_.fetch_add(1, std::memory_order_relaxed);
+  if (up && lost_peer()) {
+    link_up_.store(false, std::memory_order_relaxed);
+    return false;
+  }
   return up;
 }
 

@@ -69,6 +69,14 @@ class Port {
   }
   // Link monitor only: asks driver and kernel; returns the new state.
   bool poll_link();
+  // Any loop: the peer took away memory that a burst touched. The link is down from now on, so
+  // nobody polls the port or sends there, until another peer comes.
+  void lose_peer();
+  // A loop said so: the link is down until put_peer_out().
+  [[nodiscard]] bool lost_peer() const { return lost_peer_.load(std::memory_order_acquire); }
+  // Link monitor only: ends that connection, if the peer has not gone by itself. A server takes the
+  // next one; a client is to connect_again().
+  void put_peer_out();
   // A memif client's driver connects when it is started, and never again by itself. To be called
   // where the port is polled, and never while a connection may yet come up: a switch's DPDK ends
   // with a client that goes before it is greeted. True: a connection begins, and the link will be
@@ -85,6 +93,7 @@ class Port {
   void set_up_queues(std::span<rte_mempool* const> pools);
   [[nodiscard]] bool connects() const;
   void close();
+  [[nodiscard]] bool driver_link_up() const;
   [[nodiscard]] bool interface_running() const;
   [[noreturn]] void fail(const std::string& what, int error) const;
 
@@ -101,6 +110,7 @@ class Port {
   Steering steering_;
   std::atomic<bool> link_up_{false};
   std::atomic<std::uint32_t> link_losses_{0};
+  std::atomic<bool> lost_peer_{false};  // set by loops, cleared by put_peer_out()
 };
 
 }  // namespace tributary::dataplane

@@ -12,6 +12,7 @@
 
 #include "dataplane/eal.h"
 #include "dataplane/fault_guard.h"
+#include "dataplane/interrupt_thread.h"
 #include "dataplane/machine.h"
 
 namespace tributary::dataplane {
@@ -64,11 +65,12 @@ struct Switch::Loop {
 
 Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
     : report_(std::move(report)), config_(config) {
+  install_fault_handlers();
+  on_interrupt_thread(survive_truncation);
   open_ports();
   steer();
   const auto raw = pointers(ports_);
   workers_ = std::make_unique<Workers>(config_, raw, *pools_, draw());
-  install_fault_handlers();
   install_nudge_handler();
   running_ = true;
   try {

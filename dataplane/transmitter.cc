@@ -182,9 +182,9 @@ std::size_t Transmitter::give(Lane& lane) {
     std::uint16_t taken = 0;
     if (!transmit_burst(*lane.port, lane.tx_queue, frames, burst, taken)) {
       lane.counters.peer_faults.add();
-      lane.counters.drops.add(DropReason::tx_link_down, burst);
-      sent += burst;
-      continue;
+      lane.counters.drops.add(DropReason::tx_link_down, taken);
+      sent += taken;
+      break;  // the link is down, and the rest is ours
     }
     std::uint64_t bytes = 0;
     for (std::uint16_t i = 0; i < taken; ++i) bytes += lengths[i];

@@ -61,6 +61,7 @@ void UdpPort::wait(Duration limit) {
 
 void UdpPort::look(Instant now) {
   look_at_ = now + kLook;
+  if (port_->lost_peer()) port_->put_peer_out();
   const bool was_up = port_->link_up();
   if (!port_->poll_link()) {
     if (was_up) connect_at_ = now + kConnectAgain;
@@ -205,9 +206,9 @@ void UdpPort::flush() {
     std::uint16_t taken = 0;
     if (!transmit_burst(*port_, 0, frames, burst, taken)) {
       counters_.peer_faults.add();
-      drops().add(DropReason::tx_link_down, burst);
-      done += burst;
-      continue;
+      drops().add(DropReason::tx_link_down, taken);
+      done += taken;
+      break;  // the link is down
     }
     for (std::uint16_t i = 0; i < taken; ++i) counters_.tx_bytes.add(lengths[i]);
     counters_.tx_packets.add(taken);

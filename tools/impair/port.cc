@@ -116,14 +116,14 @@ bool Port::link_up() const {
 std::uint16_t Port::receive(rte_mbuf** frames, std::uint16_t capacity, std::uint16_t queue) const {
   std::uint16_t received = 0;
   const auto burst = [&] { received = rte_eth_rx_burst(id, queue, frames, capacity); };
-  return dataplane::guarded(burst) ? received : std::uint16_t{0};
+  return dataplane::guarded(burst) != dataplane::Guarded::cut_short ? received : std::uint16_t{0};
 }
 
 std::uint16_t Port::transmit(rte_mbuf** frames, std::uint16_t count) const {
   std::uint16_t sent = 0;
   const auto burst = [&] { sent = rte_eth_tx_burst(id, 0, frames, count); };
-  // After a fault nobody knows which frames the driver has freed: none may be touched.
-  return dataplane::guarded(burst) ? sent : count;
+  // A call that did not end: nobody knows which frames it has freed, and none may be touched.
+  return dataplane::guarded(burst) != dataplane::Guarded::cut_short ? sent : count;
 }
 
 }  // namespace tributary::impair
