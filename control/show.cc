@@ -40,13 +40,13 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
          "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
-         "fdb [vlan=N] [port=NAME], acl, groups, lldp, routes, neighbours, fragments, "
+         "fdb [vlan=N] [port=NAME], vlans, acl, groups, lldp, routes, neighbours, fragments, "
          "buffers, config, overrides";
 }
 
 ordered_json Show::table(const std::string& what) {
   using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 23> kTables = {{
+  static constexpr std::array<std::pair<const char*, Member>, 24> kTables = {{
       {"ports", &Show::ports},           {"jobs", &Show::jobs},
       {"members", &Show::members},       {"tree", &Show::tree},
       {"slots", &Show::slots},           {"holds", &Show::holds},
@@ -58,7 +58,7 @@ ordered_json Show::table(const std::string& what) {
       {"groups", &Show::groups},         {"lldp", &Show::lldp},
       {"routes", &Show::routes},         {"neighbours", &Show::neighbours},
       {"fragments", &Show::fragments},   {"buffers", &Show::buffers},
-      {"config", &Show::config},
+      {"config", &Show::config},         {"vlans", &Show::vlans},
   }};
   const auto held = switch_.hold();
   for (const auto& [name, member] : kTables)

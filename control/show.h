@@ -45,6 +45,7 @@ class Show {
   nlohmann::ordered_json fragments();
   nlohmann::ordered_json handover();
   nlohmann::ordered_json fdb(const std::string& which);
+  nlohmann::ordered_json vlans();
   nlohmann::ordered_json acl();
   nlohmann::ordered_json groups();
   nlohmann::ordered_json lldp();

@@ -1,9 +1,6 @@
-// `show fdb`, `show acl`, `show groups` and `show lldp`: how traffic that is not aggregation is
-// switched, and between whom.
-#include <algorithm>
+// `show acl`, `show groups`, `show lldp` and `show fragments`: what happens to traffic that is not
+// aggregation, and between whom.
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <stdexcept>
 
 #include "config/codec.h"
 #include "config/schema_acl.h"
@@ -16,68 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostFdbRows = 16384;
-
-// Which addresses are asked for: "vlan=10", "port=w0", both, or all.
-struct FdbFilter {
-  std::optional<std::uint16_t> vlan;
-  std::optional<std::size_t> port;
-};
-
-[[noreturn]] void refuse(const std::string& wrong) {
-  throw std::invalid_argument(wrong + "; allowed: fdb, with vlan=0 to vlan=4095, port=NAME, both");
-}
-
-FdbFilter filter_of(const dataplane::Switch& sw, const std::string& text) {
-  FdbFilter filter;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (word.starts_with("vlan=")) {
-      const auto vlan = config::parse_integer(std::string_view(word).substr(5));
-      if (!vlan || *vlan < 0 || *vlan > 4095) refuse("'" + word + "' names no VLAN");
-      filter.vlan = static_cast<std::uint16_t>(*vlan);
-    } else if (word.starts_with("port=")) {
-      std::size_t port = 0;
-      while (port < sw.ports().size() && sw.port_name(port) != word.substr(5)) ++port;
-      if (port == sw.ports().size()) refuse("there is no port '" + word.substr(5) + "'");
-      filter.port = port;
-    } else if (!word.empty()) {
-      refuse("'" + word + "' is unknown");
-    }
-  }
-  return filter;
-}
-
-std::string port_names(const dataplane::Switch& sw, dataplane::PortMask ports) {
-  std::string text;
-  for (std::size_t port = 0; port < sw.ports().size(); ++port)
-    if ((ports >> port & 1) != 0) text.append(text.empty() ? "" : ",").append(sw.port_name(port));
-  return text;
-}
-
 }  // namespace
-
-ordered_json Show::fdb(const std::string& which) {
-  const FdbFilter filter = filter_of(switch_, which);
-  ordered_json rows = ordered_json::array();
-  const auto entries = on_loop(switch_.workers()[0],
-                               [](dataplane::Worker& w, Instant now) { return w.fdb().rows(now); });
-  for (const auto& entry : entries) {
-    // A static address is in every VLAN.
-    if (filter.vlan && !entry.is_static && entry.vlan != *filter.vlan) continue;
-    if (filter.port && entry.port != *filter.port) continue;
-    if (switch_.ports()[entry.port] == nullptr) continue;  // about to be forgotten
-    if (rows.size() == kMostFdbRows) break;
-    rows.push_back({{"mac", config::format_mac(entry.mac)},
-                    {"vlan", entry.vlan},
-                    {"port", switch_.port_name(entry.port)},
-                    {"kind", entry.is_static ? "static" : "learned"},
-                    {"age_ms", milliseconds(entry.age)}});
-  }
-  return rows;
-}
 
 ordered_json Show::acl() {
   ordered_json rows = ordered_json::array();
@@ -137,16 +73,16 @@ ordered_json Show::lldp() {
 ordered_json Show::fragments() {
   ordered_json rows = ordered_json::array();
   if (!config::takes_fragments(switch_.config())) return rows;
-  for (std::size_t port = 0; port < switch_.ports().size(); ++port) {
-    const dataplane::PortCounters counters = switch_.workers().port_counters(port);
-    rows.push_back({{"port", switch_.ports()[port]->name()},
+  switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
+    const dataplane::PortCounters counters = switch_.workers().port_counters(place);
+    rows.push_back({{"port", port.name()},
                     {"put_together", counters.reassembled.get()},
                     {"cut", counters.fragmented.get()},
                     {"duplicates", counters.drops.get(DropReason::fragment_duplicate)},
                     {"overlaps", counters.drops.get(DropReason::fragment_overlap)},
                     {"timeouts", counters.drops.get(DropReason::fragment_timeout)},
                     {"evicted", counters.drops.get(DropReason::fragment_evicted)}});
-  }
+  });
   return rows;
 }
 

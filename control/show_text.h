@@ -69,6 +69,14 @@ inline aggregator::HoldTimes slot_holds(const dataplane::Switch& sw) {
   return all;
 }
 
+// "w0,w1"; "-": none.
+inline std::string port_names(const dataplane::Switch& sw, dataplane::PortMask ports) {
+  std::string text;
+  for (std::size_t port = 0; port < sw.ports().size(); ++port)
+    if ((ports >> port & 1) != 0) text.append(text.empty() ? "" : ",").append(sw.port_name(port));
+  return text.empty() ? "-" : text;
+}
+
 inline double milliseconds(Duration d) {
   return static_cast<double>(d.to_ns()) * 1e-6;
 }

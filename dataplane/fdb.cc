@@ -1,5 +1,7 @@
 #include "dataplane/fdb.h"
 
+#include <algorithm>
+
 #include "config/switch_config.h"
 
 namespace tributary::dataplane {
@@ -62,6 +64,7 @@ void Fdb::append(std::uint32_t index, std::uint16_t port) {
 void Fdb::remove(std::uint32_t index) {
   unlink(index);
   entries_.remove(index);
+  entries_[index].port = kNoPort;
   counters_.entries.set(counters_.entries.get() - 1);
 }
 
@@ -136,11 +139,21 @@ std::vector<FdbRow> Fdb::rows(Instant now) const {
   std::vector<FdbRow> out;
   for (const auto& [mac, port] : statics_.ports)
     out.push_back({mac_of_key(mac), 0, port, true, {}});
-  for (const auto& list : lists_)
-    for (std::uint32_t i = list.oldest; i != kNone; i = entries_[i].newer)
-      out.push_back({mac_of_key(entries_[i].key), vlan_of_key(entries_[i].key), entries_[i].port,
-                     false, now - entries_[i].seen});
+  std::uint32_t place = 0;
+  learned_rows(place, capacity(), {}, now, out);
   return out;
+}
+
+void Fdb::learned_rows(std::uint32_t& place, std::uint32_t looks, const FdbFilter& filter,
+                       Instant now, std::vector<FdbRow>& into) const {
+  const std::uint32_t end = place + std::min(looks, capacity() - place);
+  for (; place != end; ++place) {
+    const Entry& entry = entries_[place];
+    if (entry.port == kNoPort || (filter.port && *filter.port != entry.port)) continue;
+    const std::uint16_t vlan = vlan_of_key(entry.key);
+    if (filter.vlan && *filter.vlan != vlan) continue;
+    into.push_back({mac_of_key(entry.key), vlan, entry.port, false, now - entry.seen});
+  }
 }
 
 }  // namespace tributary::dataplane

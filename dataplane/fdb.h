@@ -30,6 +30,12 @@ struct FdbRow {
   Duration age;
 };
 
+// Which rows somebody wants to see.
+struct FdbFilter {
+  std::optional<std::uint16_t> vlan;
+  std::optional<std::uint16_t> port;
+};
+
 class Fdb {
  public:
   static constexpr std::uint32_t kFlapMoves = 5;
@@ -54,6 +60,12 @@ class Fdb {
   // the next calls of expire(), a few addresses each.
   void swap_statics(Statics& statics);
   void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
+  [[nodiscard]] bool has_statics() const { return !statics_.ports.empty(); }
+  // The address of a key (mac_key.h) is static, and on another port.
+  [[nodiscard]] bool is_elsewhere(std::uint64_t key, std::uint16_t port) const {
+    const std::uint16_t known = static_port_of(key);
+    return known != kNoPort && known != port;
+  }
   [[nodiscard]] std::optional<std::uint16_t> lookup(const wire::MacAddress& mac, std::uint16_t vlan,
                                                     Instant now) const {
     const std::uint16_t port = port_of(mac_key(mac, vlan), now);
@@ -85,7 +97,16 @@ class Fdb {
   // The same of a port's entries that nobody has seen since then.
   std::size_t forget(std::uint16_t port, Instant since, std::size_t most);
 
+  // All there is. A large table takes longer than a packet loop has; see learned_rows().
   [[nodiscard]] std::vector<FdbRow> rows(Instant now) const;
+  [[nodiscard]] std::uint32_t capacity() const {
+    return static_cast<std::uint32_t>(entries_.entries().size());
+  }
+  // What was learned, a piece at a time: of the next `looks` places of the table those that pass
+  // the filter are put behind `into`, a row each, and `place` goes on, to capacity() at last. What
+  // comes and goes between two pieces may be missing, or there twice.
+  void learned_rows(std::uint32_t& place, std::uint32_t looks, const FdbFilter& filter, Instant now,
+                    std::vector<FdbRow>& into) const;
 
   // Read by any thread.
   struct Counters {
@@ -110,8 +131,8 @@ class Fdb {
     std::uint32_t hash_next = kNone;
     std::uint32_t older = kNone;
     std::uint32_t newer = kNone;
-    std::uint16_t port = 0;
-    std::uint16_t moves = 0;  // since `moving_since`
+    std::uint16_t port = kNoPort;  // kNoPort: the place is free
+    std::uint16_t moves = 0;       // since `moving_since`
     Instant moving_since;
   };
   struct PortList {

@@ -34,10 +34,11 @@ class ShowTest : public testing::Test {
 
 TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
   const std::string tables = Show::tables();
-  for (const char* what : {"ports",      "jobs",       "members",   "tree",      "slots",  "holds",
-                           "stragglers", "completion", "escalated", "drops",     "stages", "lcores",
-                           "rxq",        "handover",   "fdb",       "acl",       "groups", "lldp",
-                           "fragments",  "buffers",    "routes",    "neighbours"}) {
+  for (const char* what :
+       {"ports",      "jobs",       "members",   "tree",       "slots",  "holds",
+        "stragglers", "completion", "escalated", "drops",      "stages", "lcores",
+        "rxq",        "handover",   "fdb",       "acl",        "groups", "lldp",
+        "fragments",  "buffers",    "routes",    "neighbours", "vlans"}) {
     EXPECT_THAT(tables, testing::HasSubstr(what));
     const auto table = show.table(what);
     ASSERT_TRUE(table.is_array()) << what;
@@ -185,22 +186,6 @@ TEST_F(ShowTest, TreeOfASwitchThatStandsAlone) {
   EXPECT_EQ(tree[1]["is"], "worker");
   EXPECT_EQ(tree[1]["index"], "1/3");
   EXPECT_EQ(tree[1]["state"], "absent");
-}
-
-TEST_F(ShowTest, FdbShowsStaticAddresses) {
-  const auto table = show.table("fdb");
-  ASSERT_EQ(table.size(), 1u);
-  EXPECT_EQ(table[0]["mac"], "02:00:00:00:00:09");
-  EXPECT_EQ(table[0]["port"], "right");
-  EXPECT_EQ(table[0]["kind"], "static");
-}
-
-TEST_F(ShowTest, FdbOfAVlanAndAPort) {
-  EXPECT_EQ(show.table("fdb port=right").size(), 1u);
-  EXPECT_EQ(show.table("fdb port=left").size(), 0u);
-  EXPECT_EQ(show.table("fdb vlan=7 port=right").size(), 1u);  // a static one is in all of them
-  for (const char* wrong : {"fdb port=up", "fdb vlan=4096", "fdb vlan=x", "fdb mac=1", "fdb vlan="})
-    EXPECT_THROW((void)show.table(wrong), std::invalid_argument) << wrong;
 }
 
 TEST_F(ShowTest, AclHasARowForItsDefault) {

@@ -207,6 +207,34 @@ TEST(Fdb, RowsListEverything) {
   EXPECT_EQ(rows[1].age, Duration::seconds(7));
 }
 
+// A look at a large table takes no longer than its piece, whatever is asked for.
+TEST(Fdb, O1_ALookIsOfSoManyPlacesAndNoMore) {
+  constexpr std::uint32_t kLooks = 8;
+  Fdb fdb(64, kAgeing, 2, 1);
+  for (std::uint8_t n = 0; n < 50; ++n) fdb.learn(mac(n), n % 3, n % 2, at(1));
+  fdb.forget(1, at(2), 10);  // places in between are free
+  for (const FdbFilter& filter :
+       {FdbFilter{}, FdbFilter{{}, 1}, FdbFilter{2, {}}, FdbFilter{2, 0}, FdbFilter{7, {}}}) {
+    std::vector<FdbRow> pieces;
+    pieces.reserve(64);
+    std::uint32_t place = 0;
+    for (std::uint32_t looks = kLooks; place != fdb.capacity(); looks += kLooks) {
+      const std::size_t before = pieces.size();
+      fdb.learned_rows(place, kLooks, filter, at(3), pieces);
+      EXPECT_EQ(place, looks) << "and not as far as the next row that passes";
+      EXPECT_LE(pieces.size() - before, kLooks);
+    }
+    std::vector<FdbRow> wanted = fdb.rows(at(3));
+    std::erase_if(wanted, [&](const FdbRow& row) {
+      return filter.vlan.value_or(row.vlan) != row.vlan ||
+             filter.port.value_or(row.port) != row.port;
+    });
+    ASSERT_EQ(pieces.size(), wanted.size());
+    for (std::size_t i = 0; i < pieces.size(); ++i) EXPECT_EQ(pieces[i].mac, wanted[i].mac);
+  }
+  EXPECT_EQ(fdb.rows(at(3)).size(), 40u);
+}
+
 // Against a slow model: whatever the order of events, a hit is what was learned last.
 TEST(Fdb, AgreesWithAModel) {
   constexpr std::uint64_t kSeed = 20260101;

@@ -142,6 +142,8 @@ constexpr std::array kTables = {
     ShowTable{"rxq", "which lcore polls which receive queue"},
     ShowTable{"handover", "what went from one lcore to another, and what found the ring full"},
     ShowTable{"fdb", "addresses that the switch knows, and their ports; of vlan=N, of port=NAME"},
+    ShowTable{"vlans",
+              "which ports each VLAN has, in which form, and how many addresses are known"},
     ShowTable{"acl", "rules of access control, and how many frames each decided on"},
     ShowTable{"groups", "multicast groups that somebody wants, and behind which ports"},
     ShowTable{"lldp", "who says that it is behind which port"},
