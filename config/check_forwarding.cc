@@ -45,6 +45,14 @@ void check_forwarding(const SwitchConfig& config, ReadContext& context) {
   for (std::size_t i = 0; i < routers.size(); ++i)
     check_port_exists(config, context, item_path("forwarding.snooping.router_ports", i),
                       routers[i]);
+  const auto& hosts = config.forwarding.snooping.host_ports;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string path = item_path("forwarding.snooping.host_ports", i);
+    check_port_exists(config, context, path, hosts[i]);
+    if (std::find(routers.begin(), routers.end(), hosts[i]) != routers.end() &&
+        context.usable(path))
+      context.report(path, "'" + hosts[i] + "' is in router_ports, too; allowed: one of the two");
+  }
 }
 
 }  // namespace tributary::config

@@ -76,6 +76,9 @@ const Fields<SnoopingConfig>& snooping_fields() {
              "say that they stay."),
       scalars("router_ports", &S::router_ports, identifier(), 0, kMaxPorts,
               "Names of ports that get every group, besides those where queries come in."),
+      scalars("host_ports", &S::host_ports, identifier(), 0, kMaxPorts,
+              "Names of ports with hosts only: a query that comes in there is dropped, and makes "
+              "nobody a router or querier."),
       scalar("flood_unknown", &S::flood_unknown, boolean(),
              "On: groups that nobody has asked for go to every port. Off: to routers only."),
   };

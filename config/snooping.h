@@ -18,6 +18,7 @@ struct SnoopingConfig {
   Duration router_ageing = Duration::seconds(255);  // section 8.5: other querier present
   Duration leave_delay = Duration::seconds(2);      // section 8.8 times its robustness
   std::vector<std::string> router_ports;            // besides those where queries come in
+  std::vector<std::string> host_ports;              // where no query may come in
   bool flood_unknown = true;                        // groups that nobody has asked for
 };
 

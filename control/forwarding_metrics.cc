@@ -7,7 +7,8 @@ namespace tributary::control {
 
 std::uint64_t acl_hits(const dataplane::Switch& sw, std::size_t rule) {
   std::uint64_t frames = 0;
-  // A loop that has not come to the configuration yet has other rules.
+  // A loop that has not come to the configuration yet has other rules, and may come to it now: one
+  // look at each.
   for (const auto& worker : sw.workers())
     if (const auto& hits = worker->acl().hits(); rule < hits.size()) frames += hits[rule].get();
   return frames;
@@ -34,11 +35,13 @@ void collect_groups(Families& out, dataplane::Switch& sw) {
          number(groups.groups));
   auto& events = family(out, "tributary_group_events_total", "What happened to groups", false);
   sample(events, {{"event", "query"}}, number(messages.queries));
+  sample(events, {{"event", "query_refused"}}, number(messages.queries_refused));
   sample(events, {{"event", "report"}}, number(messages.reports));
   sample(events, {{"event", "joined"}}, number(groups.joined));
   sample(events, {{"event", "left"}}, number(groups.left));
   sample(events, {{"event", "aged"}}, number(groups.aged));
   sample(events, {{"event", "refused"}}, number(groups.refused));
+  sample(events, {{"event", "evicted"}}, number(groups.evicted));
 }
 
 void collect_lldp(Families& out, dataplane::Switch& sw) {

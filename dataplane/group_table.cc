@@ -16,14 +16,68 @@ PortMask GroupTable::wanted(const Entry& entry, Instant now) {
   return out;
 }
 
+void GroupTable::charge(std::uint32_t index, std::uint16_t port) {
+  Entry& entry = entries_[index];
+  Charges& list = charges_[port];
+  entry.charged = port;
+  entry.older = list.newest;
+  entry.newer = kNone;
+  (list.newest == kNone ? list.oldest : entries_[list.newest].newer) = index;
+  list.newest = index;
+  ++list.count;
+}
+
+void GroupTable::discharge(std::uint32_t index) {
+  const Entry& entry = entries_[index];
+  Charges& list = charges_[entry.charged];
+  (entry.older == kNone ? list.oldest : entries_[entry.older].newer) = entry.newer;
+  (entry.newer == kNone ? list.newest : entries_[entry.newer].older) = entry.older;
+  --list.count;
+}
+
+void GroupTable::charge_another(std::uint32_t index) {
+  const Entry& entry = entries_[index];
+  const PortMask others = entry.ports & ~mask_of(entry.charged);
+  auto longest = static_cast<std::uint16_t>(std::countr_zero(others));
+  for (PortMask rest = others; rest != 0; rest &= rest - 1)
+    if (const auto port = static_cast<std::uint16_t>(std::countr_zero(rest));
+        entry.until[port] > entry.until[longest])
+      longest = port;
+  discharge(index);
+  charge(index, longest);
+}
+
+bool GroupTable::make_room_for(std::uint16_t port) {
+  for (int look = 0; look < kEvictionLooks; ++look) {
+    const auto most = static_cast<std::uint16_t>(
+        std::max_element(charges_.begin(), charges_.end(),
+                         [](const Charges& a, const Charges& b) { return a.count < b.count; }) -
+        charges_.begin());
+    if (charges_[most].count <= charges_[port].count) return false;
+    const std::uint32_t index = charges_[most].oldest;
+    if ((entries_[index].ports & ~mask_of(most)) != 0) {
+      charge_another(index);
+      continue;
+    }
+    remove(index);
+    counters_.evicted.add();
+    return true;
+  }
+  return false;
+}
+
 void GroupTable::join(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port,
                       Instant until) {
   const std::uint64_t key = mac_key(group, vlan);
   std::uint32_t index = entries_.find(key);
   if (index == kNone) {
-    if (entries_.full()) return counters_.refused.add();
+    if (entries_.full() && !make_room_for(port)) return counters_.refused.add();
     index = entries_.add(key);
     counters_.groups.add();
+    charge(index, port);
+  } else if (entries_[index].charged == port) {
+    discharge(index);
+    charge(index, port);
   }
   Entry& entry = entries_[index];
   if ((entry.ports & mask_of(port)) == 0) counters_.joined.add();
@@ -55,10 +109,10 @@ std::optional<PortMask> GroupTable::lookup(const wire::MacAddress& group, std::u
 }
 
 void GroupTable::remove(std::uint32_t index) {
+  discharge(index);
   entries_[index].ports = 0;
   entries_.remove(index);
   counters_.groups.set(counters_.groups.get() - 1);
-  counters_.aged.add();
 }
 
 std::size_t GroupTable::expire(Instant now, std::size_t look_at) {
@@ -69,8 +123,12 @@ std::size_t GroupTable::expire(Instant now, std::size_t look_at) {
     Entry& entry = entries_[index];
     if (entry.ports == 0) continue;
     entry.ports = wanted(entry, now);
-    if (entry.ports != 0) continue;
+    if (entry.ports != 0) {
+      if ((entry.ports & mask_of(entry.charged)) == 0) charge_another(index);
+      continue;
+    }
     remove(index);
+    counters_.aged.add();
     ++gone;
   }
   return gone;

@@ -4,8 +4,15 @@
 //                  └── leave: gone after `leave_delay`, unless somebody there says otherwise
 //
 // A group is the address to which its frames go (several IP groups may share one). Bounded, all
-// memory taken at construction; what finds no room is counted and is as if nobody had asked. One
-// thread owns it: the lcore that forwards.
+// memory taken at construction; what finds no room is counted and is as if nobody had asked.
+//
+// A group is charged to one of the ports that want it, the one that came first. When the table is
+// full, a port that is charged with fewer groups than another gets the place of that one's oldest:
+// whoever asks for groups at random crowds out its own. What somebody else wants, too, is charged
+// to them then, and stays. A port that is itself charged with most is refused, so that one with
+// more groups than there is room for keeps those that it has.
+//
+// One thread owns it: the lcore that forwards.
 #pragma once
 
 #include <array>
@@ -53,6 +60,7 @@ class GroupTable {
     Counter left;     // that said so
     Counter aged;     // groups that nobody wants any longer
     Counter refused;  // reports that found no room
+    Counter evicted;  // groups that gave way to those of a port with fewer
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
@@ -64,13 +72,30 @@ class GroupTable {
     std::uint32_t hash_next = kNone;
     PortMask ports = 0;  // 0: free
     std::array<Instant, kPorts> until{};
+    std::uint16_t charged = 0;  // the port; the group is in its list
+    std::uint32_t older = kNone;
+    std::uint32_t newer = kNone;
   };
+  // The groups that a port is charged with, by when it has asked for them last.
+  struct Charges {
+    std::uint32_t oldest = kNone;
+    std::uint32_t newest = kNone;
+    std::uint32_t count = 0;
+  };
+  // Groups looked at to find one that may give way.
+  static constexpr int kEvictionLooks = 8;
 
   void remove(std::uint32_t index);
+  void charge(std::uint32_t index, std::uint16_t port);
+  void discharge(std::uint32_t index);
+  // To the one of its ports that wants it longest.
+  void charge_another(std::uint32_t index);
+  bool make_room_for(std::uint16_t port);
   // Of its ports, those that still want it.
   [[nodiscard]] static PortMask wanted(const Entry& entry, Instant now);
 
   MacIndex<Entry> entries_;
+  std::array<Charges, kPorts> charges_{};
   std::uint32_t cursor_ = 0;
   Counters counters_;
 };

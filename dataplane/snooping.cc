@@ -19,10 +19,15 @@ static_assert((config::job_group_ipv4(0) >> 16 & 0x7F) == 0x43);
 }  // namespace
 
 Snooping::Rules::Rules(const config::SwitchConfig& all) : config(all.forwarding.snooping) {
-  const auto& names = config.router_ports;
-  for (std::uint16_t port = 0; port < all.ports.size(); ++port)
-    if (std::find(names.begin(), names.end(), all.ports[port].name) != names.end())
-      fixed_routers |= mask_of(port);
+  const auto mask = [&](const std::vector<std::string>& names) {
+    PortMask ports = 0;
+    for (std::uint16_t port = 0; port < all.ports.size(); ++port)
+      if (std::find(names.begin(), names.end(), all.ports[port].name) != names.end())
+        ports |= mask_of(port);
+    return ports;
+  };
+  fixed_routers = mask(config.router_ports);
+  hosts = mask(config.host_ports);
 }
 
 Snooping::Snooping(const config::SwitchConfig& config, std::uint64_t seed)
@@ -68,7 +73,13 @@ std::optional<PortMask> Snooping::ports_for(std::uint16_t ingress, const wire::E
   const bool ipv6 = frame.destination[0] == 0x33;
   switch (message.kind) {
     case GroupKind::malformed: return std::nullopt;
-    case GroupKind::query: on_query(ingress, message, vlan, now); return kAll;
+    case GroupKind::query:
+      if ((rules_.hosts & mask_of(ingress)) != 0) {
+        counters_.queries_refused.add();
+        return PortMask{0};  // the real querier would fall silent for it
+      }
+      on_query(ingress, message, vlan, now);
+      return kAll;
     case GroupKind::report: {
       on_report(ingress, message, vlan, now);
       const PortMask routers_there = routers(vlan, now);

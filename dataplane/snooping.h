@@ -34,6 +34,7 @@ class Snooping {
     explicit Rules(const config::SwitchConfig& config);
     config::SnoopingConfig config;
     PortMask fixed_routers = 0;
+    PortMask hosts = 0;  // where no query may come in
   };
   void swap(Rules& rules) { std::swap(rules_, rules); }
 
@@ -56,6 +57,7 @@ class Snooping {
   // Read by any thread.
   struct Counters {
     Counter queries;
+    Counter queries_refused;  // from where there are hosts only
     Counter reports;
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }

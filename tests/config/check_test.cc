@@ -49,6 +49,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "ipv4"},
         BadLine{31, "acl: {rules: [{destination_ports: 80}]}",
                 "f.yaml:31:35: acl.rules[0].destination_ports: needs a protocol that has ports"},
+        BadLine{27, "  snooping: {host_ports: [up]}",
+                "f.yaml:27:27: forwarding.snooping.host_ports[0]: there is no port 'up'"},
+        BadLine{27, "  snooping: {router_ports: [w0], host_ports: [w0]}",
+                "f.yaml:27:47: forwarding.snooping.host_ports[0]: 'w0' is in router_ports, too; "
+                "allowed: one of the two"},
         BadLine{27, "  snooping: {router_ports: [w0, up]}",
                 "f.yaml:27:33: forwarding.snooping.router_ports[1]: there is no port 'up'"},
         BadLine{13, "jobs:\n  - {id: 1, workers: 1}",

@@ -204,7 +204,7 @@ TEST(Load, SwitchingKeysReadBackToTheSame) {
       "  - {name: b, devargs: net_null1, vlan: {mode: trunk, allowed: [10, 100-199], native: 7}}\n"
       "forwarding:\n"
       "  snooping: {enabled: true, groups: 64, membership: 10s, router_ports: [b],\n"
-      "             flood_unknown: false}\n"
+      "             host_ports: [a], flood_unknown: false}\n"
       "  lldp: {enabled: true, interval: 1900ms, hold: 2}\n"
       "acl:\n"
       "  default: deny\n"
@@ -228,6 +228,7 @@ TEST(Load, SwitchingKeysReadBackToTheSame) {
   EXPECT_EQ(c.acl.rules[1].action, AclAction::deny);
   EXPECT_EQ(c.acl.rules[2].ether_type, 0x88B5);
   EXPECT_EQ(c.forwarding.snooping.router_ports, std::vector<std::string>{"b"});
+  EXPECT_EQ(c.forwarding.snooping.host_ports, std::vector<std::string>{"a"});
   EXPECT_TRUE(c.forwarding.lldp.enabled);
   EXPECT_EQ(lldp_ttl_seconds(c.forwarding.lldp), 4) << "what 3.8 s need";
   const std::string once = dump(c);

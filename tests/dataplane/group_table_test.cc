@@ -66,6 +66,56 @@ TEST(GroupTable, IsBoundedAndSaysSo) {
   EXPECT_EQ(table.rows(at(15)).size(), 2u);
 }
 
+// A host that asks for whatever there is takes no room from those that ask for little.
+TEST(GroupTable, C1_AFloodOfReportsCrowdsOutItsOwn) {
+  constexpr std::uint16_t kFlood = 3;
+  GroupTable table(8, 1);
+  for (std::uint8_t n = 0; n < 100; ++n) table.join(group(n), 0, kFlood, at(100));
+  EXPECT_EQ(table.counters().refused.get(), 92u) << "it keeps what it has";
+  for (std::uint8_t n = 0; n < 4; ++n) {
+    table.join(group(200 + n), 0, n % 2, at(50));
+    for (std::uint8_t more = 0; more < 50; ++more)
+      table.join(group(100 + more), 0, kFlood, at(100));
+  }
+  EXPECT_EQ(table.counters().evicted.get(), 4u);
+  for (std::uint8_t n = 0; n < 4; ++n) {
+    EXPECT_EQ(table.lookup(group(200 + n), 0, at(1)), mask_of(n % 2));
+    EXPECT_FALSE(table.lookup(group(n), 0, at(1))) << "the flood's oldest gave way";
+    EXPECT_TRUE(table.lookup(group(4 + n), 0, at(1)));
+  }
+  EXPECT_EQ(table.counters().groups.get(), 8u);
+}
+
+// Being asked for by the flood, too, costs a group nothing.
+TEST(GroupTable, C1_AGroupThatOthersWantStays) {
+  GroupTable table(4, 1);
+  for (std::uint8_t n = 0; n < 4; ++n) table.join(group(n), 0, 3, at(100));
+  table.join(group(0), 0, 1, at(50));  // the flood's oldest
+  table.join(group(9), 0, 2, at(50));
+  EXPECT_EQ(table.lookup(group(0), 0, at(1)), mask_of(3) | mask_of(1));
+  EXPECT_FALSE(table.lookup(group(1), 0, at(1)));
+  EXPECT_EQ(table.lookup(group(9), 0, at(1)), mask_of(2));
+  EXPECT_EQ(table.counters().evicted.get(), 1u);
+  // Port 1 has one, the flood two: what it asks for anew is the oldest no more.
+  table.join(group(2), 0, 3, at(100));
+  table.join(group(8), 0, 0, at(50));
+  EXPECT_TRUE(table.lookup(group(2), 0, at(1)));
+  EXPECT_FALSE(table.lookup(group(3), 0, at(1)));
+}
+
+// Whoever is left is charged with it.
+TEST(GroupTable, C1_WhoLeavesIsChargedNoMore) {
+  GroupTable table(2, 1);
+  for (std::uint8_t n = 0; n < 2; ++n) {
+    table.join(group(n), 0, 3, at(10));
+    table.join(group(n), 0, 1, at(100));
+  }
+  table.expire(at(10), 2);
+  table.join(group(5), 0, 3, at(100));
+  EXPECT_EQ(table.counters().evicted.get(), 1u) << "of port 1's two";
+  EXPECT_EQ(table.lookup(group(5), 0, at(11)), mask_of(3));
+}
+
 TEST(GroupTable, ExpiryLooksAtAFewEntriesATime) {
   GroupTable table(64, 1);
   for (std::uint8_t n = 0; n < 64; ++n) table.join(group(n), 0, 0, at(1));

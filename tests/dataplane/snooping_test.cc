@@ -117,6 +117,30 @@ TEST_F(Snoop, QueriersWithoutAnAddressAreNoRouters) {
   EXPECT_EQ(data4(3), (Ports{1}));
 }
 
+// Nobody there becomes a router, and the querier of the VLAN does not hear of it.
+TEST(SnoopingKeys, C1_AQueryFromAHostsPortIsDropped) {
+  auto config = snooping_config();
+  config.forwarding.snooping.host_ports = {"p1"};
+  RingSwitch sw(config);
+  const auto pass = [&](std::size_t port, const Bytes& frame) {
+    sw.inject(port, frame);
+    sw.turn();
+    Ports out;
+    for (std::size_t p = 0; p < 4; ++p)
+      if (!sw.sent(p).empty()) out.push_back(p);
+    return out;
+  };
+  EXPECT_EQ(pass(1, igmp_frame(0x11, 0)), Ports{});
+  EXPECT_EQ(sw.drops(1, DropReason::no_member), 1u);
+  const Snooping& snooping = *sw.worker().snooping();
+  EXPECT_EQ(snooping.counters().queries_refused.get(), 1u);
+  EXPECT_EQ(snooping.counters().queries.get(), 0u);
+  EXPECT_EQ(snooping.routers(0, sw.now), 0u);
+  EXPECT_FALSE(snooping.has_querier(0, false, sw.now));
+  EXPECT_EQ(pass(0, igmp_frame(0x11, 0)), (Ports{1, 2, 3}));
+  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0})) << "what it wants it may say";
+}
+
 TEST_F(Snoop, GroupsOfTheLinkAndOfJobsGoEverywhere) {
   pass(0, igmp_frame(0x11, 0));
   pass(0, mld_frame(130, 0));

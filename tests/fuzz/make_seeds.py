@@ -173,7 +173,7 @@ control_socket: /run/c.sock
 ports:
   - {name: a, devargs: net_null0, vlan: {mode: access, id: 10}, storm: {broadcast: 5}, max_addresses: 9}
   - {name: b, devargs: net_null1, vlan: {mode: trunk, allowed: [10, 100-199], native: 7}}
-forwarding: {snooping: {enabled: true, groups: 64, membership: 9s, router_ports: [b], flood_unknown: false}, lldp: {enabled: true, interval: 5s, hold: 2}}
+forwarding: {snooping: {enabled: true, groups: 64, membership: 9s, router_ports: [b], host_ports: [a], flood_unknown: false}, lldp: {enabled: true, interval: 5s, hold: 2}}
 acl:
   default: deny
   rules:
