@@ -65,6 +65,7 @@ namespace tributary {
   X(tx_link_down, "tx-link-down", "link of the egress port is down")                              \
   X(mtu, "mtu-exceeded", "frame exceeds the MTU of the port it comes or goes through")            \
   X(bad_source_mac, "bad-source-mac", "source address is multicast, zero or the switch's own")    \
+  X(spoofed_mac, "spoofed-mac", "source address that belongs to another port (static_macs)")      \
   X(no_egress, "no-egress", "destination is on the ingress port, or there is no other port")      \
   X(vlan_denied, "vlan-denied", "VLAN, or lack of a tag, that the ingress port does not take")    \
   X(vlan_stacked, "vlan-stacked", "a second VLAN tag is under the one to be taken off")           \

@@ -123,9 +123,14 @@ void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
         continue;
       }
     }
-    const DropReason refused = refusal(lane, burst[i], c, i);
+    DropReason refused = refusal(lane, burst[i], c, i);
+    const std::uint64_t key = mac_key(c.source, vlan_[i]);
+    // Whose frames were taken a moment ago is where it belongs.
+    if (refused == DropReason::count_ && fdb_.has_statics() && key != lane.last_source &&
+        fdb_.is_elsewhere(key, lane.index))
+      refused = DropReason::spoofed_mac;
     if (refused == DropReason::count_) {
-      learn(lane, mac_key(c.source, vlan_[i]), now);
+      learn(lane, key, now);
     } else {
       deny(c, refused);
     }

@@ -301,6 +301,30 @@ TEST(StaticForwarding, GoesToItsPortWithoutLearning) {
   EXPECT_TRUE(sw.sent(1).empty());
 }
 
+// Whoever sends as a host that is elsewhere for good is not heard: neither its frames, nor its
+// packets to a job.
+TEST(StaticForwarding, C1_ItsAddressComesThroughItsPortOnly) {
+  auto config = test_config(3);
+  config.forwarding.static_macs = {{host(9), "p2"}};
+  RingSwitch sw(config);
+  const auto left = [&](std::size_t port, const Bytes& frame) {
+    sw.inject(port, frame);
+    sw.turn();
+    return sw.sent(0).size() + sw.sent(1).size() + sw.sent(2).size();
+  };
+  EXPECT_EQ(left(2, l2_frame(kEverybody, host(9))), 2u);
+  for (int again = 1; again <= 2; ++again) {
+    EXPECT_EQ(left(0, l2_frame(kEverybody, host(9))), 0u);
+    EXPECT_EQ(sw.drops(0, DropReason::spoofed_mac), static_cast<unsigned>(again));
+    EXPECT_EQ(left(0, l2_frame(kEverybody, host(1))), 2u) << "others there go on";
+  }
+  EXPECT_EQ(left(0, l2_frame(kEverybody, host(9), 64, std::uint16_t{7})), 0u) << "in any VLAN";
+  EXPECT_EQ(left(2, l2_frame(host(1), host(9))), 1u);
+  EXPECT_EQ(sw.drops(2, DropReason::spoofed_mac), 0u);
+  EXPECT_EQ(sw.worker().fdb().counters().learned.get(), 1u);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
 TEST(OnePort, HasNowhereToForward) {
   RingSwitch sw(test_config(1));
   sw.inject(0, l2_frame(kEverybody, host(1)));

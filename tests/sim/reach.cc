@@ -96,6 +96,7 @@ const char* unreachable(DropReason reason) {
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
     case DropReason::handover_full:
     case DropReason::job_moved: return "the simulated switch has one lcore";
+    case DropReason::spoofed_mac: return "the simulated switch has no static addresses";
     case DropReason::vlan_denied:
     case DropReason::vlan_stacked:
     case DropReason::storm_control:
