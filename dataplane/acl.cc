@@ -12,7 +12,8 @@ namespace tributary::dataplane {
 Acl::Acl(const config::SwitchConfig& config, const VlanTable& vlans)
     : vlans_(vlans),
       idle_(config.acl.rules.empty() && config.acl.otherwise == config::AclAction::allow),
-      hits_(config.acl.rules.size() + 1) {
+      hits_(std::make_unique<std::vector<Counter>>(config.acl.rules.size() + 1)),
+      shown_hits_(hits_.get()) {
   for (const auto& rule : config.acl.rules) actions_.push_back(rule.action);
   actions_.push_back(config.acl.otherwise);
   try {
@@ -32,6 +33,8 @@ void Acl::swap(Acl& other) noexcept {
   std::swap(idle_, other.idle_);
   actions_.swap(other.actions_);
   hits_.swap(other.hits_);
+  shown_hits_.store(hits_.get(), std::memory_order_release);
+  other.shown_hits_.store(other.hits_.get(), std::memory_order_release);
   for (std::size_t i = 0; i < kKinds; ++i) std::swap(batches_[i].table, other.batches_[i].table);
 }
 
@@ -68,12 +71,13 @@ void Acl::read(std::uint16_t port, const rte_mbuf* frame, std::size_t i) {
 }
 
 void Acl::decide(Batch& batch) {
+  std::vector<Counter>& hits = *hits_;
   std::array<std::uint32_t, kBurst> rules{};  // 1 and up; 0: none matches
   if (batch.table != nullptr)
     search_acl_table(batch.table, std::span(batch.keys).first(batch.count), rules);
   for (std::uint32_t n = 0; n < batch.count; ++n) {
-    const std::size_t rule = rules[n] != 0 ? rules[n] - 1 : hits_.size() - 1;
-    hits_[rule].add();
+    const std::size_t rule = rules[n] != 0 ? rules[n] - 1 : hits.size() - 1;
+    hits[rule].add();
     if (actions_[rule] == config::AclAction::deny)
       verdicts_[batch.frames[n]] = DropReason::acl_denied;
   }

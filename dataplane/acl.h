@@ -7,7 +7,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,6 +34,7 @@ class Acl {
   Acl& operator=(const Acl&) = delete;
 
   // Takes over the other's rules and counters, and gives its own: both judge by one VlanTable.
+  // Who reads this one's counters meanwhile goes on reading those that the other has then.
   void swap(Acl& other) noexcept;
 
   // There are no rules, and all is allowed: nobody need ask.
@@ -41,9 +44,12 @@ class Acl {
   // Of the i-th frame of that burst: why it is to be dropped; count_: it may pass.
   [[nodiscard]] DropReason verdict(std::size_t i) const { return verdicts_[i]; }
 
-  // Read by any thread. Frames that a rule decided on, by its place; at the end those of the
-  // default.
-  [[nodiscard]] const std::vector<Counter>& hits() const { return hits_; }
+  // Read by any thread, while the configuration is held: a swap that is late may come at any time,
+  // but what it replaces stays until then. Frames that a rule decided on, by its place; at the end
+  // those of the default.
+  [[nodiscard]] const std::vector<Counter>& hits() const {
+    return *shown_hits_.load(std::memory_order_acquire);
+  }
 
  private:
   static constexpr std::size_t kKinds = 3;
@@ -61,7 +67,8 @@ class Acl {
   const VlanTable& vlans_;
   bool idle_;
   std::vector<config::AclAction> actions_;  // as hits_
-  std::vector<Counter> hits_;
+  std::unique_ptr<std::vector<Counter>> hits_;
+  std::atomic<const std::vector<Counter>*> shown_hits_;  // the same, for other threads
   std::array<Batch, kKinds> batches_;
   std::array<AclKey, kBurst> keys_;
   std::array<DropReason, kBurst> verdicts_{};

@@ -48,6 +48,7 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
   if (change.empty()) return change;
   const config::SwitchConfig next =
       config::seated(config_, file, config::seat_ports(config_, file));
+  check_loops();  // what is prepared depends on what they have, and they on what came before
   Prepared prepared = prepare(next, change);
   config::NumaPlan plan = pools_->plan();
   OpenPorts opened = open_ports(next, change.ports, plan);

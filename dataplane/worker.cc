@@ -74,7 +74,7 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
       pool_(pool),
       idle_(config.idle_sleep_max, kBurst / 2) {
   for (const config::QueuePlace& queue : config::queue_places(config))
-    if (queue.lcore == lcore_) queues_.push_back({queue.port, queue.queue, {}, {}});
+    if (queue.lcore == lcore_) queues_->push_back({queue.port, queue.queue, {}, {}});
   if (peers_) forwarder_.tell(&*peers_);
   if (config::takes_fragments(config)) {
     transmitter_.cut_with(&fragmenter_.emplace(pool, lcore_));
@@ -86,7 +86,7 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
 std::unique_ptr<Lldp> Worker::make_lldp(const config::SwitchConfig& config) {
   if (!config.forwarding.lldp.enabled) return nullptr;
   return std::make_unique<Lldp>(config, identity_, lanes_, transmitter_, pool_,
-                                first_queues(queues_));
+                                first_queues(*queues_));
 }
 
 Worker::~Worker() {
@@ -108,7 +108,7 @@ std::size_t Worker::turn(Instant now) {
 
   std::size_t total = 0;
   if (peers_) mark(Stage::handed, total = take_over(now));
-  for (Queue& queue : queues_) {
+  for (Queue& queue : *queues_) {
     const std::uint16_t port = queue.port;
     const std::size_t received = receive(*lanes_[port], queue);
     mark(Stage::receive, received);

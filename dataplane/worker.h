@@ -92,6 +92,7 @@ class Worker {
     Counter packets;
     Counter bursts;  // that brought any
   };
+  using Queues = std::vector<Queue>;
   using LaneAt = std::pair<std::uint16_t, std::unique_ptr<Lane>>;
   // Ports come and go, or queues move from one loop to another: worker_ports.cc.
   struct PortPlan {
@@ -100,7 +101,8 @@ class Worker {
     std::vector<LaneAt> removed;  // what is there afterwards: nobody
     std::vector<std::pair<std::uint16_t, std::string>> renamed;
     std::vector<config::WayOut> ways;                // by place
-    std::vector<Queue> queues;                       // that this loop polls
+    std::unique_ptr<Queues> queues;                  // that this loop polls
+    std::unique_ptr<Queues> kept;                    // room for those that it polls in between
     Reassembly::Plan reassembly;                     // empty: it puts nothing together
     std::atomic<std::size_t>* loops_left = nullptr;  // that have not let go; of all loops together
   };
@@ -148,7 +150,8 @@ class Worker {
   [[nodiscard]] PortPlan plan_ports(const config::SwitchConfig& next,
                                     const config::PortChange& ports) const;
 
-  // Any thread:
+  // Any thread; what a change replaces stays as it was as long as the change does, so queues() are
+  // to be read while the configuration is held:
   struct Counters {
     Counter turns;
     Counter idle_turns;
@@ -156,7 +159,9 @@ class Worker {
     Counter longest_turn_ns;  // from the beginning of one to that of the next, sleep included
   };
   Mailbox& mailbox() { return mailbox_; }
-  [[nodiscard]] std::span<const Queue> queues() const { return queues_; }
+  [[nodiscard]] std::span<const Queue> queues() const {
+    return *shown_queues_.load(std::memory_order_acquire);
+  }
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const StageTable& stages() const { return stages_; }
   [[nodiscard]] const Counter& outbox_overflows() const { return aggregation_.outbox_overflows(); }
@@ -173,6 +178,8 @@ class Worker {
   void apply_lldp(Change& change, Instant now);
   void exchange_port(std::uint16_t place, Port& port);
   void let_go(PortPlan& plan, Instant now);
+  // These from now on, in the place of those that were polled.
+  void poll(std::unique_ptr<Queues>& queues);
   void remove_ports(PortPlan& plan, Instant now);
   std::size_t receive(Lane& lane, Queue& queue);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
@@ -223,7 +230,8 @@ class Worker {
   CaptureTap* tap_ = nullptr;
   JobOwners owners_;
   Lanes lanes_;
-  std::vector<Queue> queues_;
+  std::unique_ptr<Queues> queues_ = std::make_unique<Queues>();
+  std::atomic<const Queues*> shown_queues_{queues_.get()};  // the same, for other threads
   std::optional<HandoverEnd> peers_;
   Transmitter transmitter_;
   std::optional<Fragmenter> fragmenter_;

@@ -44,8 +44,11 @@ Worker::PortPlan Worker::plan_ports(const config::SwitchConfig& next,
   PortPlan plan;
   plan.places = next.ports.size();
   plan.ways = config::ways_out(next, lcore_);
+  plan.queues = std::make_unique<Queues>();
   for (const config::QueuePlace& queue : config::queue_places(next))
-    if (queue.lcore == lcore_) plan.queues.push_back({queue.port, queue.queue, {}, {}});
+    if (queue.lcore == lcore_) plan.queues->push_back({queue.port, queue.queue, {}, {}});
+  plan.kept = std::make_unique<Queues>();
+  plan.kept->reserve(plan.queues->size());
   for (const std::uint16_t place : ports.removed)
     plan.removed.emplace_back(place, std::make_unique<Lane>(Port::none(), place));
   for (const std::uint16_t place : ports.renamed)
@@ -77,13 +80,20 @@ void Worker::make_room(PortPlan& plan) {
   }
 }
 
+void Worker::poll(std::unique_ptr<Queues>& queues) {
+  std::swap(queues_, queues);
+  shown_queues_.store(queues_.get(), std::memory_order_release);
+}
+
 void Worker::let_go(PortPlan& plan, Instant now) {
   for (const auto& [place, lane] : plan.removed) {
     aggregation_.end_behind(place, now);
     if (lldp_) lldp_->say_goodbye(place);
   }
   transmitter_.flush();
-  std::erase_if(queues_, [&](const Queue& q) { return find_queue(plan.queues, q) == nullptr; });
+  for (const Queue& queue : *queues_)
+    if (find_queue(*plan.queues, queue) != nullptr) plan.kept->push_back(queue);
+  poll(plan.kept);
   for (std::uint16_t place = 0; place < plan.places; ++place) {
     const config::WayOut& way = plan.ways[place];
     if (way.lcore == lcore_ || way.lcore == config::WayOut::kNobody) continue;
@@ -117,14 +127,14 @@ void Worker::take_in(Instant now) {
   taking_in_ = nullptr;
   if (!plan.removed.empty()) remove_ports(plan, now);
   for (auto& [place, name] : plan.renamed) std::swap(lanes_[place]->name, name);
-  for (Queue& queue : plan.queues)
-    if (const Queue* const before = find_queue(queues_, queue)) queue = *before;
-  std::swap(queues_, plan.queues);
+  for (Queue& queue : *plan.queues)
+    if (const Queue* const before = find_queue(*queues_, queue)) queue = *before;
+  poll(plan.queues);
   if (reassembly_) reassembly_->take_in(plan.reassembly);
   for (const auto& lane : lanes_) lane->held = false;
   forwarder_.look_at_ports();
   PortMask speaks = 0;
-  for (const Queue& queue : queues_)
+  for (const Queue& queue : *queues_)
     if (queue.queue == 0) speaks |= mask_of(queue.port);
   if (lldp_) lldp_->speak_on(speaks);
 }

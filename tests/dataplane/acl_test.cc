@@ -73,6 +73,25 @@ TEST_F(Filtering, TheFirstRuleThatMatchesDecides) {
   EXPECT_EQ(hits(), (Hits{1, 0, 0}));
 }
 
+// A change that comes late, while somebody reads: the old counters stay where they are.
+TEST_F(Filtering, O1_WhoReadsHitsKeepsThemThroughASwap) {
+  start({{.action = AclAction::deny, .ether_type = 0x0806}});
+  EXPECT_TRUE(passes(ipv4_frame({})));
+  auto next = sw->config();
+  next.acl.rules.clear();
+  const VlanTable vlans(next.ports);
+  Acl running(sw->config(), vlans);
+  Acl other(next, vlans);
+  const std::vector<Counter>& read = running.hits();
+  const Counter* const first = read.data();
+  ASSERT_EQ(read.size(), 2u);
+  running.swap(other);
+  EXPECT_EQ(read.size(), 2u);
+  EXPECT_EQ(read.data(), first);
+  EXPECT_EQ(running.hits().size(), 1u);
+  EXPECT_EQ(&other.hits(), &read);
+}
+
 TEST_F(Filtering, TheDefaultDecidesTheRest) {
   start({{.action = AclAction::allow, .ether_type = 0x0806}}, AclAction::deny);
   EXPECT_TRUE(passes(l2_frame(kEverybody, host(1), 64, {}, 0x0806)));

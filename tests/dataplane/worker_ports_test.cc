@@ -116,6 +116,29 @@ TEST_P(WorkerPorts, APortComesAndGoesWhileOthersLoseNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Lcores, WorkerPorts, testing::Values(1u, 2u, 3u));
 
+// A change that comes late, while somebody reads: the old list stays as it is as long as the
+// change.
+TEST(PortSteps, O1_WhoReadsQueuesKeepsThemThroughAChange) {
+  auto file = with_lcores(2, 3);
+  for (auto& port : file.ports) port.lcores = {0};
+  RingSwitch sw(file);
+  const auto read = sw.worker(0).queues();
+  const auto ports = [](std::span<const Worker::Queue> queues) {
+    std::vector<std::uint16_t> out;
+    for (const auto& queue : queues) out.push_back(queue.port);
+    return out;
+  };
+  ASSERT_EQ(ports(read), (std::vector<std::uint16_t>{0, 1, 2}));
+  file.ports[0].lcores = {1};
+  sw.reload(file, [&](Step step, std::size_t lcore) {
+    if (lcore == 0 && step == Step::apply) {
+      EXPECT_EQ(ports(sw.worker(0).queues()), (std::vector<std::uint16_t>{1, 2}));
+    }
+    EXPECT_EQ(ports(read), (std::vector<std::uint16_t>{0, 1, 2}));
+  });
+  EXPECT_EQ(ports(sw.worker(0).queues()), (std::vector<std::uint16_t>{1, 2}));
+}
+
 TEST(PortSteps, QueuesMoveAndLoseNothing) {
   auto file = with_lcores(3, 3);
   file.ports[0].queues = 2;
