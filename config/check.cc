@@ -15,6 +15,7 @@
 #include "config/check_routes.h"
 #include "config/check_sums.h"
 #include "config/codec.h"
+#include "config/device_claims.h"
 #include "config/lift.h"
 #include "config/memory_plan.h"
 #include "config/steering_plan.h"
@@ -69,6 +70,24 @@ void check_unique_ports(const SwitchConfig& config, ReadContext& context) {
     names.add(port_path(i, "name"), port.name, "name " + quoted(port.name));
     const std::string device = port.devargs.substr(0, port.devargs.find(','));
     devices.add(port_path(i, "devargs"), device, "device " + quoted(device));
+  }
+}
+
+void check_device_claims(const SwitchConfig& config, ReadContext& context) {
+  std::map<std::string, std::size_t> first;
+  for (std::size_t i = 0; i < config.ports.size(); ++i) {
+    const std::string path = port_path(i, "devargs");
+    if (!context.usable(path)) continue;
+    for (const DeviceClaim& claim : device_claims(parse_devargs(config.ports[i].devargs))) {
+      const auto [it, fresh] = first.emplace(claim.what, i);
+      if (fresh || it->second == i) continue;
+      context.report(
+          path, "port " + quoted(config.ports[i].name) + " wants " + claim.what + ", which port " +
+                    quoted(config.ports[it->second].name) + " on line " +
+                    std::to_string(context.mark_of(port_path(it->second, "devargs")).line) +
+                    " has; allowed: another one for each port");
+      break;
+    }
   }
 }
 
@@ -301,6 +320,7 @@ void check_port_exists(const SwitchConfig& config, ReadContext& context, const s
 
 void check(const SwitchConfig& config, ReadContext& context) {
   check_unique_ports(config, context);
+  check_device_claims(config, context);
   check_unique_jobs(config, context);
   check_members(config, context);
   check_chunk_fits_mtu(config, context);

@@ -18,8 +18,10 @@ const Fields<PortConfig>& port_fields() {
   static const Fields<PortConfig> fields = {
       scalar("name", &PortConfig::name, identifier(),
              "What `show` and the metrics call the port; unique.", required),
-      scalar("devargs", &PortConfig::devargs, devargs(),
-             "Any DPDK device, in DPDK's own syntax. Each device once.", required),
+      scalar(
+          "devargs", &PortConfig::devargs, devargs(),
+          "Any DPDK device, in DPDK's own syntax. Each device once, and what it takes for itself.",
+          required),
       scalar("mtu", &PortConfig::mtu, integer<std::uint32_t>(kMinMtu, kMaxMtu),
              "Largest IP packet in bytes; frames beyond it are dropped and counted."),
       mapping<PortConfig, PortVlan>(

@@ -6,27 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
+#include "config/devargs.h"
 #include "config/switch_config.h"
 
 namespace tributary::dataplane {
 
-struct Devargs {
-  std::string device;  // net_memif0 or 0000:01:00.0
-  std::string driver;  // net_memif; empty for a PCI address
-  std::vector<std::pair<std::string, std::string>> arguments;
-
-  [[nodiscard]] bool pci() const { return driver.empty(); }
-  [[nodiscard]] std::optional<std::string_view> get(std::string_view key) const;
-  // Decimal value of `key`, or `fallback` when absent or not a number.
-  [[nodiscard]] std::size_t number(std::string_view key, std::size_t fallback) const;
-};
-Devargs parse_devargs(std::string_view text);
+using config::Devargs;
+using config::parse_devargs;
 
 // Largest frame, with one VLAN tag and without FCS, that this port must carry.
 constexpr std::size_t largest_frame_bytes(const config::PortConfig& port) {

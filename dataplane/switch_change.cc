@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/port_places.h"
+#include "config/device_claims.h"
 #include "dataplane/devargs.h"
 #include "dataplane/socket_memory.h"
 #include "dataplane/switch.h"
@@ -119,9 +120,8 @@ void Switch::check_device(const config::PortConfig& port) const {
     const Devargs& used = other.devargs();
     if (used.device == device.device)
       refuse("port " + other.name() + " has a device of that name; give the new one another");
-    if (device.driver == "net_vhost" && used.driver == "net_vhost" &&
-        used.get("iface") == device.get("iface"))
-      refuse("port " + other.name() + " serves that socket; give the new one another");
+    if (const auto both = config::contended(device, used))
+      refuse("port " + other.name() + " has " + *both + "; give the new one another");
   });
   if (const std::size_t bytes = data_bytes_needed(port); bytes > pools_->data_bytes())
     refuse("needs packet buffers of " + std::to_string(bytes) + " bytes; they have " +

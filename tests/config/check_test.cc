@@ -23,6 +23,22 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{12, "  - {name: w1, devargs: net_null0, mtu: 9000}",
                 "f.yaml:12:25: ports[1].devargs: device 'net_null0' is already used by "
                 "ports[0].devargs on line 11"},
+        BadLine{
+            11,
+            "  - {name: w0, devargs: \"net_vhost0,iface=/run/v\", mtu: 9000}\n"
+            "  - {name: x, devargs: \"net_vhost1,iface=/run//v\", mtu: 9000}",
+            "f.yaml:12:24: ports[1].devargs: port 'x' wants socket '/run/v', which port 'w0' on "
+            "line 11 has; allowed: another one for each port"},
+        BadLine{11,
+                "  - {name: w0, devargs: \"net_memif0,role=server,socket=/m,id=1\", mtu: 9000}\n"
+                "  - {name: x, devargs: \"net_memif1,role=server,socket=/m,id=1\", mtu: 9000}",
+                "f.yaml:12:24: ports[1].devargs: port 'x' wants socket '/m' with id 1, which port "
+                "'w0' on line 11 has"},
+        BadLine{11,
+                "  - {name: w0, devargs: \"net_af_packet0,iface=e\", mtu: 9000}\n"
+                "  - {name: x, devargs: \"net_af_packet1,iface=e\", mtu: 9000}",
+                "f.yaml:12:24: ports[1].devargs: port 'x' wants interface 'e', which port 'w0' on "
+                "line 11 has"},
         BadLine{12, "  - {name: w1, devargs: net_null1, mtu: 9000, vlan: {mode: access}}",
                 "f.yaml:12:53: ports[1].vlan.id: is missing; an access port has one VLAN"},
         BadLine{12, "  - {name: w1, devargs: net_null1, mtu: 9000, vlan: {mode: trunk, id: 3}}",
@@ -224,6 +240,15 @@ TEST(CompletionHosts, TheRootIsTheLast) {
   EXPECT_THAT(errors_of(text + "[a, a]}]\n"),
               ElementsAre(StartsWith("f.yaml:3:50: jobs[0].completion_hosts[1]: host 'a' is "
                                      "already used")));
+}
+
+// Of memif, one socket serves many ports by their ids.
+TEST(Check, PortsMayShareAMemifSocket) {
+  EXPECT_NO_THROW(parse_switch_config(
+      sample_with(11,
+                  "  - {name: w0, devargs: \"net_memif0,role=server,socket=/m,id=1\", mtu: 9000}\n"
+                  "  - {name: x, devargs: \"net_memif1,role=server,socket=/m,id=2\", mtu: 9000}"),
+      "f.yaml"));
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ def test_ranks_behind_a_port_that_goes_are_told(make_bed, launch):
 
 
 def test_a_device_that_cannot_be_opened_changes_nothing(make_bed, launch):
-    """O1: refused whole; also what would take a device that another port has."""
+    """O1: refused whole; also what would take a device, or an interface, that another port has."""
     bed = make_bed("veth", 3, jobs=[Job(1, 2)])
     reload = Reloads(bed)
     steady = start_steady(bed, launch)
@@ -188,7 +188,9 @@ def test_a_device_that_cannot_be_opened_changes_nothing(make_bed, launch):
     device = ports[2]["devargs"]
     for devargs, why in (
         (device.replace("net_af_packet2,iface=w2", "net_af_packet9,iface=x"), "'x' must exist"),
-        (device.replace("iface=w2", "iface=w1"), "port w2 has a device of that name"),
+        (device.replace("iface=w2", "iface=w9"), "port w2 has a device of that name"),
+        (device.replace("net_af_packet2,iface=w2", "net_af_packet9,iface=w1"),
+         "switchd.yaml:.*: port 'x' wants interface 'w1', which port 'w1' on line"),
     ):
         with pytest.raises(Exception, match=why):
             reload(ports=[*ports[:2], {"name": "x", "devargs": devargs, "mtu": ports[2]["mtu"]}])
