@@ -14,6 +14,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "config/device_claims.h"
 #include "dataplane/frame_pool.h"
 #include "dataplane/interrupt_thread.h"
 #include "dataplane/stale_socket.h"
@@ -32,10 +33,15 @@ std::string hint_for(const Devargs& args) {
     return "the directory of socket '" +
            std::string(args.get("socket").value_or(kDefaultMemifSocket)) +
            "' must exist and be writable, and no other port or process may serve that socket";
+  if (args.driver == "net_vhost")
+    return "the directory of socket '" + std::string(args.get("iface").value_or("")) +
+           "' must exist and be writable, and nothing else may be at that path";
   if (args.driver == "net_tap") return "the process needs CAP_NET_ADMIN";
   if (args.driver == "net_af_xdp")
-    return "the process needs CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF, and packet buffers that fit "
-           "a page: no port with an mtu above 3000, or a framesz above 2048";
+    return "interface '" + std::string(args.get("iface").value_or("")) +
+           "' must exist, with that many queues, the process needs CAP_NET_RAW, CAP_NET_ADMIN and "
+           "CAP_SYS_ADMIN, and packet buffers must fit a page: no port with an mtu above 3000, or "
+           "a framesz above 2048";
   if (args.pci()) return "the device must be bound to vfio-pci, and the process may open it";
   return "check the driver's name and arguments";
 }
@@ -111,9 +117,7 @@ void Port::create(PortUse use) {
   if (there && is_taken(devargs_, id))
     throw std::runtime_error("port " + config_.name + " (" + config_.devargs +
                              "): there is a device of that name already; give this one another");
-  if (devargs_.driver == "net_memif" && devargs_.get("role") == "server" &&
-      devargs_.get("socket-abstract") == "no")
-    remove_stale_socket(std::string(devargs_.get("socket").value_or(kDefaultMemifSocket)));
+  if (const auto socket = config::served_socket(devargs_)) remove_stale_socket(*socket);
   if (const int error = there ? 0 : rte_dev_probe(config_.devargs.c_str()); error != 0)
     fail("the device cannot be created", error);
   created_ = true;

@@ -10,14 +10,15 @@
 namespace tributary::dataplane {
 namespace {
 
-// memif sockets are SOCK_SEQPACKET. Asked for a stream, the kernel answers EPROTOTYPE if somebody
-// listens and ECONNREFUSED if nobody does: no connection is ever made.
+// Servers' sockets are of streams (vhost-user) or of SOCK_SEQPACKET (memif). Asked for datagrams,
+// the kernel answers EPROTOTYPE if somebody has it open and ECONNREFUSED if nobody does: no
+// connection is ever made.
 bool nobody_listens(const std::string& path) {
   sockaddr_un address{};
   if (path.size() >= sizeof address.sun_path) return false;
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
   const bool refused =
       connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&

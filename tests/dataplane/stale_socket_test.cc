@@ -12,7 +12,7 @@
 namespace tributary::dataplane {
 namespace {
 
-class StaleSocket : public ::testing::Test {
+class StaleSocket : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     std::string pattern = std::filesystem::temp_directory_path() / "tributary-stale-XXXXXX";
@@ -23,12 +23,12 @@ class StaleSocket : public ::testing::Test {
 
   [[nodiscard]] std::string path() const { return directory_ / "socket"; }
 
-  // A listening socket, as a memif server has it.
+  // A listening socket, as a server of memif or vhost-user has it.
   [[nodiscard]] int listen_at_path() const {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path().copy(address.sun_path, sizeof address.sun_path - 1);
-    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+    const int fd = socket(AF_UNIX, GetParam() | SOCK_NONBLOCK, 0);
     EXPECT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     EXPECT_EQ(listen(fd, 1), 0);
     return fd;
@@ -37,14 +37,16 @@ class StaleSocket : public ::testing::Test {
   std::filesystem::path directory_;
 };
 
-TEST_F(StaleSocket, LeftBehindByTheDeadIsRemoved) {
+INSTANTIATE_TEST_SUITE_P(Kinds, StaleSocket, ::testing::Values(SOCK_SEQPACKET, SOCK_STREAM));
+
+TEST_P(StaleSocket, LeftBehindByTheDeadIsRemoved) {
   close(listen_at_path());
   ASSERT_TRUE(std::filesystem::exists(path()));
   EXPECT_TRUE(remove_stale_socket(path()));
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-TEST_F(StaleSocket, LivingServerStaysAndNoticesNothing) {
+TEST_P(StaleSocket, LivingServerStaysAndNoticesNothing) {
   const int fd = listen_at_path();
   EXPECT_FALSE(remove_stale_socket(path()));
   EXPECT_TRUE(std::filesystem::exists(path()));
@@ -52,7 +54,7 @@ TEST_F(StaleSocket, LivingServerStaysAndNoticesNothing) {
   close(fd);
 }
 
-TEST_F(StaleSocket, WhatIsNoSocketStays) {
+TEST_P(StaleSocket, WhatIsNoSocketStays) {
   EXPECT_FALSE(remove_stale_socket(path()));
   std::ofstream(path()) << "precious";
   EXPECT_FALSE(remove_stale_socket(path()));

@@ -210,6 +210,18 @@ def test_vhost_user(stress, tmp_path):
 
 
 @pytest.mark.parametrize("ports", ["memif", "vhost"])
+def test_a_switch_that_was_killed_starts_again(stress, tmp_path, ports):
+    """C1: what it left at its ports' sockets is no hindrance."""
+    vhost = [f'"net_vhost{i},iface={tmp_path}/v{i}"' for i in range(2)]
+    devices = vhost if ports == "vhost" else [MEMIF.format(i, tmp_path) for i in range(2)]
+    bed = stress(devices, ["id: 1, workers: 2"])
+    bed.switch.signal(signal.SIGKILL)
+    bed.switch.wait_exit(LIMIT_S)
+    assert list(tmp_path.glob("v0" if ports == "vhost" else "memif.sock")), "it left nothing"
+    expect_all(stress(devices, ["id: 1, workers: 2"]).run("--ops", OPS), 2)
+
+
+@pytest.mark.parametrize("ports", ["memif", "vhost"])
 def test_peers_that_are_killed_come_again(stress, tmp_path, ports):
     """Twice, in the middle of their traffic; the switch runs on."""
     vhost = [f'"net_vhost{i},iface={tmp_path}/v{i}"' for i in range(2)]
