@@ -37,21 +37,6 @@ bool any_pci(const config::SwitchConfig& config) {
                      [](const auto& port) { return parse_devargs(port.devargs).pci(); });
 }
 
-// The one mistake of a file that only the machine knows.
-void check_cpus(const config::SwitchConfig& config, const EalEnvironment& environment) {
-  for (std::size_t i = 0; i < config::lcore_count(config); ++i) {
-    const int cpu = config::lcore_cpu(config, i);
-    if (cpu < 0 ||
-        std::find(environment.cpus.begin(), environment.cpus.end(), cpu) != environment.cpus.end())
-      continue;
-    std::string key = "switch.lcore";
-    if (!config.lcores.empty()) key.append("s[").append(std::to_string(i)).append("]");
-    throw std::runtime_error(key + ": CPU " + std::to_string(cpu) +
-                             ": this process may run on CPUs " + cpu_set(environment.cpus) +
-                             " only");
-  }
-}
-
 // "0@(0,1),1@0,2@1"
 std::string lcore_map(const config::SwitchConfig& config, const std::string& everywhere) {
   std::string map("0@");
@@ -104,9 +89,26 @@ EalEnvironment current_environment() {
   return out;
 }
 
+std::vector<std::string> cpu_mistakes(const config::SwitchConfig& config,
+                                      const EalEnvironment& environment) {
+  std::vector<std::string> mistakes;
+  for (std::size_t i = 0; i < config::lcore_count(config); ++i) {
+    const int cpu = config::lcore_cpu(config, i);
+    if (cpu < 0 ||
+        std::find(environment.cpus.begin(), environment.cpus.end(), cpu) != environment.cpus.end())
+      continue;
+    std::string key = "switch.lcore";
+    if (!config.lcores.empty()) key.append("s[").append(std::to_string(i)).append("]");
+    mistakes.push_back(key + ": CPU " + std::to_string(cpu) + ": this process may run on CPUs " +
+                       cpu_set(environment.cpus) + " only");
+  }
+  return mistakes;
+}
+
 std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
                                        const EalEnvironment& environment) {
-  check_cpus(config, environment);
+  const auto mistakes = cpu_mistakes(config, environment);
+  if (!mistakes.empty()) throw std::runtime_error(mistakes.front());
   std::vector<std::string> args = {"tributary-switchd",
                                    "--lcores",
                                    lcore_map(config, cpu_set(environment.cpus)),

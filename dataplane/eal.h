@@ -23,6 +23,12 @@ struct EalEnvironment {
 };
 EalEnvironment current_environment();
 
+// CPUs that the configuration names and this process may not use; one line each. The one mistake of
+// a file that only the machine knows.
+std::vector<std::string> cpu_mistakes(const config::SwitchConfig& config,
+                                      const EalEnvironment& environment);
+
+// Throws std::runtime_error with the first of those.
 std::vector<std::string> eal_arguments(const config::SwitchConfig& config,
                                        const EalEnvironment& environment);
 

@@ -197,11 +197,20 @@ def test_check_accepts_what_runs_and_refuses_nonsense(loop, tmp_path):
     switchd = binary(build_directory(), "tributary-switchd")
     good = tmp_path / "good.yaml"
     good.write_text("switch: {address: 10.77.0.254}\nports: [{name: a, devargs: net_null0}]\n")
+    elsewhere = tmp_path / "elsewhere.yaml"
+    elsewhere.write_text(good.read_text().replace("}\n", ", lcores: [-1, 250]}\n", 1))
     bad = tmp_path / "bad.yaml"
     bad.write_text("switch: {address: 10.77.0.254, windw: 3}\nports: []\n")
     with Process(loop, "check", [switchd, "--config", good, "--check"], tmp_path / "log") as process:
         process.check_exit(30)
         assert AGGREGATION.search("\n".join(process.stdout)), process.stdout
+    # It may be good where it is for; a start is refused.
+    with Process(loop, "check", [switchd, "--config", elsewhere, "--check"], tmp_path / "log") as process:
+        process.check_exit(30)
+        assert "warning: would not start here: switch.lcores[1]: CPU 250" in "\n".join(process.stderr)
+    with Process(loop, "start", [switchd, "--config", elsewhere], tmp_path / "log") as process:
+        assert process.wait_exit(30) == 1
+        assert "switch.lcores[1]: CPU 250: this process may run on CPUs" in "\n".join(process.stderr)
     with Process(loop, "check", [switchd, "--config", bad, "--check"], tmp_path / "log") as process:
         assert process.wait_exit(30) != 0
         assert "bad.yaml:1:" in "\n".join([*process.stderr, *process.stdout])

@@ -42,6 +42,8 @@ struct Options {
   int ready_fd = -1;
 };
 
+using tools::report;
+
 std::string memory_text(const config::SwitchConfig& config) {
   return config::describe_memory(config) + config::describe_hosted(config);
 }
@@ -55,7 +57,13 @@ std::vector<std::string> device_mistakes(const config::SwitchConfig& config) {
   return out;
 }
 
-using tools::report;
+// A file may be checked on another machine than the one it is for, or where fewer CPUs are allowed:
+// a warning. The switch itself would refuse to start.
+void warn_of_cpus(const config::SwitchConfig& config, const Options& options) {
+  for (const std::string& mistake :
+       dataplane::cpu_mistakes(config, dataplane::current_environment()))
+    report(options.config_path + ": warning: would not start here: " + mistake);
+}
 
 // A topology without a node: there is a lot to check, but nothing to serve.
 int check_whole_topology(const Options& options) {
@@ -205,8 +213,10 @@ int run(const Options& options) {
   if (options.print_config) std::printf("%s", config::dump(config).c_str());
   if (options.check && !options.node.empty())
     std::printf("%s", config::describe_tree(config).c_str());
-  if (options.check)
+  if (options.check) {
+    warn_of_cpus(config, options);
     std::printf("%s%s: good\n", memory_text(config).c_str(), options.config_path.c_str());
+  }
   if (options.check || options.print_config) return 0;
   try {
     return serve(config, std::move(document), options);
