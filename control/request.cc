@@ -80,6 +80,13 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
 
 }  // namespace
 
+bool takes_long(std::string_view line) {
+  const ordered_json request = ordered_json::parse(line, nullptr, false);
+  if (!request.is_object()) return false;
+  const auto command = request.find("command");
+  return command != request.end() && (*command == "reload" || *command == "set");
+}
+
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude, const ReloadFunction& reload,
                            const ElectFunction& elect, const SetFunction& set) {

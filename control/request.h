@@ -55,6 +55,9 @@ inline constexpr std::size_t kMostSetKeys = 32;
 // What came of it, key by key.
 using SetFunction = std::function<nlohmann::ordered_json(const SetRequest&)>;
 
+// Of a request that may have to wait for devices, or for another one of this kind.
+bool takes_long(std::string_view line);
+
 // Never throws; the reply has no newline. Commands without a function do not exist.
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {},

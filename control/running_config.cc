@@ -31,6 +31,7 @@ std::string RunningConfig::reload_patiently() {
 std::string RunningConfig::read_anew() {
   config::Document next = config::parse_document(shell_.read(), file_.file, file_.node);
   std::string text = config::describe(shell_.apply(config::switch_config(next)));
+  const std::lock_guard write(written_);
   file_ = std::move(next);
   const char* before = "; dropped what was set: ";
   for (const Override& dropped : overrides_) {
@@ -86,7 +87,10 @@ ordered_json RunningConfig::set(const SetRequest& request) {
   const config::Document after = overridden(next);
   const config::SwitchConfig config = config::switch_config(after);
   const config::Change change = request.dry_run ? shell_.compare(config) : shell_.apply(config);
-  if (!request.dry_run) overrides_ = std::move(next);
+  if (!request.dry_run) {
+    const std::lock_guard write(written_);
+    overrides_ = std::move(next);
+  }
   ordered_json keys = ordered_json::array();
   for (const config::Place& place : places)
     keys.push_back(
@@ -97,7 +101,7 @@ ordered_json RunningConfig::set(const SetRequest& request) {
 }
 
 ordered_json RunningConfig::overrides() {
-  const auto turn = take_turn();
+  const std::lock_guard read(written_);
   ordered_json rows = ordered_json::array();
   for (const Override& one : overrides_)
     rows.push_back({{"path", one.place.path},

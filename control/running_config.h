@@ -6,7 +6,7 @@
 //
 // Both make a whole configuration, check it as any file, and hand it to the switch, which takes it
 // whole or refuses it; then nothing has changed here, either. One change at a time: who comes while
-// another is under way is told so at once, but for the signal, which waits.
+// another is under way is told so at once, but for the signal, which waits. Who only asks does not.
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ class RunningConfig {
   std::string reload();            // what came of it
   std::string reload_patiently();  // waits for its turn
   nlohmann::ordered_json set(const SetRequest& request);
-  // Rows of `show overrides`.
+  // Rows of `show overrides`, as they were before a change that is under way.
   nlohmann::ordered_json overrides();
 
  private:
@@ -62,6 +62,8 @@ class RunningConfig {
                     Overrides& overrides) const;
 
   std::mutex changing_;
+  // Written by who holds `changing_`, with `written_`; read with either.
+  std::mutex written_;
   config::Document file_;
   Overrides overrides_;
   Shell shell_;

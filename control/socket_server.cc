@@ -1,5 +1,6 @@
 #include "control/socket_server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -7,18 +8,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-
-#include "control/send_all.h"
+#include <utility>
 
 namespace tributary::control {
 namespace {
 
-constexpr int kClientTimeoutSeconds = 2;  // for its request, and for taking the reply
-constexpr int kBacklog = 8;
+constexpr int kBacklog = 256;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
   throw std::runtime_error("control socket " + path + ": " + what +
@@ -58,29 +57,25 @@ void make_way(const std::string& path, const sockaddr_un& address) {
 }
 
 void set_timeouts(int fd) {
-  const timeval limit{kClientTimeoutSeconds, 0};
+  const timeval limit{SocketServer::kTakenTimeout.count(), 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
-class Connection {
- public:
-  explicit Connection(int fd) : fd_(fd) {}
-  ~Connection() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  void release() { fd_ = -1; }
+std::string refusal(const std::string& why) {
+  return R"({"ok":false,"error":")" + why + "\"}\n";
+}
 
- private:
-  int fd_;
-};
+const std::string& too_long() {
+  static const std::string text = refusal(
+      "the request is longer than " + std::to_string(SocketServer::kMostRequestBytes) + " bytes");
+  return text;
+}
 
 }  // namespace
 
-SocketServer::SocketServer(const std::string& path, Handler handler, Takeover takeover)
-    : path_(path), handler_(std::move(handler)), takeover_(std::move(takeover)) {
+SocketServer::SocketServer(const std::string& path, Handler handler, Options options)
+    : path_(path), handler_(std::move(handler)), options_(std::move(options)) {
   const sockaddr_un address = address_of(path);
   make_way(path, address);
   listener_ = open_socket(path);
@@ -94,50 +89,138 @@ SocketServer::SocketServer(const std::string& path, Handler handler, Takeover ta
     close(listener_);
     fail(path, "cannot listen; the directory must exist and be writable", error);
   }
-  stop_event_ = eventfd(0, EFD_CLOEXEC);
+  // A client may have gone when its turn comes.
+  fcntl(listener_, F_SETFL, O_NONBLOCK);
+  wake_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   thread_ = std::thread([this] { run(); });
 }
 
 SocketServer::~SocketServer() {
-  const std::uint64_t one = 1;
-  if (write(stop_event_, &one, sizeof one) == sizeof one) thread_.join();
+  stopping_.store(true);
+  wake();
+  thread_.join();
+  quick_.stop();
+  long_.stop();
+  take_answers();
   close(listener_);
-  close(stop_event_);
+  close(wake_event_);
   unlink(path_.c_str());
 }
 
+void SocketServer::wake() {
+  const std::uint64_t one = 1;
+  // It fails only when there is more to wake up for than can be counted.
+  [[maybe_unused]] const ssize_t written = write(wake_event_, &one, sizeof one);
+}
+
 void SocketServer::run() {
-  std::array<pollfd, 2> waits = {{{listener_, POLLIN, 0}, {stop_event_, POLLIN, 0}}};
-  while (true) {
-    if (poll(waits.data(), waits.size(), -1) < 0) continue;
-    if (waits[1].revents != 0) return;
-    const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
-    serve(connection);
+  for (;;) {
+    wait();
+    if (stopping_.load()) return;
+    take_answers();
+    std::size_t at = 2;
+    for (SocketConnection& connection : connections_)
+      if (polls_[at++].revents != 0) serve(connection);
+    drop_late();
+    // One a turn: each has had its request read, if it has sent one, before another takes its
+    // place.
+    if (polls_[1].revents != 0) accept_one();
   }
 }
 
-void SocketServer::serve(int accepted) {
-  Connection connection(accepted);
-  set_timeouts(accepted);
-  std::string request;
-  while (request.size() <= kMostRequestBytes) {
-    std::array<char, 1024> piece;
-    const ssize_t got = recv(accepted, piece.data(), piece.size(), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return;  // timed out
-    if (got == 0 && request.empty()) return;
-    request.append(piece.data(), static_cast<std::size_t>(got));
-    const std::size_t newline = request.find('\n');
-    // The end of what the client sends ends its line too.
-    if (newline == std::string::npos && got != 0) continue;
-    const auto line = std::string_view(request).substr(0, newline);
-    if (takeover_ && takeover_(line, accepted)) return connection.release();
-    send_all(accepted, handler_(line) + "\n");
-    return;
+void SocketServer::wait() {
+  const bool room =
+      connections_.size() < options_.limits.connections || longest_waiting() != connections_.end();
+  polls_ = {{wake_event_, POLLIN, 0}, {room ? listener_ : -1, POLLIN, 0}};
+  auto until = Clock::time_point::max();
+  for (const SocketConnection& connection : connections_) {
+    // Of one that waits for an answer, even its end would wake us up, again and again.
+    polls_.push_back({connection.waits() ? connection.fd() : -1, connection.events(), 0});
+    if (connection.waits()) until = std::min(until, connection.deadline());
   }
-  send_all(accepted, "{\"ok\":false,\"error\":\"the request is longer than " +
-                         std::to_string(kMostRequestBytes) + " bytes\"}\n");
+  int timeout_ms = -1;
+  if (until != Clock::time_point::max()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  }
+  if (poll(polls_.data(), polls_.size(), timeout_ms) < 0)
+    for (pollfd& waiting : polls_) waiting.revents = 0;
+  std::uint64_t count = 0;
+  if (polls_[0].revents != 0) [[maybe_unused]]
+    const ssize_t got = read(wake_event_, &count, sizeof count);
+}
+
+void SocketServer::serve(SocketConnection& connection) {
+  if (!connection.waits()) return;
+  connection.advance(kMostRequestBytes, too_long(), Clock::now() + options_.limits.reply);
+  if (connection.state() == SocketConnection::State::answering) hand_over(connection);
+}
+
+void SocketServer::hand_over(SocketConnection& connection) {
+  const Limits& limits = options_.limits;
+  const bool is_long = options_.takes_long && options_.takes_long(connection.line());
+  const std::size_t most = is_long ? limits.waiting_long : limits.connections;
+  RequestLane& lane = is_long ? long_ : quick_;
+  if (lane.post([this, &connection, is_long] { answer(connection, !is_long); }, most)) return;
+  connection.reply(refusal("busy: " + std::to_string(most) +
+                           " requests of this kind are under way or wait; try again"),
+                   Clock::now() + limits.reply);
+}
+
+void SocketServer::answer(SocketConnection& connection, bool may_take_over) {
+  Answer answer{&connection, {}, false};
+  answer.taken_over =
+      may_take_over && options_.takeover && options_.takeover(connection.line(), connection.fd());
+  if (!answer.taken_over) answer.text = handler_(connection.line()) + "\n";
+  {
+    const std::lock_guard lock(answers_mutex_);
+    answers_.push_back(std::move(answer));
+  }
+  wake();
+}
+
+void SocketServer::take_answers() {
+  std::vector<Answer> answers;
+  {
+    const std::lock_guard lock(answers_mutex_);
+    answers.swap(answers_);
+  }
+  for (Answer& answer : answers)
+    if (answer.taken_over)
+      answer.to->release();
+    else
+      answer.to->reply(std::move(answer.text), Clock::now() + options_.limits.reply);
+}
+
+void SocketServer::drop_late() {
+  const auto now = Clock::now();
+  connections_.remove_if([now](const SocketConnection& connection) {
+    return connection.state() == SocketConnection::State::over ||
+           (connection.waits() && connection.deadline() <= now);
+  });
+}
+
+std::list<SocketConnection>::iterator SocketServer::longest_waiting() {
+  auto longest = connections_.end();
+  const auto before = [](const SocketConnection& a, const SocketConnection& b) {
+    return a.state() != b.state() ? a.state() == SocketConnection::State::reading
+                                  : a.deadline() < b.deadline();
+  };
+  for (auto it = connections_.begin(); it != connections_.end(); ++it)
+    if (it->waits() && (longest == connections_.end() || before(*it, *longest))) longest = it;
+  return longest;
+}
+
+void SocketServer::accept_one() {
+  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0) return;
+  set_timeouts(fd);
+  if (connections_.size() >= options_.limits.connections) {
+    // None, if the last one that did has sent its request in this turn: one too many for a moment.
+    const auto longest = longest_waiting();
+    if (longest != connections_.end()) connections_.erase(longest);
+  }
+  connections_.emplace_back(fd, Clock::now() + options_.limits.request);
 }
 
 }  // namespace tributary::control

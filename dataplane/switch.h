@@ -39,8 +39,9 @@ class Switch {
   config::Change apply(const config::SwitchConfig& file);
   // The same but for doing it: what would come of it. Memory and devices may still be lacking.
   [[nodiscard]] config::Change compare(const config::SwitchConfig& file);
-  // While it is held, the configuration stays as it is: for readers of jobs and their counters.
-  [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(changing_); }
+  // While it is held, the configuration stays as it is: for readers of jobs and their counters. A
+  // change waits with its devices open for who holds it, and lets others hold it until then.
+  [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(standing_); }
 
   // While the configuration is held. Its ports are at their places (config/port_places.h).
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
@@ -88,8 +89,10 @@ class Switch {
   // One step of all loops; false: some loop is silent, and will come to it when it wakes up.
   template <typename Step>
   bool everywhere(const Prepared& prepared, Step step);
-  // Puts the ports in the place of those that no loop uses any more, and closes these.
-  void exchange_ports(OpenPorts ports, const config::PortChange& change, bool used_still);
+  // Puts the ports in the place of those that no loop uses any more; returns these.
+  std::vector<std::unique_ptr<Port>> exchange_ports(OpenPorts ports,
+                                                    const config::PortChange& change,
+                                                    bool used_still);
   void check_device(const config::PortConfig& port) const;
   // Where all ports will be.
   [[nodiscard]] config::Machine machine_with(const config::PortChange& change,
@@ -100,7 +103,10 @@ class Switch {
   void steer();
 
   const LinkMonitor::Report report_;
+  // One change at a time; the thread that changes something reads without the other one.
   std::mutex changing_;
+  // What of a change others see is written with both.
+  std::mutex standing_;
   // A loop that did not answer may come to use these, or still does.
   Prepared abandoned_;
   std::atomic<std::size_t> loops_left_{0};  // see Worker::PortPlan

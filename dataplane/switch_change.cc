@@ -3,15 +3,16 @@
 //   difference ─▶ prepare ─▶ open devices ─▶ do all loops answer? ─▶ steps of the loops ─▶ close
 //   devices └──────────── until here, a failure changes nothing ──────────┘
 //
-// The control thread that holds the configuration does all of it.
+// One control thread does all of it. It holds the configuration during the steps alone, which are a
+// matter of milliseconds: devices may take seconds, and who asks how things stand shall not wait.
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <stdexcept>
 #include <utility>
 
-#include "config/port_places.h"
 #include "config/device_claims.h"
+#include "config/port_places.h"
 #include "dataplane/devargs.h"
 #include "dataplane/socket_memory.h"
 #include "dataplane/switch.h"
@@ -43,7 +44,7 @@ bool Switch::everywhere(const Prepared& prepared, Step step) {
 }
 
 config::Change Switch::apply(const config::SwitchConfig& file) {
-  const auto held = hold();
+  const std::lock_guard alone(changing_);
   config::Change change =
       config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
   if (change.empty()) return change;
@@ -55,6 +56,8 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
   OpenPorts opened = open_ports(next, change.ports, plan);
   tell_loops(opened, change.ports, prepared);
   check_loops();
+  std::vector<std::unique_ptr<Port>> closing;  // when the configuration is held no more
+  const auto held = hold();
   const bool in_steps = prepared.front()->plan.has_value();
   loops_left_.store(prepared.size());
   bool all = true;
@@ -68,7 +71,7 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
   if (in_steps && all)
     all = everywhere(prepared,
                      [](Worker& worker, Worker::Change&, Instant now) { worker.take_in(now); });
-  exchange_ports(std::move(opened), change.ports, !all);
+  closing = exchange_ports(std::move(opened), change.ports, !all);
   say_what_is_far(next, plan);
   pools_->apply(std::move(plan));
   config_ = next;
@@ -88,7 +91,7 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
 }
 
 config::Change Switch::compare(const config::SwitchConfig& file) {
-  const auto held = hold();
+  const std::lock_guard alone(changing_);
   return config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
 }
 
@@ -201,15 +204,20 @@ void Switch::steer() {
   });
 }
 
-void Switch::exchange_ports(OpenPorts opened, const config::PortChange& change, bool used_still) {
+std::vector<std::unique_ptr<Port>> Switch::exchange_ports(OpenPorts opened,
+                                                          const config::PortChange& change,
+                                                          bool used_still) {
+  std::vector<std::unique_ptr<Port>> replaced;
   const auto put = [&](std::uint16_t place, std::unique_ptr<Port> port) {
     if (place >= ports_.size()) ports_.resize(place + std::size_t{1});
     if (monitor_) monitor_->exchange(place, port.get());
     std::swap(ports_[place], port);
-    if (used_still && port != nullptr) abandoned_ports_.push_back(std::move(port));
+    if (port == nullptr) return;
+    (used_still ? abandoned_ports_ : replaced).push_back(std::move(port));
   };
   for (auto& [place, port] : std::exchange(opened, {})) put(place, std::move(port));
   for (const std::uint16_t place : change.removed) put(place, nullptr);
+  return replaced;
 }
 
 }  // namespace tributary::dataplane

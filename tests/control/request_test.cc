@@ -170,6 +170,14 @@ TEST(Request, Set) {
   EXPECT_EQ(ask(R"({"command":"set"})")["ok"], false);
 }
 
+TEST(Request, ThoseThatChangeTheConfigurationTakeLong) {
+  EXPECT_TRUE(takes_long(R"({"command":"reload"})"));
+  EXPECT_TRUE(takes_long(R"({"command":"set","values":{}})"));
+  for (const char* line : {R"({"command":"show","what":"set"})", R"({"command":"exclude"})",
+                           R"({"command":["set"]})", R"({})", "[]", "reload", "", "\xFF"})
+    EXPECT_FALSE(takes_long(line)) << line;
+}
+
 TEST(Request, AnythingQuotedBackIsValidJson) {
   EXPECT_EQ(ask("{\"command\":\"\\u0000\\\"\"}")["ok"], false);
   EXPECT_EQ(ask("{\"command\":\"\xFF\"}")["ok"], false);

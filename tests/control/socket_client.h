@@ -1,6 +1,7 @@
 // A client of the control socket for tests: sends bytes, reads until the server closes.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -28,6 +29,16 @@ class SocketClient {
   void send(std::string_view bytes) {
     if (::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
       throw std::runtime_error("cannot send");
+  }
+  // False: the server has closed its end.
+  bool try_send(std::string_view bytes) {
+    return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes.size());
+  }
+  // Whether the server has closed its end, or does so within this time.
+  [[nodiscard]] bool closed_within(int ms) const {
+    pollfd end{fd_, POLLRDHUP, 0};
+    return poll(&end, 1, ms) == 1;
   }
   void finish() { shutdown(fd_, SHUT_WR); }
   std::string receive_all() {

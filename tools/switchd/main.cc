@@ -175,7 +175,10 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
               [&](const control::ElectRequest& wish) { return control::elect_hosts(sw, wish); },
               [&](const control::SetRequest& wish) { return set_keys(running, wish); });
         },
-        [&](std::string_view line, int connection) { return captures->take(line, connection); });
+        control::SocketServer::Options{
+            .takeover = [&](std::string_view line,
+                            int connection) { return captures->take(line, connection); },
+            .takes_long = control::takes_long});
   std::printf("%s", memory_text(config).c_str());
   {
     const auto held = sw.hold();
