@@ -5,8 +5,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,47 @@ TEST(Daemon, ReloadsOnHangupAndGoesOn) {
                },
                {}});
   EXPECT_EQ(reloads, 1);
+}
+
+// A device may keep a reload waiting for longer than the service manager waits for a sign of life.
+TEST(Daemon, FeedsTheWatchdogDuringAReload) {
+  Manager manager;
+  setenv("WATCHDOG_USEC", "2000", 1);
+  Daemon daemon;
+  std::promise<void> begun;
+  std::promise<void> enough;
+  bool fed = false;
+  kill(getpid(), SIGHUP);
+  std::uint64_t turns = 0;
+  daemon.wait({[&] {
+                 begun.set_value();
+                 fed = enough.get_future().wait_for(std::chrono::seconds(30)) ==
+                       std::future_status::ready;
+               },
+               [&] {
+                 if (++turns == 1) begun.get_future().wait();
+                 if (turns == 5) {
+                   enough.set_value();
+                   kill(getpid(), SIGTERM);
+                 }
+                 return turns;
+               }});
+  EXPECT_TRUE(fed) << "only when the reload was over";
+  EXPECT_EQ(manager.heard(), (Heard{"WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1",
+                                    "WATCHDOG=1", "STOPPING=1"}));
+}
+
+TEST(Daemon, AHangupDuringAReloadBringsAnotherOne) {
+  Manager manager;
+  Daemon daemon;
+  int reloads = 0;
+  kill(getpid(), SIGHUP);
+  daemon.wait({[&] {
+                 if (++reloads == 1) kill(getpid(), SIGHUP);
+                 if (reloads == 2) kill(getpid(), SIGINT);
+               },
+               {}});
+  EXPECT_EQ(reloads, 2);
 }
 
 TEST(Daemon, FeedsTheWatchdogOnlyWhileTheLoopTurns) {

@@ -1,4 +1,10 @@
-"""`tributary set`: single keys of a running switch, seen to work, refused, taken back, dropped by a reload."""
+"""`tributary set`: single keys of a running switch, seen to work, refused, taken back, dropped by a reload.
+And that who asks how things stand waits neither for a reload nor for another client."""
+
+import contextlib
+import json
+import signal
+import socket
 
 import pytest
 import yaml
@@ -108,3 +114,89 @@ def test_what_is_refused_and_what_a_reload_drops(bed, tell):
     assert bed.switch.show("overrides") == []
     assert "nothing changed" in tell("reload")
     assert "multicast: 9 -> 10" in tell("set", "ports.w0.storm.multicast", "10")
+
+
+class SilentPeer:
+    """Serves the socket of a virtio-user port, and never says a word: the port opens when it has gone."""
+
+    def __init__(self, path):
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(path))
+        self._listener.listen(1)
+        self._listener.settimeout(PATIENCE_S)
+        self._connection = None
+
+    def wait(self):
+        """Until the device is about to be opened."""
+        self._connection, _ = self._listener.accept()
+
+    def go(self):
+        self._listener.close()
+        self._connection.close()
+
+
+def ask(bed, request):
+    """One line to the control socket, without a client; returns the connection."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(PATIENCE_S)
+    connection.connect(str(bed.switch.socket))
+    connection.sendall(request)
+    return connection
+
+
+def answer(connection):
+    with connection, connection.makefile() as lines:
+        return json.loads(lines.readline())
+
+
+def with_slow_port(bed):
+    """A file with one more port, whose device opens as late as its peer wishes."""
+    file = bed.run / "switchd.yaml"
+    content = yaml.safe_load(file.read_text())
+    devargs = f"net_virtio_user9,path={bed.run / 'silent.sock'}"
+    port = {"name": "slow", "devargs": devargs, "mtu": content["ports"][0]["mtu"]}
+    content["ports"].append(port)
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    return SilentPeer(bed.run / "silent.sock")
+
+
+def test_who_asks_waits_neither_for_a_reload_nor_for_other_clients(bed, tell):
+    """C1: with a reload under way that waits for a device, and clients that are silent or slow."""
+    peer = with_slow_port(bed)
+    tell("set", "ports.w0.storm.broadcast", "1000")
+    reload = ask(bed, b'{"command":"reload"}\n')
+    peer.wait()
+    with contextlib.ExitStack() as stack:
+        for _ in range(80):  # more than there can be
+            stack.enter_context(ask(bed, b""))
+        stack.enter_context(ask(bed, b'{"comm'))
+        for what in ("ports", "jobs", "members", "slots", "stages", "lcores", "rxq", "fdb", "config",
+                     "buffers", "drops", "overrides"):
+            told = answer(ask(bed, json.dumps({"command": "show", "what": what}).encode() + b"\n"))
+            assert told["ok"], told
+            assert len(told["data"]) == {"ports": 3, "overrides": 1}.get(what, len(told["data"]))
+        again = ask(bed, b'{"command":"set","values":{"forwarding.fdb_ageing":"1s"}}\n')
+    peer.go()
+    refused = answer(reload)
+    assert not refused["ok"] and "port slow" in refused["error"], refused
+    assert answer(again)["ok"], "it had its turn"
+    assert [row["port"] for row in bed.switch.show("ports")] == ["w0", "w1", "w2"]
+
+
+def test_a_signal_reloads_beside_everything_else(bed, loop, tell):
+    """C1: SIGHUP, too, may wait for a device; then a second one brings what the file says by now."""
+    file = bed.run / "switchd.yaml"
+    good = file.read_text()
+    peer = with_slow_port(bed)
+    bed.switch.process.signal(signal.SIGHUP)
+    peer.wait()
+    with pytest.raises(Exception, match="busy: another change"):
+        tell("reload")
+    assert len(bed.switch.show("ports")) == 3
+    content = yaml.safe_load(good)
+    content["ports"][2]["name"] = "renamed"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    bed.switch.process.signal(signal.SIGHUP)
+    peer.go()
+    for said in "not reloaded: port slow", "port w2 is called renamed":
+        loop.wait(lambda said=said: said in "\n".join(bed.switch.process.stderr), PATIENCE_S, said)

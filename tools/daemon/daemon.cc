@@ -3,10 +3,13 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 namespace tributary::tools {
 namespace {
@@ -19,6 +22,55 @@ std::optional<timespec> watchdog_period() {
   return timespec{static_cast<time_t>(half / 1'000'000),
                   static_cast<long>(half % 1'000'000 * 1'000)};
 }
+
+// A thread that reloads, one at a time: it may have to wait for devices, and signals and the
+// watchdog do not.
+class Reloader {
+ public:
+  explicit Reloader(const std::function<void()>& reload) : reload_(reload) {
+    if (reload_) thread_ = std::thread([this] { run(); });
+  }
+  // Waits for the one that is under way.
+  ~Reloader() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+  Reloader(const Reloader&) = delete;
+  Reloader& operator=(const Reloader&) = delete;
+
+  // One that is under way may have read the file already: then another one follows it.
+  void ask() {
+    {
+      const std::lock_guard lock(mutex_);
+      wanted_ = true;
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stopping_ || wanted_; });
+      if (stopping_) return;
+      wanted_ = false;
+      lock.unlock();
+      reload_();
+      lock.lock();
+    }
+  }
+
+  const std::function<void()>& reload_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool wanted_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
 
 }  // namespace
 
@@ -46,10 +98,11 @@ void Daemon::announce_ready(int descriptor) {
 void Daemon::wait(const Care& care) {
   const std::optional<timespec> period = watchdog_period();
   std::optional<std::uint64_t> before;
+  Reloader reloader(care.reload);
   for (;;) {
     const int signal =
         period ? sigtimedwait(&signals_, nullptr, &*period) : sigwaitinfo(&signals_, nullptr);
-    if (signal == SIGHUP && care.reload) care.reload();
+    if (signal == SIGHUP) reloader.ask();
     if (signal == SIGINT || signal == SIGTERM) {
       sd_notify(0, "STOPPING=1");
       report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");

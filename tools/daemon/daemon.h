@@ -28,13 +28,14 @@ class Daemon {
   void announce_ready(int descriptor);
 
   struct Care {
-    // On SIGHUP. Empty: it is ignored. Must not throw.
+    // On SIGHUP, on a thread of its own: it may take its time, and the watchdog is fed meanwhile.
+    // Once for all that come while it is under way. Empty: it is ignored. Must not throw.
     std::function<void()> reload;
     // A number that changes as long as the daemon does its work; while it stands still the watchdog
     // is not fed. Any thread's to read.
     std::function<std::uint64_t()> turns;
   };
-  // Until the daemon is to stop; says so.
+  // Until the daemon is to stop; says so, and waits for a reload that is under way.
   void wait(const Care& care);
 
  private:
