@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <cstring>
 #include <stdexcept>
@@ -71,20 +72,14 @@ void forget_what_others_sent(const Devargs& args, std::uint16_t ethdev, std::uin
   }
 }
 
+// The devices that ports have, from create() to close(). Not DPDK's owners of devices: one that has
+// an owner is left out wherever DPDK lists what there is, in its telemetry for one.
+std::array<std::atomic<bool>, RTE_MAX_ETHPORTS> g_taken{};
+
 // DPDK makes the network cards that it was told of by itself, as it starts: such a one is nobody's
 // yet.
 bool is_taken(const Devargs& device, std::uint16_t ethdev) {
-  rte_eth_dev_owner owner{};
-  return !device.pci() || rte_eth_dev_owner_get(ethdev, &owner) != 0 ||
-         owner.id != RTE_ETH_DEV_NO_OWNER;
-}
-
-// Until it is closed.
-void take(std::uint16_t ethdev) {
-  rte_eth_dev_owner owner{};
-  if (rte_eth_dev_owner_new(&owner.id) != 0) return;
-  std::strncpy(owner.name, "port", sizeof owner.name - 1);
-  rte_eth_dev_owner_set(ethdev, &owner);
+  return !device.pci() || g_taken[ethdev].load();
 }
 
 }  // namespace
@@ -131,7 +126,7 @@ void Port::create(PortUse use) {
     break;
   }
   if (!found) fail("the device has no Ethernet port", ENODEV);
-  take(ethdev_);
+  g_taken[ethdev_].store(true);
 }
 
 void Port::look_or_close() {
@@ -217,6 +212,7 @@ Port& Port::none() {
 
 void Port::close() {
   steering_.end();
+  g_taken[ethdev_].store(false);
   rte_eth_dev_info info;
   rte_device* device = rte_eth_dev_info_get(ethdev_, &info) == 0 ? info.device : nullptr;
   const auto end = [this] {

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import signal
+import socket
+import time
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -165,24 +167,53 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+IDLE_BOUND = 0.15  # of a core; what is promised is 0.05, on a machine of its own: bench/switch --idle
+
+
 @pytest.mark.parametrize("ports", ["veth", "memif"])
 def test_idle_burns_no_core(make_bed, launch, ports, gate):
-    """A load of the machine can only lower the figure: the bound does not depend on it."""
+    """C1. A loop that finds nothing sleeps by the clock: with others on its core it turns less often, not more."""
     bed = make_bed(ports, 2, jobs=[Job(1, 2)])
     workers = launch(bed).start([SMALL, gate.step, SMALL])
     for worker in workers:
         worker.wait_event("step")
-    window_s = 3.0
+    window_s = 5.0
     pids = {"switch": bed.switch.process.pid, "worker": workers[0].process.pid}
+    began = time.monotonic()
     before = {name: cpu_seconds(pid) for name, pid in pids.items()}
     with pytest.raises(TimeoutError):
         bed.loop.wait(lambda: False, window_s, "the window of measurement")
     used = {name: cpu_seconds(pid) - before[name] for name, pid in pids.items()}
+    passed = time.monotonic() - began
     gate.open()
     for worker in workers:
         worker.finish()
     for name, seconds in used.items():
-        assert seconds < 0.5 * window_s, f"the idle {name} used {seconds / window_s:.0%} of a core"
+        assert seconds < IDLE_BOUND * passed, f"the idle {name} used {seconds / passed:.1%} of a core"
+
+
+def dpdk_says(bed, request):
+    """What DPDK's own telemetry answers: in the run directory, in packets of JSON."""
+    (path,) = (bed.run / "dpdk").glob("*/dpdk_telemetry.v2")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.settimeout(30)
+        connection.connect(str(path))
+        hello = json.loads(connection.recv(1024))
+        connection.send(request.encode())
+        return hello, json.loads(connection.recv(hello["max_output_len"]))
+
+
+def test_dpdks_telemetry_is_left_on(make_bed):
+    """C1: whoever watches DPDK's processes sees the switch's ports there, too."""
+    bed = make_bed("memif", 2)
+    hello, ports = dpdk_says(bed, "/ethdev/list")
+    assert hello["pid"] == bed.switch.process.pid
+    assert len(ports["/ethdev/list"]) == 2, ports
+    names = {
+        dpdk_says(bed, f"/ethdev/info,{port}")[1]["/ethdev/info"]["name"]
+        for port in ports["/ethdev/list"]
+    }
+    assert names == {"net_memif0", "net_memif1"}
 
 
 def test_memif_needs_no_privilege(make_bed, launch):
