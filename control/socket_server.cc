@@ -129,10 +129,13 @@ void SocketServer::run() {
 }
 
 void SocketServer::wait() {
-  const bool room =
-      connections_.size() < options_.limits.connections || longest_waiting() != connections_.end();
-  polls_ = {{wake_event_, POLLIN, 0}, {room ? listener_ : -1, POLLIN, 0}};
   auto until = Clock::time_point::max();
+  bool room = !full();
+  if (const auto longest = longest_waiting(); !room && longest != connections_.end()) {
+    room = patience_ends(*longest) <= Clock::now();
+    if (!room) until = patience_ends(*longest);
+  }
+  polls_ = {{wake_event_, POLLIN, 0}, {room ? listener_ : -1, POLLIN, 0}};
   for (const SocketConnection& connection : connections_) {
     // Of one that waits for an answer, even its end would wake us up, again and again.
     polls_.push_back({connection.waits() ? connection.fd() : -1, connection.events(), 0});
@@ -202,24 +205,30 @@ void SocketServer::drop_late() {
 
 std::list<SocketConnection>::iterator SocketServer::longest_waiting() {
   auto longest = connections_.end();
-  const auto before = [](const SocketConnection& a, const SocketConnection& b) {
-    return a.state() != b.state() ? a.state() == SocketConnection::State::reading
-                                  : a.deadline() < b.deadline();
-  };
   for (auto it = connections_.begin(); it != connections_.end(); ++it)
-    if (it->waits() && (longest == connections_.end() || before(*it, *longest))) longest = it;
+    if (it->waits() &&
+        (longest == connections_.end() || patience_ends(*it) < patience_ends(*longest)))
+      longest = it;
   return longest;
 }
 
+SocketServer::Clock::time_point SocketServer::patience_ends(
+    const SocketConnection& connection) const {
+  const Limits& limits = options_.limits;
+  const bool reading = connection.state() == SocketConnection::State::reading;
+  return connection.deadline() - (reading ? limits.request : limits.reply) + limits.grace;
+}
+
 void SocketServer::accept_one() {
+  if (full()) {
+    // Since poll() it may have sent what it had to.
+    const auto longest = longest_waiting();
+    if (longest == connections_.end() || patience_ends(*longest) > Clock::now()) return;
+    connections_.erase(longest);
+  }
   const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return;
   set_timeouts(fd);
-  if (connections_.size() >= options_.limits.connections) {
-    // None, if the last one that did has sent its request in this turn: one too many for a moment.
-    const auto longest = longest_waiting();
-    if (longest != connections_.end()) connections_.erase(longest);
-  }
   connections_.emplace_back(fd, Clock::now() + options_.limits.request);
 }
 

@@ -8,9 +8,9 @@
 //                      configuration may wait for devices, and nobody who only asks waits for it
 //
 // A client that is slow or silent keeps nobody waiting: there are as many connections as
-// Limits::connections, and a newcomer to a full house takes the place of the client that has been
-// silent for longest. The socket file has mode 0660. A file left by a process that died is
-// replaced; one that somebody still answers on is not. The file goes with the object.
+// Limits::connections, and a newcomer to a full house takes the place of the client that has kept
+// the server waiting for longest. The socket file has mode 0660. A file left by a process that died
+// is replaced; one that somebody still answers on is not. The file goes with the object.
 #pragma once
 
 #include <atomic>
@@ -45,6 +45,7 @@ class SocketServer {
     std::size_t waiting_long = 8;             // with the one that is under way
     std::chrono::milliseconds request{2000};  // for the whole line
     std::chrono::milliseconds reply{10000};   // to take all of it
+    std::chrono::milliseconds grace{100};     // nobody is silent who has not been for so long
   };
   struct Options {
     Takeover takeover{};
@@ -81,6 +82,9 @@ class SocketServer {
   void accept_one();
   // Of those that wait for their clients, the one that has for longest; end(): none does.
   std::list<SocketConnection>::iterator longest_waiting();
+  // From when on it may have to make way.
+  [[nodiscard]] Clock::time_point patience_ends(const SocketConnection& connection) const;
+  [[nodiscard]] bool full() const { return connections_.size() >= options_.limits.connections; }
   void wake();
 
   std::string path_;

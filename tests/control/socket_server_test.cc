@@ -74,6 +74,7 @@ TEST_F(SocketServerTest, LargeRepliesArriveWhole) {
 }
 
 constexpr auto kNever = std::chrono::hours(1);
+constexpr auto kAtOnce = std::chrono::milliseconds(0);
 constexpr int kPatienceMs = 30'000;
 
 // With the deadlines an hour away: whoever waits for the silent one waits for ever.
@@ -122,8 +123,9 @@ TEST_F(SocketServerTest, AReplyHasADeadlineToo) {
 }
 
 TEST_F(SocketServerTest, ANewcomerTakesThePlaceOfWhoIsSilentForLongest) {
-  const SocketServer server(path, echo,
-                            {.limits = {.connections = 4, .request = kNever, .reply = kNever}});
+  const SocketServer server(
+      path, echo,
+      {.limits = {.connections = 4, .request = kNever, .reply = kNever, .grace = kAtOnce}});
   std::deque<SocketClient> silent;
   for (int i = 0; i < 4; ++i) silent.emplace_back(path);
   for (int i = 0; i < 3; ++i) {
@@ -135,8 +137,11 @@ TEST_F(SocketServerTest, ANewcomerTakesThePlaceOfWhoIsSilentForLongest) {
   EXPECT_FALSE(silent.front().closed_within(0));
 }
 
+// More than there can be, and nobody is sent away who has only just come.
 TEST_F(SocketServerTest, ManyClientsAtOnceAreAllAnswered) {
-  const SocketServer server(path, echo);
+  const SocketServer server(
+      path, echo,
+      {.limits = {.connections = 8, .request = kNever, .reply = kNever, .grace = kNever}});
   std::vector<std::string> answers(100);
   std::vector<std::thread> clients;
   for (std::size_t i = 0; i < answers.size(); ++i)
