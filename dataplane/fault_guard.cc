@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 
 namespace tributary::dataplane {
@@ -20,8 +21,8 @@ std::uintptr_t page_bytes = 4096;  // written before the handlers are there
 bool stand_in(const siginfo_t& info) {
   if (info.si_code != BUS_ADRERR) return false;
   const int before = errno;
-  auto* const page =
-      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(info.si_addr) & ~(page_bytes - 1));
+  auto* const at = static_cast<std::byte*>(info.si_addr);
+  std::byte* const page = at - (reinterpret_cast<std::uintptr_t>(at) & (page_bytes - 1));
   const bool there = mmap(page, page_bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
   errno = before;
