@@ -96,6 +96,7 @@ const char* unreachable(DropReason reason) {
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
     case DropReason::handover_full:
     case DropReason::job_moved: return "the simulated switch has one lcore";
+    case DropReason::bad_op: return "no garbage names the one number of 32 bits that is no op";
     case DropReason::spoofed_mac: return "the simulated switch has no static addresses";
     case DropReason::vlan_denied:
     case DropReason::vlan_stacked:
