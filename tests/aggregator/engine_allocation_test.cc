@@ -25,6 +25,11 @@ void* operator new(std::size_t bytes) {
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment));
 }
+// Those that may fail are replaced with the others, or AddressSanitizer would see its own memory
+// come back through them.
+void* operator new(std::size_t bytes, const std::nothrow_t& /*may_fail*/) noexcept {
+  return allocate(bytes, alignof(std::max_align_t));
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
