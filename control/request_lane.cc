@@ -10,11 +10,11 @@ RequestLane::~RequestLane() {
   stop();
 }
 
-bool RequestLane::post(Task task, std::size_t most) {
+bool RequestLane::post(Task work, Task then, std::size_t most) {
   {
     const std::lock_guard lock(mutex_);
-    if (tasks_.size() >= most) return false;
-    tasks_.push_back(std::move(task));
+    if (requests_.size() >= most) return false;
+    requests_.push_back({std::move(work), std::move(then)});
   }
   changed_.notify_one();
   return true;
@@ -32,13 +32,17 @@ void RequestLane::stop() {
 void RequestLane::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    changed_.wait(lock, [this] { return stopping_ || !requests_.empty(); });
     if (stopping_) return;
-    const Task& task = tasks_.front();  // others are added behind it
+    const Task& work = requests_.front().work;  // others are added behind it
     lock.unlock();
-    task();
+    work();
     lock.lock();
-    tasks_.pop_front();
+    const Task then = std::move(requests_.front().then);
+    requests_.pop_front();
+    lock.unlock();
+    then();
+    lock.lock();
   }
 }
 

@@ -1,4 +1,5 @@
-// A thread that does what it is given, one after the other.
+// A thread that does what it is given, one after the other. What a request leads to is said when
+// its place is free: whoever hears of it may ask again at once, and finds room.
 //
 // post() is any thread's; made and stopped by its owner.
 #pragma once
@@ -22,17 +23,22 @@ class RequestLane {
   RequestLane(const RequestLane&) = delete;
   RequestLane& operator=(const RequestLane&) = delete;
 
-  // False, and nothing is done: as many as `most` are under way or wait.
-  bool post(Task task, std::size_t most);
-  // Waits for what is under way; what waits never begins. Idempotent.
+  // Does `work`, and `then` when it counts no more. False, and nothing is done: as many as `most`
+  // are under way or wait.
+  bool post(Task work, Task then, std::size_t most);
+  // Waits for what is under way, both parts; what waits never begins. Idempotent.
   void stop();
 
  private:
+  struct Request {
+    Task work;
+    Task then;
+  };
   void run();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Task> tasks_;  // the first is under way, or about to be
+  std::deque<Request> requests_;  // the first is under way, or about to be
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -164,17 +165,23 @@ void SocketServer::hand_over(SocketConnection& connection) {
   const bool is_long = options_.takes_long && options_.takes_long(connection.line());
   const std::size_t most = is_long ? limits.waiting_long : limits.connections;
   RequestLane& lane = is_long ? long_ : quick_;
-  if (lane.post([this, &connection, is_long] { answer(connection, !is_long); }, most)) return;
+  const auto answer = std::make_shared<Answer>(Answer{&connection, {}, false});
+  if (lane.post([this, answer, is_long] { make(*answer, !is_long); },
+                [this, answer] { put(std::move(*answer)); }, most))
+    return;
   connection.reply(refusal("busy: " + std::to_string(most) +
                            " requests of this kind are under way or wait; try again"),
                    Clock::now() + limits.reply);
 }
 
-void SocketServer::answer(SocketConnection& connection, bool may_take_over) {
-  Answer answer{&connection, {}, false};
+void SocketServer::make(Answer& answer, bool may_take_over) {
+  const SocketConnection& from = *answer.to;
   answer.taken_over =
-      may_take_over && options_.takeover && options_.takeover(connection.line(), connection.fd());
-  if (!answer.taken_over) answer.text = handler_(connection.line()) + "\n";
+      may_take_over && options_.takeover && options_.takeover(from.line(), from.fd());
+  if (!answer.taken_over) answer.text = handler_(from.line()) + "\n";
+}
+
+void SocketServer::put(Answer answer) {
   {
     const std::lock_guard lock(answers_mutex_);
     answers_.push_back(std::move(answer));

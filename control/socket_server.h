@@ -75,8 +75,9 @@ class SocketServer {
   void wait();
   void serve(SocketConnection& connection);
   void hand_over(SocketConnection& connection);
-  // On a lane.
-  void answer(SocketConnection& connection, bool may_take_over);
+  // On a lane: an answer, and handing it to the server's thread.
+  void make(Answer& answer, bool may_take_over);
+  void put(Answer answer);
   void take_answers();
   void drop_late();
   void accept_one();
