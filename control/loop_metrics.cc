@@ -109,7 +109,7 @@ void collect_handover(Families& out, const dataplane::Handover* handover) {
     for_each_path([&](const Labels& labels, const Counters& path) {
       for (const TrafficClass traffic : {TrafficClass::jobs, TrafficClass::others}) {
         Labels with_class = labels;
-        with_class.emplace_back("traffic", traffic == TrafficClass::jobs ? "jobs" : "others");
+        with_class.push_back({"traffic", traffic == TrafficClass::jobs ? "jobs" : "others"});
         sample(to, std::move(with_class),
                number((path.*counters)[static_cast<std::size_t>(traffic)]));
       }

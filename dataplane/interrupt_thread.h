@@ -5,6 +5,7 @@
 
 #include <rte_alarm.h>
 
+#include <atomic>
 #include <semaphore>
 
 namespace tributary::dataplane {
@@ -16,10 +17,12 @@ void on_interrupt_thread(Action action) {
   struct Call {
     Action& action;
     std::binary_semaphore done{0};
+    std::atomic<bool> made{false};  // orders what EAL's locks do, where a sanitizer sees it
   } call{action};
+  call.made.store(true, std::memory_order_release);
   const auto run = [](void* argument) {
     auto* const asked = static_cast<Call*>(argument);
-    asked->action();
+    if (asked->made.load(std::memory_order_acquire)) asked->action();
     asked->done.release();
   };
   if (rte_eal_alarm_set(1, run, &call) == 0)

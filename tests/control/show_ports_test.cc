@@ -112,13 +112,6 @@ TEST_F(ShowPortsTest, O1_WhatCannotBeIsRefusedWhole) {
 constexpr const char* kTables[] = {"ports",  "buffers", "jobs", "members", "slots",  "holds",
                                    "stages", "lcores",  "rxq",  "fdb",     "groups", "config"};
 
-// DPDK's driver loses some of what it took for a device that cannot be opened, as that of
-// SilentPeer; LeakSanitizer asks for what is not ours to mend.
-// NOLINTNEXTLINE(bugprone-reserved-identifier)
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:librte_net_virtio\nleak:rte_intr_instance_alloc\n";
-}
-
 // What a virtio-user device connects to, and waits for; it says nothing. The device fails when it
 // goes.
 class SilentPeer {
