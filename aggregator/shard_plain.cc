@@ -22,7 +22,7 @@ bool is_plain(const wire::Packet& p) {
          p.extensions.empty() && !p.congestion_experienced;
 }
 
-// From a worker that is a member of the running epoch: without one no chunk is open.
+// From a worker, as the job has it. Where no epoch runs, no child is present.
 bool is_for(const ShardJob& job, const wire::Header& h) {
   if (h.epoch != job.epoch || h.fan_in != job.fan_in || h.child >= job.fan_in) return false;
   const ChildMap::Child& child = job.child_map[h.child];
