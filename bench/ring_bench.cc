@@ -5,6 +5,7 @@
 // left. Only the turning is timed. Afterwards each worker takes the results, and compares every
 // element with the sum that it knows. The reference is memcpy of the same payloads, in frames of
 // the same pool that were filled in the same way, to as many places as hold sums and results.
+// Buffers lie on hugepages, as a switch's do that is asked for speed, where the kernel gives them.
 #include <rte_mbuf.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "bench/harness.h"
+#include "bench/huge_pages.h"
 #include "bench/ring_forward.h"
 #include "bench/ring_stages.h"
 #include "core/wire/integrity.h"
@@ -218,13 +220,13 @@ class Copies {
   std::uint8_t fill_ = 0;
 };
 
-void run(const Options& options, const Load& load, Report& report) {
+void run(const Options& options, const Load& load, const char* pages, Report& report) {
   RingJob job(load);
   Copies copies(load, job.pool());
   Row row;
   row.suite = "ring";
   row.case_name = std::string(load.name) + " float32, " + std::to_string(load.workers) +
-                  " workers on ring ports, one core" +
+                  " workers on ring ports, one core, " + pages +
                   (load.device_checks ? ", checksums found right by the device" : "");
   row.metric = std::string("verified contributions") + load.bars;
   if (!job.join()) {
@@ -256,10 +258,13 @@ int main(int argc, char** argv) {
   using namespace tributary::bench;
   const Options options = parse_options(argc, argv, "the packet loop on ring ports");
   Report report(options);
-  run(options, {8, 1024, "1 KiB", " (bars: 8 GB/s, ratio 0.6)"}, report);
-  run(options, {4, 8192, "8 KiB", ""}, report);
-  run(options, {8, 1024, "1 KiB", " (bars: 8 GB/s, ratio 0.6)", true}, report);
-  run(options, {4, 8192, "8 KiB", "", true}, report);
+  const HugePages huge(96);  // what start_test_eal() maps
+  const char* const pages = huge.reserved() ? "hugepages" : "no hugepages";
+  tributary::dataplane::start_test_eal(huge.reserved());
+  for (const bool device_checks : {false, true}) {
+    run(options, {8, 1024, "1 KiB", " (bars: 8 GB/s, ratio 0.6)", device_checks}, pages, report);
+    run(options, {4, 8192, "8 KiB", "", device_checks}, pages, report);
+  }
   run_ring_forward(options, report);
   return report.exit_code();
 }

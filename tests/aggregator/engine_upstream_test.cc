@@ -156,6 +156,22 @@ TEST_F(LeafTest, RefusalsAreNotRefused) {
   }
 }
 
+// Where a tree changes, a switch that was above may say why its epoch has ended, of the number that
+// the last one here had.
+TEST_F(LeafTest, Rule16_AnAbortFromASwitchThatIsAboveNoMoreIsNotAnswered) {
+  run_epoch();
+  abort_from_parent(wire::Reason::lease_expired, {1});
+  wire::Header h = from_parent(PacketType::abort);
+  h.epoch = status().epoch;
+  h.reason = wire::Reason::lease_expired;
+  const Peer once_above = {3, 47000, kParentIpv4 + 1, std::nullopt, {2, 10}};
+  EXPECT_EQ(deliver(h, once_above).reason, DropReason::bad_type);
+  EXPECT_THAT(sent_, IsEmpty()) << "or the two would answer each other for ever";
+  h.origin = kParentId;
+  EXPECT_EQ(deliver(h, once_above).reason, DropReason::aborted);
+  EXPECT_THAT(sent_, SizeIs(1)) << "one that goes up names its sender";
+}
+
 TEST_F(LeafTest, ChildrenLearnWhyTheParentRefuses) {
   join_worker(0);
   join_worker(2);

@@ -54,9 +54,10 @@ Bytes take_bytes(rte_mbuf* frame) {
   return bytes;
 }
 
-void start_test_eal() {
-  static const Eal eal([] {
+void start_test_eal(bool hugepages) {
+  static const Eal eal([hugepages] {
     config::SwitchConfig config;
+    config.memory.hugepages = hugepages;
     config.memory.megabytes = 96;
     config.ports = {{"none", "net_null0", 1500}};
     const auto environment = current_environment();

@@ -23,8 +23,8 @@ namespace tributary::dataplane {
 
 using Bytes = std::vector<std::byte>;
 
-// DPDK without hugepages, devices or files; started once per process.
-void start_test_eal();
+// DPDK without devices or files; started once per process: whoever asks first says on which pages.
+void start_test_eal(bool hugepages = false);
 
 // Another socket than 0, as far as DPDK is concerned: a heap of its own, of kOtherSocketBytes.
 inline constexpr std::size_t kOtherSocketBytes = std::size_t{24} << 20;
