@@ -7,6 +7,7 @@ lost its client need not recover.
 
 import json
 import os
+import re
 import shutil
 import statistics
 import sys
@@ -102,13 +103,23 @@ class Switch(Device):
 
     def loadgen(self, *options):
         """The report of a run, which must be free of wrong results."""
+        return self.loadgen_each_second("--quiet", *options)[0]
+
+    def loadgen_each_second(self, *options):
+        """The same, and the verified GB/s of each of its seconds."""
         report = self.directory / "report.json"
-        argv = [self.program("tributary-loadgen"), "--config", self.config, "--quiet", "--busy",
+        argv = [self.program("tributary-loadgen"), "--config", self.config, "--busy",
                 "--json", report, *options]
         with Process(self.loop, "loadgen", self.on(cpus()[0], argv),
                      self.directory / "loadgen.log") as process:
             process.check_exit(LIMIT_S)
-        return json.loads(report.read_text())
+        return json.loads(report.read_text()), seconds_of(process.stderr)
+
+
+def seconds_of(lines):
+    """GB/s of verified results in each second, as tributary-loadgen says while it runs."""
+    found = (re.match(r"loadgen: .* ([0-9.]+) GB/s verified", line) for line in lines)
+    return [float(match[1]) for match in found if match]
 
 
 def row(suite, case, metric, values, unit, reference="", reference_values=(), verified=True,

@@ -1,9 +1,19 @@
 """An overloaded switch, for suite `switch`: a tenth of its CPU, several jobs, and all that a generator can offer.
 
-What it could do with that tenth is measured, not assumed: the best of several offers, from half of
-what a tenth of its highest rate would be to all that the generator can. That is what goodput under
-a long flood stands beside. While the flood lasts, an operator asks: `tributary show jobs`,
+What it could do with that tenth is measured, not assumed. A round has windows of equal length: one for each of several rates, from half
+of a tenth of what the switch does unhindered to half more than that tenth, and one for a flood in their middle; their order changes
+from round to round. The throttled peak is the offer whose rounds have the highest median, the flood among them: who serves a
+flood best of all is at its peak, and no better. So
+
+    ratio = median over the rounds of (goodput of the flood / goodput of the peak's offer in the same round)
+
+is 1 at most. Goodput is the mean of a window's seconds but the first, half of which goes into touching memory for the first time.
+What an offer got in its luckiest round counts for as little as the flood's. All else is alike: a switch and a generator
+started anew, the throttle, hundreds of whose periods pass, and an operator who asks for `tributary show jobs`,
 `tributary set`, and a scrape of the metrics, one after the other.
+
+After the rounds comes a flood in one piece, the long one: its goodput stands beside the windows' floods, since nothing may pile up;
+how its jobs share, and how long the operator waits at worst, is of all of it.
 """
 
 import concurrent.futures
@@ -13,6 +23,7 @@ import os
 import re
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import threading
@@ -28,7 +39,9 @@ PERIOD_S = 0.010
 SHARE = 0.1
 GOODPUT_BAR = 0.9
 ANSWER_BAR_MS = 100
-OFFERS = (0.5, 0.75, 1, 1.5, None)  # of a tenth of the highest rate; None: all
+OFFERS = (0.5, 0.75, 1, 1.5)  # of a tenth of the highest rate
+FLOOD = "all"  # what the generator can
+WARM_UP_S = 1  # whole seconds
 STARVED = 0.1  # of a job's fair share
 MOST_SHARE = 2 * SHARE  # else it was no tenth
 ASK_EVERY_S = 0.5
@@ -67,32 +80,35 @@ def cpu_s(stat):
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
+def ran_s(thread):
+    return int((thread / "schedstat").read_text().split()[0]) * 1e-9
+
+
 class Throttle:
-    """Stops a process for most of each period; `share`: of a CPU that it had."""
+    """Stops a process for most of each period; `share`: of a CPU that its packet loop had."""
 
     def __init__(self, loop, process, log):
         self._loop, self._process, self._log = loop, process, log
-        self._proc = Path(f"/proc/{process.pid}")
+        self._packet_loop = next(thread for thread in Path(f"/proc/{process.pid}/task").iterdir()
+                                 if (thread / "comm").read_text().startswith(PACKET_LOOP))
         self.share = None
 
     def __enter__(self):
-        self._began = time.monotonic(), cpu_s(self._proc / "stat")
-        packet_loop = next(thread for thread in (self._proc / "task").iterdir()
-                           if (thread / "comm").read_text().startswith(PACKET_LOOP))
-        argv = [sys.executable, "-c", THROTTLE, self._process.pid, packet_loop.name,
+        argv = [sys.executable, "-c", THROTTLE, self._process.pid, self._packet_loop.name,
                 PERIOD_S * SHARE, PERIOD_S * (1 - SHARE)]
         self._throttle = Process(self._loop, "throttle", argv, self._log)
+        self._began = time.monotonic(), ran_s(self._packet_loop)
         return self
 
     def __exit__(self, *_):
         self._throttle.stop()
         self._process.signal(signal.SIGCONT)
-        took, cpu = time.monotonic() - self._began[0], cpu_s(self._proc / "stat") - self._began[1]
-        self.share = cpu / took
+        took, ran = time.monotonic() - self._began[0], ran_s(self._packet_loop) - self._began[1]
+        self.share = ran / took
 
 
 class Operator:
-    """Asks a device in three ways, from a thread of its own; keeps how many milliseconds each took."""
+    """Asks a device in three ways, one after the other; keeps how many milliseconds each took."""
 
     def __init__(self, device, metrics):
         self._device = device
@@ -137,8 +153,24 @@ class Operator:
                 raise RuntimeError("the metrics lack the jobs")
 
 
+def schedule(turn):
+    """A round's windows in order: the flood in the middle, the rates around it in another order each time."""
+    turned = OFFERS[turn % len(OFFERS):] + OFFERS[:turn % len(OFFERS)]
+    half = len(turned) // 2
+    return [*turned[:half], FLOOD, *turned[half:]]
+
+
+def peak(goodput):
+    """Which offer's rounds have the highest median; of equals the flood."""
+    return max(goodput, key=lambda offer: (statistics.median(goodput[offer]), offer == FLOOD))
+
+
+def describe(offer):
+    return FLOOD if offer == FLOOD else f"{offer:g} of a tenth"
+
+
 class Overload:
-    """Rounds of peak and flood; `suite` makes devices and takes rows."""
+    """Rounds of windows, then a long flood; `suite` makes devices and takes rows."""
 
     def __init__(self, suite, size, highest_rate):
         self._suite = suite
@@ -146,51 +178,60 @@ class Overload:
         self._rate = highest_rate
         self._metrics = free_address()
         self._right = True
+        self._turn = 0
         self.shares = []  # of a CPU, that the switch had
-        self.peak, self.flooded = [], []
-        self.least, self.most = [], []  # of the jobs of a flood, of a fair share
+        self.goodput = {offer: [] for offer in (*OFFERS, FLOOD)}
+        self.seconds = []  # of the long flood, each one's goodput
+        self.job_shares = []  # of that, fair ones
         self.busy_ms = {}
         self.idle_ms = {}
 
     def round(self, seconds):
-        offers = {offer: self._goodput(offer, max(1.0, min(seconds / 4, 5))) for offer in OFFERS}
-        best = max(offers, key=offers.get)
-        self.peak.append(offers[best])
-        self._suite.progress("throttled, GB/s: " + ", ".join(
-            f"{'all' if offer is None else offer} {rate:.3f}" for offer, rate in offers.items()))
+        """`seconds` of each offer."""
+        said = []
+        for offer in schedule(self._turn):
+            rate = "max" if offer == FLOOD else max(1, int(self._rate * SHARE * offer))
+            with self._device() as device, self._throttle(device), Operator(device, self._metrics).asking():
+                self.goodput[offer].append(statistics.fmean(self._load(device, rate, seconds)[1]))
+            said.append(f"{describe(offer)} {self.goodput[offer][-1]:.3f} ({self.shares[-1]:.3f})")
+        self._turn += 1
+        self._suite.progress(f"round {self._turn}, throttled, GB/s (share of a CPU): " + ", ".join(said))
+
+    def flood(self, seconds):
+        """The long one."""
         with self._device() as device:
             unhindered, operator = Operator(device, self._metrics), Operator(device, self._metrics)
             unhindered.ask()
             with self._throttle(device), operator.asking():
-                report = self._load(device, None, seconds)
-        self.flooded.append(report["total"]["goodput_gbytes_per_s"])
-        shares = [job["goodput_gbytes_per_s"] * JOBS / max(self.flooded[-1], 1e-9) for job in report["jobs"]]
-        self.least.append(min(shares))
-        self.most.append(max(shares))
-        for what in operator.took_ms:
-            self.busy_ms.setdefault(what, []).append(max(operator.took_ms[what]))
-            self.idle_ms.setdefault(what, []).append(max(unhindered.took_ms[what]))
-        self._suite.progress(f"the switch had {min(self.shares):.2f} to {max(self.shares):.2f} of a CPU")
-        self._suite.progress(f"flooded {self.flooded[-1]:.3f} GB/s, shares " + " ".join(f"{s:.2f}" for s in shares)
-                             + ", at worst " + ", ".join(f"{what} {ms[-1]:.0f} ms" for what, ms in self.busy_ms.items()))
+                report, self.seconds = self._load(device, "max", seconds)
+        total = max(report["total"]["goodput_gbytes_per_s"], 1e-9)
+        self.job_shares = [job["goodput_gbytes_per_s"] * JOBS / total for job in report["jobs"]]
+        self.busy_ms, self.idle_ms = operator.took_ms, unhindered.took_ms
+        self._suite.progress(f"flooded {seconds:g} s, of which the switch had {self.shares[-1]:.3f}")
 
     def rows(self, name):
-        case = f"{name}, {JOBS} jobs, a tenth of the CPU, offered all"
-        self._suite.row(case, f"verified payload (bar {GOODPUT_BAR})", self.flooded, "GB/s", "best of several offers",
-                        self.peak, verified=self._right and min(self.flooded) > 0 and max(self.shares) <= MOST_SHARE)
-        fed = min(self.least) > STARVED
-        self._suite.row(case, "the job with least, of a fair share", self.least, "", "the job with most", self.most,
-                        verified=self._right and fed)
+        case = f"{name}, {JOBS} jobs, a tenth of the CPU"
+        for offer, rates in self.goodput.items():
+            if offer != FLOOD:
+                self._suite.row(f"{case}, offered {describe(offer)}", "verified payload", rates, "GB/s",
+                                verified=self._right and min(rates) > 0)
+        case += f", offered {FLOOD}"
+        best, floods = peak(self.goodput), self.goodput[FLOOD]
+        right = self._right and max(self.shares) <= MOST_SHARE
+        self._suite.row(case, f"verified payload (bar {GOODPUT_BAR})", floods, "GB/s", f"peak, offered {describe(best)}",
+                        self.goodput[best], verified=right and min(floods) > 0)
+        case += ", in one piece"
+        self._suite.row(case, "verified payload, by seconds", self.seconds, "GB/s", "of short floods",
+                        [statistics.median(floods)] * len(self.seconds), verified=right and sum(self.seconds) > 0)
+        least, most = min(self.job_shares), max(self.job_shares)
+        self._suite.row(case, "the job with least, of a fair share", [least], "", "the job with most", [most],
+                        verified=self._right and least > STARVED)
         for what, took in self.busy_ms.items():
-            self._suite.row(case, f"{what}, slowest answer (bar {ANSWER_BAR_MS} ms)", took, "ms", "unhindered",
-                            self.idle_ms[what], verified=self._right, less_is_better=True)
+            self._suite.row(case, f"{what}, slowest answer (bar {ANSWER_BAR_MS} ms)", [max(took)], "ms", "unhindered",
+                            [max(self.idle_ms[what])], verified=self._right, less_is_better=True)
 
     def _device(self):
         return self._suite.device(dut.Switch, jobs=self._jobs, sections=[f"metrics: {{listen: '{self._metrics}'}}"])
-
-    def _goodput(self, offer, seconds):
-        with self._device() as device, self._throttle(device):
-            return self._load(device, offer, seconds)["total"]["goodput_gbytes_per_s"]
 
     @contextlib.contextmanager
     def _throttle(self, device):
@@ -198,8 +239,9 @@ class Overload:
             yield
         self.shares.append(throttle.share)
 
-    def _load(self, device, offer, seconds):
-        rate = "max" if offer is None else max(1, int(self._rate * SHARE * offer))
-        report = device.loadgen("--duration", f"{round(seconds * 1000)}ms", "--rate", rate)
+    def _load(self, device, rate, seconds):
+        """The report, and the goodput of each second but the first."""
+        report, rates = device.loadgen_each_second("--duration", f"{round(seconds * 1000)}ms", "--rate", rate)
         self._right = self._right and report["total"]["results_wrong"] == 0
-        return report
+        # What is under way at the end takes part of another one.
+        return report, rates[WARM_UP_S:int(seconds)]

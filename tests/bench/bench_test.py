@@ -49,7 +49,7 @@ class Device(unittest.TestCase):
 
 
 class Overload(unittest.TestCase):
-    """bench/overload.py: what its rows call verified."""
+    """bench/overload.py: what a flood stands beside, and what its rows call verified."""
 
     class Suite:
         workers = 8
@@ -57,27 +57,74 @@ class Overload(unittest.TestCase):
         def __init__(self):
             self.rows = {}
 
-        def row(self, case, metric, values, unit, reference, reference_values, verified=True, less_is_better=False):
-            self.rows[metric] = verified
+        def row(self, case, metric, values, unit, reference="", reference_values=(), verified=True, less_is_better=False):
+            self.rows[metric, case.rpartition("offered ")[2]] = dut.row(
+                "switch", case, metric, values, unit, reference, reference_values, verified, less_is_better)
 
-    def rows(self, least=(0.9,), shares=(0.12,)):
+    GOODPUT = "verified payload (bar 0.9)", "all"
+    LEAST = "the job with least, of a fair share", "all, in one piece"
+
+    def rows(self, least=0.9, shares=(0.1,), goodput=None):
         suite = self.Suite()
         load = overload.Overload(suite, 1024, 1e6)
-        load.peak, load.flooded, load.least, load.most = [0.1], [0.1], list(least), [1.1]
-        load.busy_ms, load.idle_ms = {"set": [30.0]}, {"set": [10.0]}
+        load.goodput = goodput or dict.fromkeys(load.goodput, [0.1])
+        load.seconds = [0.08, 0.1, 0.09]
+        load.job_shares = [least, 1.1]
+        load.busy_ms, load.idle_ms = {"set": [20.0, 30.0]}, {"set": [10.0]}
         load.shares = list(shares)
         load.rows("1 KiB")
         return suite.rows
 
-    def test_bars_are_in_the_names(self):
-        self.assertEqual(self.rows(), {"verified payload (bar 0.9)": True, "the job with least, of a fair share": True,
-                                       "set, slowest answer (bar 100 ms)": True})
+    def test_bars_are_in_the_names_and_every_offer_has_a_row(self):
+        offers = {("verified payload", f"{offer:g} of a tenth") for offer in overload.OFFERS}
+        rows = self.rows()
+        long = {("verified payload, by seconds", "all, in one piece"), ("set, slowest answer (bar 100 ms)", "all, in one piece")}
+        self.assertEqual(set(rows), offers | {self.GOODPUT, self.LEAST} | long)
+        self.assertTrue(all(row["verified"] for row in rows.values()))
+        self.assertEqual([rows[key]["value"] for key in sorted(long)], [30.0, 0.09])
 
     def test_a_starved_job_is_no_success(self):
-        self.assertFalse(self.rows(least=(0.9, 0.05))["the job with least, of a fair share"])
+        self.assertFalse(self.rows(least=0.05)[self.LEAST]["verified"])
 
     def test_a_switch_that_had_more_than_its_tenth_was_not_overloaded(self):
-        self.assertFalse(self.rows(shares=(0.12, 0.3))["verified payload (bar 0.9)"])
+        self.assertFalse(self.rows(shares=(0.12, 0.3))[self.GOODPUT]["verified"])
+
+    def test_the_peak_is_the_highest_median_and_no_lucky_round(self):
+        goodput = {0.5: [0.1, 0.1, 0.9], 0.75: [0.2, 0.25, 0.24], 1: [0.21, 0.2, 0.22], 1.5: [0.2] * 3,
+                   overload.FLOOD: [0.19, 0.2, 0.21]}
+        self.assertEqual(overload.peak(goodput), 0.75)
+        row = self.rows(goodput=goodput)[self.GOODPUT]
+        self.assertEqual((row["reference"], row["reference_value"]), ("peak, offered 0.75 of a tenth", 0.24))
+        # Of 0.95, 0.8 and 0.875: each round's flood beside that round's own offer.
+        self.assertEqual(row["ratio"], 0.21 / 0.24)
+
+    def test_a_flood_that_is_served_best_is_the_peak_and_no_better_than_that(self):
+        goodput = dict.fromkeys(overload.OFFERS, [0.1, 0.1, 0.1]) | {overload.FLOOD: [0.3, 0.1, 0.2]}
+        row = self.rows(goodput=goodput)[self.GOODPUT]
+        self.assertEqual((row["reference"], row["ratio"]), ("peak, offered all", 1))
+        self.assertEqual((row["min"], row["max"]), (0.1, 0.3))
+
+    def test_a_flood_lies_amid_all_offers_whose_order_changes(self):
+        rounds = [overload.schedule(turn) for turn in range(len(overload.OFFERS))]
+        for one in rounds:
+            self.assertEqual(one[len(one) // 2], overload.FLOOD)
+            self.assertEqual({*one} - {overload.FLOOD}, {*overload.OFFERS})
+        for place in (0, -1):
+            self.assertEqual({one[place] for one in rounds}, {*overload.OFFERS})
+
+    def test_a_second_counts_neither_before_memory_is_touched_nor_after_the_end(self):
+        class Device:
+            @staticmethod
+            def loadgen_each_second(*_options):
+                return {"total": {"results_wrong": 0}}, [9.0, 0.1, 0.0, 0.5, 7.0]
+
+        load = overload.Overload(self.Suite(), 1024, 1e6)
+        self.assertEqual(load._load(Device, "max", 4)[1], [0.1, 0.0, 0.5])
+
+    def test_the_generators_lines_say_what_each_second_was_like(self):
+        lines = ["loadgen: 154000 contributions/s, 0.158 GB/s verified, 0 wrong, 3 probes, 0 resends",
+                 "some warning", "loadgen: 0 contributions/s, 0.000 GB/s verified, 0 wrong, 3 probes, 0 resends"]
+        self.assertEqual(dut.seconds_of(lines), [0.158, 0.0])
 
 
 class Bench(unittest.TestCase):
