@@ -4,16 +4,16 @@
 //
 // The reference copies the same payloads, in the same bursts and in calls of the same size, to as
 // many places as the engine has slots live: what the machine can do at all for these bytes. A
-// second reference runs the summing kernels alone over those places: what remains is the engine's
-// own cost per packet. Only the work on a burst is timed, not the making of it; inputs come from
-// memory (flushed from every cache level before the burst) or from the last-level cache.
+// second reference runs the summing kernels alone over those places, burst by burst and looking as
+// far ahead as the engine does: what remains is the engine's own cost per packet. Only the work on
+// a batch is timed, not the making of it, nor the check of what it left behind; inputs come from
+// memory (flushed from every cache level before the batch) or from the last-level cache.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "aggregator/reduce.h"
+#include "bench/engine_bare.h"
 #include "bench/engine_round.h"
 
 namespace tributary::bench {
@@ -21,28 +21,10 @@ namespace {
 
 constexpr std::uint32_t kFewLiveBytes = 4 << 20;
 constexpr std::uint32_t kManySlots = 65'536;
-// Calls op(slot memory, payload, first) for every packet of a round; returns the ns it took.
-template <typename Operation>
-double run_bare(EngineTraffic& traffic, std::span<std::byte> slots, Operation op) {
-  double seconds = 0;
-  const std::size_t payload = traffic.load().payload;
-  traffic.begin_round();
-  for (auto batch = traffic.next_batch(); !batch.empty(); batch = traffic.next_batch()) {
-    const double begin = thread_seconds();
-    for (const EngineTraffic::Received& r : batch) {
-      op(slots.data() + std::size_t{r.slot} * payload, r.bytes.data() + wire::kHeaderBytes,
-         r.first);
-      __asm__ volatile("" ::: "memory");  // every copy counts, not only the last
-    }
-    seconds += thread_seconds() - begin;
-  }
-  return seconds * 1e9;
-}
-
 struct Sample {
   StageTimes engine;
-  double copy = 0;
-  double kernels = 0;
+  BareTimes copy;
+  BareTimes kernels;
 };
 
 // The three sides take turns; round 0 warms up and does not count.
@@ -51,9 +33,6 @@ std::vector<Sample> sample(const Options& options, const EngineLoad& load, bool&
   // The bare sides have receive buffers of their own, and no engine that would notice gaps.
   EngineTraffic bare_traffic(load);
   const Buffer slots(std::size_t{load.slots()} * load.payload);
-  const auto* kernels = aggregator::find_kernels(wire::DType::float32, wire::ReduceOp::sum,
-                                                 aggregator::Arithmetic::saturating);
-  const std::size_t elements = load.payload / sizeof(float);
   std::vector<Sample> samples;
   for (std::size_t round = 0; round <= options.rounds(); ++round) {
     Sample s;
@@ -62,17 +41,8 @@ std::vector<Sample> sample(const Options& options, const EngineLoad& load, bool&
       verified = verified && traffic.round_was_right();
     };
     if (round % 2 == 0) engine();
-    s.copy = run_bare(bare_traffic, slots.bytes(),
-                      [&](std::byte* slot, const std::byte* payload, bool /*first*/) {
-                        std::memcpy(slot, payload, load.payload);
-                      });
-    s.kernels = run_bare(bare_traffic, slots.bytes(),
-                         [&](std::byte* slot, const std::byte* payload, bool first) {
-                           if (first)
-                             kernels->open(slot, payload, elements);
-                           else
-                             kernels->fold(slot, payload, elements);
-                         });
+    s.copy = run_copies(bare_traffic, slots.bytes(), verified);
+    s.kernels = run_kernels(bare_traffic, slots.bytes(), verified);
     if (round % 2 != 0) engine();
     if (round > 0) samples.push_back(s);
   }
@@ -121,8 +91,8 @@ void add_rate(const EngineLoad& load, const std::vector<Sample>& samples, bool v
   std::vector<double> reference;
   std::vector<double> ratios;
   for (const Sample& s : samples) {
-    reference.push_back(bytes / s.copy);
-    ratios.push_back(s.copy / s.engine.total);
+    reference.push_back(bytes / s.copy.total);
+    ratios.push_back(s.copy.total / s.engine.total);
   }
   row.reference_value = median(reference);
   row.ratio = median(ratios);
@@ -145,9 +115,12 @@ void add_costs(const EngineLoad& load, const std::vector<Sample>& samples, bool 
     report.add(row);
   };
   add(load.payload == 256 ? "cost beyond the kernels (bar: 60)" : "cost beyond the kernels",
-      "ns/packet", [](const Sample& s) { return s.engine.total - s.kernels; });
-  add("kernels alone", "ns/packet", [](const Sample& s) { return s.kernels; });
-  add("memcpy alone", "ns/packet", [](const Sample& s) { return s.copy; });
+      "ns/packet", [](const Sample& s) { return s.engine.total - s.kernels.total; });
+  // The last contributions to their chunks are summed where they are decided.
+  add("of that, in stage reduce", "ns/packet",
+      [](const Sample& s) { return s.engine.reduce - (s.kernels.total - s.kernels.last); });
+  add("kernels alone", "ns/packet", [](const Sample& s) { return s.kernels.total; });
+  add("memcpy alone", "ns/packet", [](const Sample& s) { return s.copy.total; });
   const auto add_stage = [&](const char* metric, double StageTimes::*stage) {
     add(metric, "cycles/packet",
         [&](const Sample& s) { return s.engine.*stage * s.engine.cycles_per_ns; });

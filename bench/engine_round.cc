@@ -9,9 +9,6 @@
 namespace tributary::bench {
 namespace {
 
-// Packets that pass through the stages together, as a switch receives them.
-constexpr std::size_t kBurst = 32;
-
 // Of the time-stamp counter, which costs little to read.
 std::uint64_t ticks() {
 #ifdef __x86_64__

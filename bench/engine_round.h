@@ -6,6 +6,9 @@
 
 namespace tributary::bench {
 
+// Packets that pass through the stages together, as a switch receives them.
+inline constexpr std::size_t kBurst = 32;
+
 // Where the time of one round went, in ns of the thread.
 struct StageTimes {
   double parse = 0;

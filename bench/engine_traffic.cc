@@ -146,6 +146,7 @@ std::span<const EngineTraffic::Received> EngineTraffic::next_batch() {
     r.from = &peers_[job * load_.fan_in + child_];
     r.slot = (job * load_.shards + shard) * load_.window + row;
     r.first = child_ == 0;
+    r.last = child_ + 1 == load_.fan_in;
     base_sums_[r.slot] += static_cast<std::uint32_t>(next_buffer_ % kBufferValues);
     next_buffer_ = next_buffer_ + 1 == buffers_ ? 0 : next_buffer_ + 1;
     if (++place_ == load_.slots()) {
@@ -170,13 +171,16 @@ bool EngineTraffic::is_right(const Noted& n) const {
     return false;
   const std::uint32_t slot =
       ((n.job - 1) * load_.shards + n.shard) * load_.window + (n.seq - base_seq_);
-  if (slot >= base_sums_.size()) return false;
+  return slot < base_sums_.size() && is_sum(slot, n.payload);
+}
+
+bool EngineTraffic::is_sum(std::uint32_t slot, std::span<const std::byte> bytes) const {
   const auto base = static_cast<float>(base_sums_[slot]);
   const auto fan_in = static_cast<float>(load_.fan_in);
   bool same = true;
   std::array<float, kElementValues> got;
-  for (std::size_t at = 0; at < n.payload.size(); at += sizeof got) {
-    std::memcpy(got.data(), n.payload.data() + at, sizeof got);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof got) {
+    std::memcpy(got.data(), bytes.data() + at, sizeof got);
     for (std::size_t j = 0; j < kElementValues; ++j)
       same &= got[j] == base + fan_in * static_cast<float>(j);
   }

@@ -43,6 +43,7 @@ class EngineTraffic {
     const aggregator::Peer* from = nullptr;
     std::uint32_t slot = 0;
     bool first = false;  // of its chunk
+    bool last = false;
   };
 
   explicit EngineTraffic(const EngineLoad& load);
@@ -65,6 +66,8 @@ class EngineTraffic {
   // Checks what was noted since the last batch, element by element: the engine keeps results until
   // everybody has acknowledged them, so their payload is still there.
   void check();
+  // These are the sum of all that this round sends, or has sent, to a slot.
+  [[nodiscard]] bool is_sum(std::uint32_t slot, std::span<const std::byte> bytes) const;
   // True when every chunk of the round gave one right result, and nothing else was said.
   [[nodiscard]] bool round_was_right() const;
 

@@ -1,0 +1,108 @@
+#include "bench/engine_bare.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "aggregator/reduce.h"
+#include "bench/engine_round.h"
+
+namespace tributary::bench {
+namespace {
+
+// What the engine has on its way to the cache of each payload and each sum of a burst, before it
+// makes the burst's sums (aggregator/shard.cc).
+constexpr std::size_t kStartBytes = 256;
+
+void look_ahead(const std::byte* data, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t start = std::min(bytes, kStartBytes);
+  for (std::size_t at = 0; at < start; at += kLine) __builtin_prefetch(data + at);
+  __builtin_prefetch(data + start - 1);
+}
+
+// A side without an engine: calls op(slot memory, payload, first) for every packet of a round.
+class Bare {
+ public:
+  Bare(EngineTraffic& traffic, std::span<std::byte> slots, bool looks_ahead)
+      : traffic_(traffic), slots_(slots), looks_ahead_(looks_ahead) {}
+
+  // right(packet, slot memory): what the last contribution to it has left there.
+  template <typename Operation, typename Right>
+  BareTimes run(Operation op, Right right, bool& verified) {
+    BareTimes times;
+    traffic_.begin_round();
+    for (auto batch = traffic_.next_batch(); !batch.empty(); batch = traffic_.next_batch()) {
+      const double begin = thread_seconds();
+      for (auto rest = batch; !rest.empty();) {
+        const auto burst = rest.first(std::min(kBurst, rest.size()));
+        rest = rest.subspan(burst.size());
+        run_burst(burst, op);
+      }
+      const double ns = (thread_seconds() - begin) * 1e9;
+      times.total += ns;
+      if (batch.front().last) times.last += ns;
+      for (const EngineTraffic::Received& r : batch)
+        if (r.last) verified = verified && right(r, slot_of(r));
+    }
+    return times;
+  }
+
+ private:
+  template <typename Operation>
+  void run_burst(std::span<const EngineTraffic::Received> burst, Operation op) {
+    if (looks_ahead_) {
+      for (const EngineTraffic::Received& r : burst) {
+        look_ahead(payload_of(r).data(), traffic_.load().payload);
+        look_ahead(slot_of(r).data(), traffic_.load().payload);
+      }
+    }
+    for (const EngineTraffic::Received& r : burst) {
+      op(slot_of(r).data(), payload_of(r).data(), r.first);
+      __asm__ volatile("" ::: "memory");  // every copy counts, not only the last
+    }
+  }
+  [[nodiscard]] std::span<std::byte> slot_of(const EngineTraffic::Received& r) const {
+    const std::size_t payload = traffic_.load().payload;
+    return slots_.subspan(std::size_t{r.slot} * payload, payload);
+  }
+  [[nodiscard]] static std::span<const std::byte> payload_of(const EngineTraffic::Received& r) {
+    return r.bytes.subspan(wire::kHeaderBytes);
+  }
+
+  EngineTraffic& traffic_;
+  std::span<std::byte> slots_;
+  bool looks_ahead_;
+};
+
+}  // namespace
+
+BareTimes run_copies(EngineTraffic& traffic, std::span<std::byte> slots, bool& verified) {
+  const std::size_t payload = traffic.load().payload;
+  return Bare(traffic, slots, false)
+      .run([payload](std::byte* slot, const std::byte* data,
+                     bool /*first*/) { std::memcpy(slot, data, payload); },
+           [](const EngineTraffic::Received& r, std::span<const std::byte> slot) {
+             return std::memcmp(slot.data(), r.bytes.data() + wire::kHeaderBytes, slot.size()) == 0;
+           },
+           verified);
+}
+
+BareTimes run_kernels(EngineTraffic& traffic, std::span<std::byte> slots, bool& verified) {
+  const auto* kernels = aggregator::find_kernels(wire::DType::float32, wire::ReduceOp::sum,
+                                                 aggregator::Arithmetic::saturating);
+  const std::size_t elements = traffic.load().payload / sizeof(float);
+  return Bare(traffic, slots, true)
+      .run(
+          [&](std::byte* slot, const std::byte* data, bool first) {
+            if (first)
+              kernels->open(slot, data, elements);
+            else
+              kernels->fold(slot, data, elements);
+          },
+          [&](const EngineTraffic::Received& r, std::span<const std::byte> slot) {
+            return traffic.is_sum(r.slot, slot);
+          },
+          verified);
+}
+
+}  // namespace tributary::bench
