@@ -153,6 +153,7 @@ void Checker::on_decision(SwitchNode& node, const FrameRef& frame, const wire::P
                           aggregator::Decision decision) {
   reach_.verdict(decision.verdict);
   check_slot_refusal(node, packet);
+  check_taken_slots(node, packet, decision);
   const auto job = index_of(packet.header.job);
   if (!job) return;
   if (decision.verdict == Verdict::opened || decision.verdict == Verdict::completed ||
@@ -343,6 +344,7 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
   // against the first's.
   if (const auto wrong = wrong_list(jobs_[o.job_index], epoch, index, result))
     return violation(where() + *wrong);
+  if (robbed_ops_.contains({o.job->id, epoch, index})) reach_.taken(TakenSlot::op_done);
   if (plan.same_everywhere()) {
     const std::uint64_t bits = hash_of(result.output.empty() ? result.data : result.output, index);
     const auto [known, fresh] = op_bits_.try_emplace(OpKey{o.job->id, epoch, index}, bits);

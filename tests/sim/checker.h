@@ -12,6 +12,8 @@
 //   result is taken  ranks that are equally far have the same window (rule 15)
 //   packet refused   an honest, intact packet is refused only for a reason that can be its own; no
 //                    result is given up that its rank still lacks (rule 4)
+//   slot changes     nobody loses one to a lower priority, nor what is not idle but to a higher one
+//                    that may take such (O7), and a chunk that lost its slot gets none again
 //   turn ends        (at intervals where there are many ranks) no slot past its deadline, no
 //                    silent member past its lease, gauges within limits and true
 //   at intervals     no op, join or leave past its bound
@@ -107,6 +109,22 @@ class Checker : public Observer {
     std::uint64_t open = 0;
     std::uint64_t refused = 0;
   };
+  // Chunks that met another in its slot, and how often that one lost it.
+  struct Met {
+    std::uint64_t preempted = 0;
+    std::uint64_t collided = 0;
+  };
+  // One of the slots of a shard that dynamic jobs share, and the chunk that holds it.
+  struct HeldSlot {
+    std::uint32_t job, seq, slot, op;
+    bool sent;  // its sum; it waits for the result
+  };
+  // A chunk as a switch has it.
+  struct ChunkAt {
+    NodeId node;
+    ChunkKey chunk;
+    auto operator<=>(const ChunkAt&) const = default;
+  };
   struct Members {
     std::vector<std::optional<std::uint64_t>> salts;  // by rank
     std::uint32_t entered = 0;
@@ -159,9 +177,6 @@ class Checker : public Observer {
   void check_appointment(const SwitchNode& node, const aggregator::Outgoing& start);
   void check_result(const std::string& node, const aggregator::Outgoing& message);
   void check_host_result(const SwitchNode& node, const wire::Packet& packet);
-  [[nodiscard]] std::optional<Slots> slots_of(const SwitchNode& node,
-                                              const wire::Packet& packet) const;
-  void check_slot_refusal(const SwitchNode& node, const wire::Packet& packet);
   void check_members(SwitchNode& node, Instant now);
   void check_not_given_up(const SwitchNode& at, const wire::Packet& packet);
   // The switch whose packet this is; nullptr: it is a rank's.
@@ -176,6 +191,20 @@ class Checker : public Observer {
   [[nodiscard]] const SwitchNode& concerned(const FrameRef& frame) const;
   [[nodiscard]] std::vector<std::uint64_t> salts_of(std::uint32_t job, std::uint32_t epoch);
   void check_cause(const WorkerNode& node, const worker::Failure& f);
+  // checker_slots.cc
+  [[nodiscard]] std::optional<Slots> slots_of(const SwitchNode& node,
+                                              const wire::Packet& packet) const;
+  void check_slot_refusal(const SwitchNode& node, const wire::Packet& packet);
+  [[nodiscard]] static ChunkAt chunk_at(const SwitchNode& node, std::uint32_t job,
+                                        std::uint8_t shard, std::uint32_t seq);
+  [[nodiscard]] std::vector<HeldSlot> held_in(const SwitchNode& node, std::uint8_t shard);
+  [[nodiscard]] Met met_at(const SwitchNode& node, std::uint8_t shard) const;
+  void check_taken_slots(const SwitchNode& node, const wire::Packet& packet,
+                         aggregator::Decision decision);
+  void check_taking(const SwitchNode& node, const wire::Packet& packet, const HeldSlot& lost);
+  [[nodiscard]] std::optional<TakenSlot> may_take(const JobScenario& taker,
+                                                  const JobScenario& owner,
+                                                  Duration silent_for) const;
   // checker_congestion.cc
   [[nodiscard]] std::uint64_t piece_of(const SwitchNode& node, const wire::Packet& packet) const;
   void note_marks(const SwitchNode& node, const wire::Packet& packet,
@@ -201,6 +230,11 @@ class Checker : public Observer {
   Instant settled_at_;
   std::optional<Instant> last_overfull_;  // a queue had no room for a frame, or a host for a chunk
   std::optional<Slots> slots_before_;
+  std::vector<HeldSlot> held_before_;
+  Met met_before_;
+  std::map<ChunkAt, Instant> heard_;  // when data of a chunk was last taken in, by the node's clock
+  std::set<ChunkAt> lost_slot_;       // to another job's chunk
+  std::set<OpKey> robbed_ops_;        // with such a chunk
   std::uint32_t dynamic_jobs_ = 0;
   bool punctual_ = false;  // what is sent arrives, and soon
   bool moves_switches_ = false;

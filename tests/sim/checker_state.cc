@@ -1,5 +1,5 @@
 // What switches and ranks hold: slots, members, bounds in time, and that nothing is left at the
-// end.
+// end. Who gets which slot, and loses it, is for checker_slots.cc.
 #include <algorithm>
 
 #include "tests/sim/checker.h"
@@ -15,42 +15,6 @@ constexpr Duration kRounding = Duration::ms(1);
 constexpr Duration kLeaveBound = Duration::ms(3 * 20 + 5);
 
 }  // namespace
-
-void Checker::before_packet(SwitchNode& node, const FrameRef&, const wire::Packet& packet) {
-  slots_before_ = slots_of(node, packet);
-}
-
-// Of a contribution to a job with dynamic slots.
-std::optional<Checker::Slots> Checker::slots_of(const SwitchNode& node,
-                                                const wire::Packet& packet) const {
-  const wire::Header& h = packet.header;
-  const auto job = index_of(h.job);
-  if (h.type != PacketType::contribution || !job || h.shard >= jobs_[*job].scenario->shards ||
-      jobs_[*job].scenario->sums.slots != config::SlotMode::dynamic)
-    return std::nullopt;
-  const auto place = node.place_of(h.job);
-  if (!place) return std::nullopt;  // a job of other switches
-  const auto* c = node.engine()->shard_counters(*place, h.shard);
-  // A chunk whose slot was taken is counted the same way.
-  return Slots{
-      c->slots_open.get(),
-      c->escalations[static_cast<std::size_t>(wire::Reason::no_slot)].get() - c->preemptions.get()};
-}
-
-// What a job is guaranteed it gets: an equal share of the pool, up to its quota (O7).
-void Checker::check_slot_refusal(const SwitchNode& node, const wire::Packet& packet) {
-  const auto after = slots_of(node, packet);
-  // Fewer: a sum that waits for its result has lost its slot, which escalates nothing.
-  if (!slots_before_ || !after ||
-      static_cast<std::int64_t>(after->refused - slots_before_->refused) <= 0)
-    return;
-  const JobScenario& job = *jobs_[*index_of(packet.header.job)].scenario;
-  const std::uint32_t quota = job.sums.quota == 0 ? job.window : job.sums.quota;
-  const std::uint32_t guaranteed = std::min(quota, scenario_.pool_slots / dynamic_jobs_);
-  if (slots_before_->open < guaranteed)
-    violation("job " + std::to_string(job.id) + " was refused a slot though it held " +
-              std::to_string(slots_before_->open) + " of its " + std::to_string(guaranteed));
-}
 
 void Checker::on_turn_end(SwitchNode& node, Instant now) {
   if (!node.aggregates() || (!every_turn_ && world_->now() < next_full_check_)) return;

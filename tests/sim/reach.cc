@@ -23,20 +23,13 @@ constexpr std::array<const char*, kKnobCount> kKnobNames = {
 #undef X
 };
 constexpr std::array<const char*, kEngineEventCount> kEngineEventNames = {
-#define X(id, label, counter) label,
-    TRIBUTARY_SIM_ENGINE_EVENTS(X)
-#undef X
-};
+    TRIBUTARY_SIM_ENGINE_EVENTS(TRIBUTARY_SIM_LABEL)};
 constexpr std::array<const char*, kHostEventCount> kHostEventNames = {
-#define X(id, label, counter) label,
-    TRIBUTARY_SIM_HOST_EVENTS(X)
-#undef X
-};
+    TRIBUTARY_SIM_HOST_EVENTS(TRIBUTARY_SIM_LABEL)};
 constexpr std::array<const char*, kLegEventCount> kLegEventNames = {
-#define X(id, label, counter) label,
-    TRIBUTARY_SIM_LEG_EVENTS(X)
-#undef X
-};
+    TRIBUTARY_SIM_LEG_EVENTS(TRIBUTARY_SIM_LABEL)};
+constexpr std::array<const char*, kTakenSlotCount> kTakenSlotNames = {
+    TRIBUTARY_SIM_TAKEN_SLOTS(TRIBUTARY_SIM_LABEL)};
 constexpr std::size_t kReason(wire::Reason reason) {
   return static_cast<std::size_t>(reason);
 }
@@ -69,6 +62,8 @@ void visit(const Reach& r, Visitor visitor) {
     visitor("in trees: " + std::string(kKnobNames[k]), r.tree_knobs[k], nullptr);
   for (std::size_t e = 0; e < kEngineEventCount; ++e)
     visitor(kEngineEventNames[e], r.engine[e], nullptr);
+  for (std::size_t t = 0; t < kTakenSlotCount; ++t)
+    visitor(kTakenSlotNames[t], r.taken_slots[t], nullptr);
   for (std::size_t e = 0; e < kHostEventCount; ++e)
     visitor(kHostEventNames[e], r.host[e], unreachable(static_cast<HostEvent>(e)));
   for (std::size_t e = 0; e < kLegEventCount; ++e) visitor(kLegEventNames[e], r.leg[e], nullptr);
@@ -176,6 +171,7 @@ void Reach::add(const Reach& other) {
     tree_leg[e] += other.tree_leg[e];
   }
   for (std::size_t d = 0; d < kDropReasonCount; ++d) server_drops[d] += other.server_drops[d];
+  for (std::size_t t = 0; t < kTakenSlotCount; ++t) taken_slots[t] += other.taken_slots[t];
 }
 
 std::uint64_t Reach::fault_total() const {

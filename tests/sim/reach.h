@@ -20,6 +20,10 @@ inline constexpr std::size_t kVerdictCount = 10;
 inline constexpr std::size_t kCollectiveCount = wire::kCollectiveMax + 1;
 inline constexpr std::size_t kChunkStateCount = 6;
 
+// Of the lists below, each item's first two words: its enumerator, and its name in tables.
+#define TRIBUTARY_SIM_ID(id, ...) id,
+#define TRIBUTARY_SIM_LABEL(id, label, ...) label,
+
 // X(enumerator, name in tables, whether a job's `sums` have it)
 #define TRIBUTARY_SIM_KNOBS(X)                                                                    \
   X(reproducible, "order reproducible", sums.order == wire::Order::reproducible)                  \
@@ -38,12 +42,7 @@ inline constexpr std::size_t kChunkStateCount = 6;
   X(groups, "loss groups", job.loss_group > 1 && job.window > 1)                                  \
   X(scaled, "fixed point", plan.scales())
 
-enum class Knob : std::uint8_t {
-#define X(id, label, condition) id,
-  TRIBUTARY_SIM_KNOBS(X)
-#undef X
-      count_
-};
+enum class Knob : std::uint8_t { TRIBUTARY_SIM_KNOBS(TRIBUTARY_SIM_ID) count_ };
 inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(Knob::count_);
 
 // What happens inside the engine and is no verdict: X(enumerator, name, counter of a job)
@@ -67,12 +66,7 @@ inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(Knob::count_)
   X(cache_hit, "cache hit", cache_hits)                                                         \
   X(cache_eviction, "cache eviction", cache_evictions)
 
-enum class EngineEvent : std::uint8_t {
-#define X(id, label, counter) id,
-  TRIBUTARY_SIM_ENGINE_EVENTS(X)
-#undef X
-      count_
-};
+enum class EngineEvent : std::uint8_t { TRIBUTARY_SIM_ENGINE_EVENTS(TRIBUTARY_SIM_ID) count_ };
 inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(EngineEvent::count_);
 
 // The same of the completion engine that the switch hosts.
@@ -105,12 +99,7 @@ inline constexpr std::size_t kEngineEventCount = static_cast<std::size_t>(Engine
   X(mismatch, "host: mismatch", aborts_mismatch)                                                   \
   X(model, "host: update of a model that is not here", aborts_model)
 
-enum class HostEvent : std::uint8_t {
-#define X(id, label, counter) id,
-  TRIBUTARY_SIM_HOST_EVENTS(X)
-#undef X
-      count_
-};
+enum class HostEvent : std::uint8_t { TRIBUTARY_SIM_HOST_EVENTS(TRIBUTARY_SIM_ID) count_ };
 inline constexpr std::size_t kHostEventCount = static_cast<std::size_t>(HostEvent::count_);
 
 // The same of a root's dealings with hosts elsewhere.
@@ -123,13 +112,20 @@ inline constexpr std::size_t kHostEventCount = static_cast<std::size_t>(HostEven
   X(stale_term, "servers: answer of an old term", stale_terms) \
   X(announced, "servers: chunk announced again", announced)
 
-enum class LegEvent : std::uint8_t {
-#define X(id, label, counter) id,
-  TRIBUTARY_SIM_LEG_EVENTS(X)
-#undef X
-      count_
-};
+enum class LegEvent : std::uint8_t { TRIBUTARY_SIM_LEG_EVENTS(TRIBUTARY_SIM_ID) count_ };
 inline constexpr std::size_t kLegEventCount = static_cast<std::size_t>(LegEvent::count_);
+
+// Slots that one job's chunk took from another's (O7), as the checker sees it: X(enumerator, name)
+#define TRIBUTARY_SIM_TAKEN_SLOTS(X)                     \
+  X(idle_lower, "slot taken: idle, of a lower priority") \
+  X(idle_equal, "slot taken: idle, of an equal")         \
+  X(busy_lower, "slot taken: busy, of a lower priority") \
+  X(of_sum, "slot taken: its sum waited for the result") \
+  X(in_tree, "slot taken: in a tree")                    \
+  X(op_done, "op done on a rank though a slot was taken")
+
+enum class TakenSlot : std::uint8_t { TRIBUTARY_SIM_TAKEN_SLOTS(TRIBUTARY_SIM_ID) count_ };
+inline constexpr std::size_t kTakenSlotCount = static_cast<std::size_t>(TakenSlot::count_);
 
 struct Reach {
   std::array<std::uint64_t, kVerdictCount> verdicts{};
@@ -150,8 +146,10 @@ struct Reach {
   std::array<std::uint64_t, kLegEventCount> leg{};        // as the roots count
   std::array<std::uint64_t, kLegEventCount> tree_leg{};   // of those, in a tree of switches
   std::array<std::uint64_t, kDropReasonCount> server_drops{};
+  std::array<std::uint64_t, kTakenSlotCount> taken_slots{};
 
   void add(const Reach& other);
+  void taken(TakenSlot how) { ++taken_slots[static_cast<std::size_t>(how)]; }
   void verdict(aggregator::Verdict v) { ++verdicts[static_cast<std::size_t>(v)]; }
   // Everything that an engine, or what stands beside it, has counted since it started.
   void counters(const aggregator::Engine& e);

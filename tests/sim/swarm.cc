@@ -88,6 +88,13 @@ void draw_pool(Draw& draw, Scenario& s) {
   if (draw.one_in(2)) s.preempt_idle = draw.between(Duration::us(100), Duration::ms(50));
 }
 
+// Often so soon that a slot whose last contribution is only late can be lost.
+void draw_preemption(Draw& draw, Scenario& s) {
+  s.preempt_busy = s.pool_slots > 0 && draw.one_in(2);
+  if (s.pool_slots > 0 && draw.one_in(3))
+    s.preempt_idle = draw.between(Duration::us(100), Duration::ms(2));
+}
+
 JobScenario draw_job(Draw& draw, std::uint32_t id) {
   JobScenario job;
   job.id = id;
@@ -461,7 +468,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_notify(draw, s);
   if (draw.one_in(32)) make_overflow(draw, s);
   draw_marks(draw, s);
-  s.preempt_busy = s.pool_slots > 0 && draw.one_in(2);
+  draw_preemption(draw, s);
   s.most_events = kMostEvents;
   return s;
 }
