@@ -61,7 +61,7 @@ def train(bed, name, steps, seed):
 
 
 def measure(quick, row):
-    rounds, steps = (1, 12) if quick else (2, 40)
+    rounds, steps = (1, 6) if quick else (2, 40)
     times, accuracies, ceilings = [], [], []
     right = True
     with Loop() as loop, contextlib.ExitStack() as stack:

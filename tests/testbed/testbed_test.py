@@ -15,6 +15,7 @@ TOOLS = Path(__file__).resolve().parents[2] / "tools/lib"
 sys.path.insert(0, str(TOOLS))
 
 from testbed import delay, keeper, late_training, plot, run_directory  # noqa: E402  (needs the path above)
+from testbed.ending import exit_status  # noqa: E402
 from testbed.loop import Interrupted, Loop  # noqa: E402
 from testbed.process import Process, ProcessFailed  # noqa: E402
 
@@ -191,3 +192,21 @@ def test_step_times_are_drawn():
     assert [len(line.get("points").split()) for line in lines] == [3, 3]
     assert "a &lt; b" in text and "500 ms" in text
     xml.etree.ElementTree.fromstring(plot.step_times("one step", {"none": [0.0]}))
+
+
+def test_a_program_that_is_ended_early_says_by_what_in_one_line(capsys):
+    def fails(error):
+        raise error
+
+    assert exit_status("suite", lambda: 7) == 7
+    for error, status, words in ((ProcessFailed("rank0 ended with status 3"), 1, "rank0 ended with status 3"),
+                                 (TimeoutError("no link"), 1, "no link"),
+                                 (Interrupted(signal.SIGTERM), 130, "stopped by")):
+        assert exit_status("suite", lambda error=error: fails(error)) == status
+        (said,) = capsys.readouterr().err.splitlines()
+        assert said.startswith(f"suite: {words}")
+
+
+def test_a_bug_of_the_program_itself_is_not_taken_for_that():
+    with pytest.raises(ZeroDivisionError):
+        exit_status("suite", lambda: 1 / 0)
