@@ -122,21 +122,12 @@ void check_jobs(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
-// What one lcore hears of groups the others do not know.
-void check_snooping(const SwitchConfig& config, ReadContext& context) {
-  const std::string path = "forwarding.snooping.enabled";
-  if (config.forwarding.snooping.enabled && lcore_count(config) > 1 && context.usable(path))
-    context.report(path, "snooping with " + std::to_string(lcore_count(config)) +
-                             " lcores; allowed: one lcore (switch.lcores), or false");
-}
-
 }  // namespace
 
 void check_lcores(const SwitchConfig& config, ReadContext& context) {
   if (!context.usable(kList)) return;
   check_cpus(config, context);
   check_queues(config, context);
-  check_snooping(config, context);
   if (context.usable("jobs")) check_jobs(config, context);
 }
 

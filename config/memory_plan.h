@@ -22,6 +22,8 @@ inline constexpr std::size_t kSharedBuffers = 512;
 // On the way from one lcore to another: of jobs, and as many of all others.
 inline constexpr std::size_t kHandoverFrames = 256;
 inline constexpr std::size_t kHandoverClasses = 2;
+// IGMP and MLD messages on the way from each lcore to the first, where the switch snoops.
+inline constexpr std::size_t kGroupMessages = 128;
 // Of a buffer besides its data: rte_mbuf, pool element header and padding, headroom.
 inline constexpr std::size_t kBufferOverheadBytes = 128 + 2 * 64 + 128;
 // What a buffer holds at least: RTE_MBUF_DEFAULT_DATAROOM.
@@ -29,9 +31,17 @@ inline constexpr std::size_t kLeastBufferData = 2048;
 // DPDK's own rings and queues.
 inline constexpr std::size_t kRuntimeBytes = std::size_t{16} << 20;
 
+// Of a lcore, by its number: what it may put on its ways to others.
+inline std::size_t handover_buffers(const SwitchConfig& config, std::size_t lcore) {
+  const bool gives_messages = config.forwarding.snooping.enabled && lcore != 0;
+  return (lcore_count(config) - 1) * kHandoverClasses * kHandoverFrames +
+         (gives_messages ? kGroupMessages : 0);
+}
 inline std::size_t lcore_buffers(const SwitchConfig& config) {
-  const std::size_t lcores = lcore_count(config);
-  return lcores * kSharedBuffers + lcores * (lcores - 1) * kHandoverClasses * kHandoverFrames;
+  std::size_t buffers = 0;
+  for (std::size_t lcore = 0; lcore < lcore_count(config); ++lcore)
+    buffers += kSharedBuffers + handover_buffers(config, lcore);
+  return buffers;
 }
 // Of each pair of queues; what it puts together is beside what drivers and rings need.
 inline std::size_t least_buffers_per_queue(const SwitchConfig& config) {

@@ -178,8 +178,8 @@ std::vector<std::size_t> pool_needs(const SwitchConfig& config, const NumaPlan& 
     needs[plan.of_lcore[queue.lcore]] += config.fragments.datagrams;
   }
   for (std::size_t i = 0; i < needs.size(); ++i)
-    needs[i] += static_cast<std::size_t>(std::count(gives[i].begin(), gives[i].end(), true)) *
-                (lcores - 1) * kHandoverClasses * kHandoverFrames;
+    for (std::size_t lcore = 0; lcore < lcores; ++lcore)
+      if (gives[i][lcore]) needs[i] += handover_buffers(config, lcore);
   return needs;
 }
 

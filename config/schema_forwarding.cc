@@ -63,7 +63,7 @@ const Fields<SnoopingConfig>& snooping_fields() {
   static const Fields<S> fields = {
       scalar("enabled", &S::enabled, boolean(),
              "On: frames to a group go to ports where somebody has asked for it, in VLANs where a "
-             "querier speaks; on a switch of one lcore. Off: to every port of the VLAN."),
+             "querier speaks. Off: to every port of the VLAN."),
       scalar("groups", &S::groups, power_of_two<std::uint32_t>(16, kMaxGroups),
              "Groups that the switch can know, in all VLANs together."),
       scalar("membership", &S::membership, duration(Duration::seconds(1), Duration::seconds(86400)),

@@ -28,7 +28,7 @@ void collect_groups(Families& out, dataplane::Switch& sw) {
   // Without snooping nothing happens to groups.
   static const dataplane::GroupTable::Counters kNoGroups;
   static const dataplane::Snooping::Counters kNoMessages;
-  const auto* snooping = sw.workers()[0].snooping();  // the only one where it is on
+  const auto* snooping = sw.workers()[0].snooping();  // which keeps the groups
   const auto& groups = snooping != nullptr ? snooping->groups().counters() : kNoGroups;
   const auto& messages = snooping != nullptr ? snooping->counters() : kNoMessages;
   sample(family(out, "tributary_groups", "Multicast groups that somebody wants", true), {},

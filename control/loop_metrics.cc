@@ -1,5 +1,6 @@
 #include "control/loop_metrics.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -93,6 +94,27 @@ void collect_queues(Families& out, dataplane::Switch& sw) {
              number(queue.packets));
 }
 
+// Between the first lcore and each other. None where nobody snoops, or there is one lcore.
+void collect_groups(Families& out, const dataplane::Workers& workers) {
+  const std::size_t lcores = workers.group_ways() == nullptr ? 0 : workers.size();
+  const auto each = [&](const char* name, const char* help, bool back, auto member) {
+    auto& to = family(out, name, help, false);
+    const auto one = [&](std::size_t from, std::size_t into) {
+      sample(to, {{"from", text(from)}, {"to", text(into)}},
+             static_cast<double>(handed_groups(workers, from, into).*member));
+    };
+    for (std::size_t lcore = 1; lcore < lcores; ++lcore) {
+      one(lcore, 0);
+      if (back) one(0, lcore);
+    }
+  };
+  each("tributary_handover_groups_total",
+       "IGMP and MLD messages to the first lcore, and what it has told of groups", true,
+       &HandedGroups::over);
+  each("tributary_handover_groups_full_total", "Messages dropped for want of room", false,
+       &HandedGroups::full);
+}
+
 // None where there is one lcore.
 void collect_handover(Families& out, const dataplane::Handover* handover) {
   using dataplane::TrafficClass;
@@ -133,11 +155,20 @@ void collect_handover(Families& out, const dataplane::Handover* handover) {
 
 }  // namespace
 
+HandedGroups handed_groups(const dataplane::Workers& workers, std::size_t from, std::size_t to) {
+  const dataplane::GroupWays* const ways = workers.group_ways();
+  if (ways == nullptr || (from != 0 && to != 0)) return {};
+  const auto& counters = ways->of(std::max(from, to)).counters();
+  if (from == 0) return {.over = counters.updates.get()};
+  return {.over = counters.messages.get(), .full = counters.messages_full.get()};
+}
+
 void collect_loops(Families& out, dataplane::Switch& sw) {
   collect_turns(out, sw.workers());
   collect_stages(out, sw.workers());
   collect_queues(out, sw);
   collect_handover(out, sw.workers().handover());
+  collect_groups(out, sw.workers());
 }
 
 }  // namespace tributary::control

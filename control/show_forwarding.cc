@@ -33,7 +33,7 @@ ordered_json Show::acl() {
 
 ordered_json Show::groups() {
   ordered_json rows = ordered_json::array();
-  // Routers first: their group is nobody's address.
+  // Of the lcore that keeps them. Routers first: their group is nobody's address.
   const auto entries = on_loop(switch_.workers()[0], [](dataplane::Worker& w, Instant now) {
     std::vector<dataplane::GroupRow> all;
     if (w.snooping() == nullptr) return all;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "control/loop_metrics.h"
 #include "control/show.h"
 #include "control/show_text.h"
 #include "dataplane/tsc_clock.h"
@@ -160,6 +161,7 @@ ordered_json Show::handover() {
     for (std::size_t to = 0; to < handover->lcores(); ++to) {
       if (from == to) continue;
       const auto& counters = handover->path(from, to).counters;
+      const HandedGroups groups = handed_groups(switch_.workers(), from, to);
       constexpr auto kJobs = static_cast<std::size_t>(dataplane::TrafficClass::jobs);
       constexpr auto kOthers = static_cast<std::size_t>(dataplane::TrafficClass::others);
       rows.push_back({{"from", from},
@@ -169,7 +171,9 @@ ordered_json Show::handover() {
                       {"others", counters.frames[kOthers].get()},
                       {"others_full", counters.full[kOthers].get()},
                       {"addresses", counters.addresses.get()},
-                      {"addresses_lost", counters.addresses_lost.get()}});
+                      {"addresses_lost", counters.addresses_lost.get()},
+                      {"groups", groups.over},
+                      {"groups_full", groups.full}});
     }
   return rows;
 }

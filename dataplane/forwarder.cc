@@ -44,7 +44,7 @@ bool is_later(const Learned& address, const Fdb::Seen& known) {
 }  // namespace
 
 Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lanes& lanes,
-                     Transmitter& transmitter, rte_mempool* pool)
+                     Transmitter& transmitter, rte_mempool* pool, const GroupEnd& groups)
     : lanes_(lanes),
       refresh_(refresh_for(config.forwarding.fdb_ageing)),
       vlans_(config.ports),
@@ -53,8 +53,9 @@ Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lan
       fdb_(config.forwarding.fdb_entries, config.forwarding.fdb_ageing, config.ports.size(), seed),
       egress_(vlans_, lanes, transmitter, pool, chain_ports(lanes)),
       links_(config::kMaxPorts),
-      takes_fragments_(config::takes_fragments(config)) {
-  if (config.forwarding.snooping.enabled) snooping_.emplace(config, seed);
+      takes_fragments_(config::takes_fragments(config)),
+      groups_(groups) {
+  if (config.forwarding.snooping.enabled) snooping_.emplace(config, seed, groups);
   for (std::uint16_t port = 0; port < config.ports.size(); ++port)
     fdb_.limit(port, config.ports[port].max_addresses);
   Fdb::Statics statics = static_addresses(config);
@@ -208,25 +209,63 @@ bool Forwarder::may_flood(std::uint16_t ingress, const wire::MacAddress& to, Ins
   return storm_.permit(ingress, kind, now);
 }
 
-DropReason Forwarder::choose(Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view,
-                             std::uint16_t vlan, Instant now, PortMask& to) {
-  if (to == 0) return DropReason::no_egress;
-  if (!storm_.idle() && !may_flood(lane.index, view.destination, now))
-    return DropReason::storm_control;
-  if (!snooping_ || !wire::is_multicast(view.destination) || view.destination == kBroadcast)
-    return DropReason::count_;
-  const auto wanted = snooping_->ports_for(lane.index, view, frame->nb_segs == 1, vlan, now);
-  if (!wanted) return DropReason::group_malformed;
-  to &= *wanted;
-  return to != 0 ? DropReason::count_ : DropReason::no_member;
-}
-
 void Forwarder::spread(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view,
                        std::uint16_t vlan, Instant now) {
-  PortMask to = vlans_.members(vlan) & ~mask_of(lane.index);
-  const DropReason refused = choose(lane, frame, view, vlan, now, to);
-  if (refused != DropReason::count_) return drop(lane, frame, refused);
+  const PortMask to = others(lane, vlan);
+  if (to == 0) return drop(lane, frame, DropReason::no_egress);
+  if (!storm_.idle() && !may_flood(lane.index, view.destination, now))
+    return drop(lane, frame, DropReason::storm_control);
+  if (snooping_ && wire::is_multicast(view.destination) && view.destination != kBroadcast)
+    return spread_in_group(lane, frame, view, vlan, now, to);
   egress_.send(to, frame, view, vlan);
+}
+
+void Forwarder::spread_in_group(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view,
+                                std::uint16_t vlan, Instant now, PortMask to) {
+  PortMask wanted = 0;
+  switch (snooping_->way_of(lane.index, view, frame->nb_segs == 1, vlan, now, wanted)) {
+    case Snooping::Way::malformed: return drop(lane, frame, DropReason::group_malformed);
+    case Snooping::Way::keeper:
+      if (!groups_.ways->of(groups_.lcore).give({frame, lane.index, vlan}))
+        drop(lane, frame, DropReason::group_flood);
+      return;
+    case Snooping::Way::ports: break;
+  }
+  to &= wanted;
+  if (to == 0) return drop(lane, frame, DropReason::no_member);
+  egress_.send(to, frame, view, vlan);
+}
+
+std::size_t Forwarder::take_groups(Instant now) {
+  if (groups_.ways == nullptr) return 0;
+  std::size_t all = 0;
+  if (groups_.keeps()) {
+    std::array<GroupFrame, kBurst / 2> room;
+    for (const auto& way : groups_.ways->all()) {
+      const std::span messages = way->take(room);
+      for (const GroupFrame& message : messages) take_message(message, now);
+      all += messages.size();
+    }
+    return all;
+  }
+  std::array<GroupUpdate, 2 * kBurst> room;
+  const std::span updates = groups_.ways->of(groups_.lcore).take(room);
+  for (const GroupUpdate& update : updates) snooping_->apply(update);
+  return updates.size();
+}
+
+// Looked into again: views into the frame do not travel. Storm control has let it through, and the
+// VLAN is the one that it was received in.
+void Forwarder::take_message(const GroupFrame& message, Instant now) {
+  Lane& lane = *lanes_[message.port];
+  rte_mbuf* const frame = message.frame;
+  wire::EthernetView view;
+  const std::span bytes(rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len);
+  const DropReason damaged = wire::parse_ethernet(bytes, view);
+  if (damaged != DropReason::count_) return drop(lane, frame, damaged);
+  const PortMask to = others(lane, message.vlan);
+  if (to == 0) return drop(lane, frame, DropReason::no_egress);
+  spread_in_group(lane, frame, view, message.vlan, now, to);
 }
 
 inline void Forwarder::forward_one(Lane& lane, rte_mbuf* frame, const Classified& what,

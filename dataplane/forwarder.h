@@ -20,6 +20,7 @@
 #include "dataplane/classify.h"
 #include "dataplane/egress.h"
 #include "dataplane/fdb.h"
+#include "dataplane/group_ways.h"
 #include "dataplane/handover.h"
 #include "dataplane/lane.h"
 #include "dataplane/snooping.h"
@@ -31,8 +32,9 @@ namespace tributary::dataplane {
 
 class Forwarder {
  public:
+  // `groups`: the way to the lcore that keeps groups, or to the others.
   Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lanes& lanes,
-            Transmitter& transmitter, rte_mempool* pool);
+            Transmitter& transmitter, rte_mempool* pool, const GroupEnd& groups = {});
 
   // For every burst that came in, before its frames are admitted.
   void filter(std::uint16_t ingress, std::span<rte_mbuf* const> burst) {
@@ -49,6 +51,9 @@ class Forwarder {
   void tell(HandoverEnd* peers) { peers_ = peers; }
   // What another one has learned. What is known since later stays: all end with the same.
   void learn_from_peer(const Learned& address);
+  // Of multicast groups, where there are several lcores: what others have received, or what this
+  // one is to know. Returns how much it was.
+  std::size_t take_groups(Instant now);
   std::size_t expire(Instant now) {
     return forget_lost(now) + fdb_.expire(now, kExpirePerTurn) +
            (snooping_ ? snooping_->expire(now) : 0);
@@ -98,9 +103,14 @@ class Forwarder {
   // Nobody's address in particular, or that of somebody unknown: to several ports.
   void spread(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan,
               Instant now);
-  // Of these ports, those that such a frame goes to; count_, or why it goes nowhere.
-  DropReason choose(Lane& lane, const rte_mbuf* frame, const wire::EthernetView& view,
-                    std::uint16_t vlan, Instant now, PortMask& to);
+  // To a group, and of these ports to those that get it.
+  void spread_in_group(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view,
+                       std::uint16_t vlan, Instant now, PortMask to);
+  void take_message(const GroupFrame& message, Instant now);
+  // Those of its VLAN that it did not come through.
+  [[nodiscard]] PortMask others(const Lane& lane, std::uint16_t vlan) const {
+    return vlans_.members(vlan) & ~mask_of(lane.index);
+  }
   // Of a frame whose destination has no port of its own.
   [[nodiscard]] bool may_flood(std::uint16_t ingress, const wire::MacAddress& to, Instant now);
   // Unless it is known well enough.
@@ -127,6 +137,7 @@ class Forwarder {
   std::uint16_t looked_at_ = 0;
   bool takes_fragments_;
   HandoverEnd* peers_ = nullptr;
+  GroupEnd groups_;
 };
 
 }  // namespace tributary::dataplane

@@ -80,9 +80,11 @@ void GroupTable::join(const wire::MacAddress& group, std::uint16_t vlan, std::ui
     charge(index, port);
   }
   Entry& entry = entries_[index];
-  if ((entry.ports & mask_of(port)) == 0) counters_.joined.add();
-  entry.ports |= mask_of(port);
   entry.until[port] = until;
+  if ((entry.ports & mask_of(port)) != 0) return;
+  counters_.joined.add();
+  entry.ports |= mask_of(port);
+  note(index);
 }
 
 void GroupTable::leave(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port,
@@ -94,10 +96,10 @@ void GroupTable::leave(const wire::MacAddress& group, std::uint16_t vlan, std::u
   counters_.left.add();
 }
 
-// The rest is expire()'s.
 void GroupTable::forget(std::uint16_t port) {
-  for (std::uint32_t index = 0; index < entries_.entries().size(); ++index)
-    if ((entries_[index].ports & mask_of(port)) != 0) entries_[index].until[port] = Instant();
+  for (std::uint32_t index = 0; index < capacity(); ++index)
+    if ((entries_[index].ports & mask_of(port)) != 0)
+      keep_only(index, entries_[index].ports & ~mask_of(port));
 }
 
 std::optional<PortMask> GroupTable::lookup(const wire::MacAddress& group, std::uint16_t vlan,
@@ -112,24 +114,32 @@ void GroupTable::remove(std::uint32_t index) {
   discharge(index);
   entries_[index].ports = 0;
   entries_.remove(index);
+  note(index);
   counters_.groups.set(counters_.groups.get() - 1);
+}
+
+bool GroupTable::keep_only(std::uint32_t index, PortMask ports) {
+  Entry& entry = entries_[index];
+  if (ports == 0) {
+    remove(index);
+    counters_.aged.add();
+    return true;
+  }
+  entry.ports = ports;
+  note(index);
+  if ((ports & mask_of(entry.charged)) == 0) charge_another(index);
+  return false;
 }
 
 std::size_t GroupTable::expire(Instant now, std::size_t look_at) {
   std::size_t gone = 0;
-  for (std::size_t n = 0; n < std::min(look_at, entries_.entries().size()); ++n) {
+  for (std::size_t n = 0; n < std::min<std::size_t>(look_at, capacity()); ++n) {
     const std::uint32_t index = cursor_;
-    cursor_ = (cursor_ + 1) & static_cast<std::uint32_t>(entries_.entries().size() - 1);
-    Entry& entry = entries_[index];
+    cursor_ = (cursor_ + 1) & (capacity() - 1);
+    const Entry& entry = entries_[index];
     if (entry.ports == 0) continue;
-    entry.ports = wanted(entry, now);
-    if (entry.ports != 0) {
-      if ((entry.ports & mask_of(entry.charged)) == 0) charge_another(index);
-      continue;
-    }
-    remove(index);
-    counters_.aged.add();
-    ++gone;
+    const PortMask left = wanted(entry, now);
+    if (left != entry.ports && keep_only(index, left)) ++gone;
   }
   return gone;
 }

@@ -12,7 +12,7 @@
 // to them then, and stays. A port that is itself charged with most is refused, so that one with
 // more groups than there is room for keeps those that it has.
 //
-// One thread owns it: the lcore that forwards.
+// One thread owns it: the lcore that forwards; of several, the first (group_keeper.h).
 #pragma once
 
 #include <array>
@@ -23,6 +23,7 @@
 #include "core/counter.h"
 #include "core/time.h"
 #include "core/wire/frame.h"
+#include "dataplane/group_news.h"
 #include "dataplane/mac_index.h"
 #include "dataplane/vlan.h"
 
@@ -39,6 +40,8 @@ class GroupTable {
  public:
   // Capacity is a power of two. `seed` makes the hash unpredictable to senders.
   GroupTable(std::uint32_t capacity, std::uint64_t seed);
+  // Places that change are noted there from now on.
+  void tell(GroupNews* news) { news_ = news; }
 
   void join(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant until);
   // Membership of that port ends then, if not before.
@@ -52,6 +55,17 @@ class GroupTable {
   std::size_t expire(Instant now, std::size_t look_at);
 
   [[nodiscard]] std::vector<GroupRow> rows(Instant now) const;
+  [[nodiscard]] std::uint32_t capacity() const {
+    return static_cast<std::uint32_t>(entries_.entries().size());
+  }
+  // What is at a place; no ports: nothing. Of ports whose time has come some may still be there.
+  struct Place {
+    std::uint64_t key = 0;
+    PortMask ports = 0;
+  };
+  [[nodiscard]] Place at(std::uint32_t place) const {
+    return {entries_[place].key, entries_[place].ports};
+  }
 
   // Read by any thread.
   struct Counters {
@@ -91,12 +105,18 @@ class GroupTable {
   // To the one of its ports that wants it longest.
   void charge_another(std::uint32_t index);
   bool make_room_for(std::uint16_t port);
+  // These of its ports and no others; none: the group goes. Returns whether it has.
+  bool keep_only(std::uint32_t index, PortMask ports);
+  void note(std::uint32_t index) {
+    if (news_ != nullptr) news_->note(index);
+  }
   // Of its ports, those that still want it.
   [[nodiscard]] static PortMask wanted(const Entry& entry, Instant now);
 
   MacIndex<Entry> entries_;
   std::array<Charges, kPorts> charges_{};
   std::uint32_t cursor_ = 0;
+  GroupNews* news_ = nullptr;
   Counters counters_;
 };
 

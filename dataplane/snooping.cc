@@ -30,86 +30,97 @@ Snooping::Rules::Rules(const config::SwitchConfig& all) : config(all.forwarding.
   hosts = mask(config.host_ports);
 }
 
-Snooping::Snooping(const config::SwitchConfig& config, std::uint64_t seed)
-    : rules_(config),
-      ports_(config.ports.size()),
-      queriers_(kVlanIds),
-      routers_(kVlanIds * config::kMaxPorts),
-      groups_(rules_.config.groups, seed) {}
+Snooping::Snooping(const config::SwitchConfig& config, std::uint64_t seed, const GroupEnd& end)
+    : rules_(config) {
+  if (!end.keeps()) {
+    view_.emplace(rules_.config.groups, seed);
+    return;
+  }
+  keeper_.emplace(rules_.config.groups, seed, end.ways);
+  keeper_->use_ports(config.ports.size());
+}
 
 PortMask Snooping::routers(std::uint16_t vlan, Instant now) const {
-  PortMask out = rules_.fixed_routers;
-  for (std::uint16_t port = 0; port < ports_; ++port)
-    if (now < routers_[std::size_t{vlan} * config::kMaxPorts + port]) out |= mask_of(port);
-  return out;
+  return rules_.fixed_routers | (keeper_ ? keeper_->routers(vlan, now) : view_->routers(vlan, now));
+}
+
+bool Snooping::has_querier(std::uint16_t vlan, bool ipv6, Instant now) const {
+  return keeper_ ? keeper_->has_querier(vlan, ipv6, now) : view_->has_querier(vlan, ipv6, now);
+}
+
+std::optional<PortMask> Snooping::members(const wire::MacAddress& group, std::uint16_t vlan,
+                                          Instant now) const {
+  return keeper_ ? keeper_->members(group, vlan, now) : view_->members(group, vlan, now);
 }
 
 std::vector<GroupRow> Snooping::router_rows(Instant now) const {
   std::vector<GroupRow> out;
   for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) {
-    const PortMask there = routers(vlan, now) & ~rules_.fixed_routers;
+    const PortMask there = keeper_->routers(vlan, now) & ~rules_.fixed_routers;
     const bool queried = has_querier(vlan, false, now) || has_querier(vlan, true, now);
     if (there == 0 && !queried) continue;
-    Duration left;
-    for (std::uint16_t port = 0; port < ports_; ++port)
-      left = std::max(left, routers_[std::size_t{vlan} * config::kMaxPorts + port] - now);
-    out.push_back({{}, vlan, there | rules_.fixed_routers, left});
+    out.push_back({{}, vlan, there | rules_.fixed_routers, keeper_->routers_left(vlan, now)});
   }
   return out;
 }
 
-bool Snooping::has_querier(std::uint16_t vlan, bool ipv6, Instant now) const {
-  return now < queriers_[vlan].until[ipv6 ? 1 : 0];
-}
-
-void Snooping::forget(std::uint16_t port) {
-  for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) router_until(vlan, port) = Instant();
-  groups_.forget(port);
-}
-
-std::optional<PortMask> Snooping::ports_for(std::uint16_t ingress, const wire::EthernetView& frame,
-                                            bool linear, std::uint16_t vlan, Instant now) {
+Snooping::Way Snooping::way_of(std::uint16_t ingress, const wire::EthernetView& frame, bool linear,
+                               std::uint16_t vlan, Instant now, PortMask& to) {
   const GroupMessage message = read_group_message(frame, linear);
-  const bool ipv6 = frame.destination[0] == 0x33;
-  switch (message.kind) {
-    case GroupKind::malformed: return std::nullopt;
-    case GroupKind::query:
-      if ((rules_.hosts & mask_of(ingress)) != 0) {
-        counters_.queries_refused.add();
-        return PortMask{0};  // the real querier would fall silent for it
-      }
-      on_query(ingress, message, vlan, now);
-      return kAll;
-    case GroupKind::report: {
-      on_report(ingress, message, vlan, now);
-      const PortMask routers_there = routers(vlan, now);
-      return routers_there != 0 ? routers_there : kAll;
-    }
-    case GroupKind::none: break;
+  if (message.kind == GroupKind::malformed) return Way::malformed;
+  if (message.kind != GroupKind::none) {
+    if (!keeper_) return Way::keeper;
+    to = on_message(ingress, message, vlan, now);
+  } else {
+    to = keeper_ ? of_group(*keeper_, frame.destination, vlan, now)
+                 : of_group(*view_, frame.destination, vlan, now);
   }
-  if (is_for_everybody(frame.destination) || !has_querier(vlan, ipv6, now)) return kAll;
-  if (const auto members = groups_.lookup(frame.destination, vlan, now))
-    return *members | routers(vlan, now);
-  return rules_.config.flood_unknown ? kAll : routers(vlan, now);
+  return Way::ports;
+}
+
+template <typename Known>
+PortMask Snooping::of_group(const Known& known, const wire::MacAddress& group, std::uint16_t vlan,
+                            Instant now) const {
+  const bool ipv6 = group[0] == 0x33;
+  if (is_for_everybody(group) || !known.has_querier(vlan, ipv6, now)) return kAll;
+  const auto members = known.members(group, vlan, now);
+  if (!members && rules_.config.flood_unknown) return kAll;
+  return members.value_or(0) | rules_.fixed_routers | known.routers(vlan, now);
+}
+
+PortMask Snooping::on_message(std::uint16_t ingress, const GroupMessage& message,
+                              std::uint16_t vlan, Instant now) {
+  if (message.kind == GroupKind::report) {
+    on_report(ingress, message, vlan, now);
+    const PortMask routers_there = routers(vlan, now);
+    return routers_there != 0 ? routers_there : kAll;
+  }
+  if ((rules_.hosts & mask_of(ingress)) != 0) {
+    counters_.queries_refused.add();
+    return 0;  // the real querier would fall silent for it
+  }
+  on_query(ingress, message, vlan, now);
+  return kAll;
 }
 
 void Snooping::on_query(std::uint16_t ingress, const GroupMessage& query, std::uint16_t vlan,
                         Instant now) {
   counters_.queries.add();
-  queriers_[vlan].until[query.ipv6 ? 1 : 0] = now + rules_.config.router_ageing;
-  if (query.from_router) router_until(vlan, ingress) = now + rules_.config.router_ageing;
+  keeper_->hear_query(ingress, vlan, query.ipv6, query.from_router, now,
+                      now + rules_.config.router_ageing);
 }
 
 void Snooping::on_report(std::uint16_t ingress, const GroupMessage& report, std::uint16_t vlan,
                          Instant now) {
   counters_.reports.add();
+  GroupTable& groups = keeper_->table();
   GroupRecords records(report);
   for (GroupRecord record; records.next(record);) {
     if (is_for_everybody(record.group)) continue;
     if (record.wanted)
-      groups_.join(record.group, vlan, ingress, now + rules_.config.membership);
+      groups.join(record.group, vlan, ingress, now + rules_.config.membership);
     else
-      groups_.leave(record.group, vlan, ingress, now + rules_.config.leave_delay);
+      groups.leave(record.group, vlan, ingress, now + rules_.config.leave_delay);
   }
 }
 

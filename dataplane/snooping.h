@@ -7,10 +7,11 @@
 //
 // Where no querier speaks, nobody repeats reports, and everything goes everywhere. Results of jobs
 // go everywhere, too, where they pass another switch: workers need not know IGMP.
+//
+// Of several lcores each has one of these. The first keeps what there is to know (group_keeper.h);
+// the others send messages there, and know what they are told (group_view.h, group_ways.h).
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -19,15 +20,20 @@
 #include "config/switch_config.h"
 #include "core/counter.h"
 #include "core/time.h"
+#include "dataplane/group_keeper.h"
 #include "dataplane/group_message.h"
-#include "dataplane/group_table.h"
+#include "dataplane/group_view.h"
+#include "dataplane/group_ways.h"
 #include "dataplane/vlan.h"
 
 namespace tributary::dataplane {
 
 class Snooping {
  public:
-  Snooping(const config::SwitchConfig& config, std::uint64_t seed);
+  // What becomes of a frame to a group.
+  enum class Way : std::uint8_t { ports, malformed, keeper };
+
+  Snooping(const config::SwitchConfig& config, std::uint64_t seed, const GroupEnd& end = {});
 
   // What may be exchanged while it runs. What is known already keeps the time that it was given.
   struct Rules {
@@ -38,21 +44,32 @@ class Snooping {
   };
   void swap(Rules& rules) { std::swap(rules_, rules); }
 
-  // Ports that a frame to a group goes to, of all; nullopt: it is malformed.
-  std::optional<PortMask> ports_for(std::uint16_t ingress, const wire::EthernetView& frame,
-                                    bool linear, std::uint16_t vlan, Instant now);
-  std::size_t expire(Instant now) { return groups_.expire(now, kLookPerTurn); }
+  // Where a frame to a group goes: to these ports, of all; nowhere, or as a message to the keeper.
+  Way way_of(std::uint16_t ingress, const wire::EthernetView& frame, bool linear,
+             std::uint16_t vlan, Instant now, PortMask& to);
+  // With several lcores, tells the others what is new, too.
+  std::size_t expire(Instant now) { return keeper_ ? keeper_->expire(now) : 0; }
   // So many ports, or more.
-  void use_ports(std::size_t ports) { ports_ = std::max(ports_, ports); }
-  // Nobody is behind this port any more.
-  void forget(std::uint16_t port);
+  void use_ports(std::size_t ports) {
+    if (keeper_) keeper_->use_ports(ports);
+  }
+  // Nobody is behind this port any more. Who does not keep groups is told.
+  void forget(std::uint16_t port) {
+    if (keeper_) keeper_->forget(port);
+  }
+  // Of who does not keep groups:
+  void apply(const GroupUpdate& update) { view_->apply(update); }
 
-  [[nodiscard]] const GroupTable& groups() const { return groups_; }
-  // Where routers are known to be; 0: nowhere.
-  [[nodiscard]] PortMask routers(std::uint16_t vlan, Instant now) const;
+  // Of who keeps them: the only lcore, or the first.
+  [[nodiscard]] const GroupTable& groups() const { return keeper_->table(); }
   // A row for each VLAN with routers.
   [[nodiscard]] std::vector<GroupRow> router_rows(Instant now) const;
+  // Of any lcore. Where routers are known to be; 0: nowhere.
+  [[nodiscard]] PortMask routers(std::uint16_t vlan, Instant now) const;
   [[nodiscard]] bool has_querier(std::uint16_t vlan, bool ipv6, Instant now) const;
+  // nullopt: nobody is known to want it.
+  [[nodiscard]] std::optional<PortMask> members(const wire::MacAddress& group, std::uint16_t vlan,
+                                                Instant now) const;
 
   // Read by any thread.
   struct Counters {
@@ -63,24 +80,21 @@ class Snooping {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
-  static constexpr std::size_t kLookPerTurn = 4;
   static constexpr PortMask kAll = ~PortMask{0};
-  struct Queriers {
-    std::array<Instant, 2> until{};  // of IGMP, of MLD
-  };
 
+  PortMask on_message(std::uint16_t ingress, const GroupMessage& message, std::uint16_t vlan,
+                      Instant now);
+  // Of what is no message, by what a keeper or a view knows.
+  template <typename Known>
+  [[nodiscard]] PortMask of_group(const Known& known, const wire::MacAddress& group,
+                                  std::uint16_t vlan, Instant now) const;
   void on_query(std::uint16_t ingress, const GroupMessage& query, std::uint16_t vlan, Instant now);
   void on_report(std::uint16_t ingress, const GroupMessage& report, std::uint16_t vlan,
                  Instant now);
-  [[nodiscard]] Instant& router_until(std::uint16_t vlan, std::uint16_t port) {
-    return routers_[std::size_t{vlan} * config::kMaxPorts + port];
-  }
 
   Rules rules_;
-  std::size_t ports_;
-  std::vector<Queriers> queriers_;  // by VLAN
-  std::vector<Instant> routers_;    // by VLAN and port: until when there is one
-  GroupTable groups_;
+  std::optional<GroupKeeper> keeper_;
+  std::optional<GroupView> view_;  // where there is no keeper
   Counters counters_;
 };
 

@@ -28,6 +28,7 @@
 #include "dataplane/capture.h"
 #include "dataplane/classify.h"
 #include "dataplane/forwarder.h"
+#include "dataplane/group_ways.h"
 #include "dataplane/handover.h"
 #include "dataplane/idle.h"
 #include "dataplane/job_owners.h"
@@ -53,6 +54,7 @@ struct Randomness {
 struct LoopPlace {
   std::size_t lcore = 0;
   Handover* handover = nullptr;
+  GroupWays* groups = nullptr;  // none, too, where nobody snoops
 };
 
 // Of a port at a place, for the loop whose frames leave it this way.

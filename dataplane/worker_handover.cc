@@ -43,7 +43,7 @@ bool Worker::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& wh
 }
 
 std::size_t Worker::take_over(Instant now) {
-  std::size_t all = 0;
+  std::size_t all = forwarder_.take_groups(now);
   for (std::size_t from = 0; from < peers_->lcores(); ++from) {
     if (from == lcore_) continue;
     std::array<Learned, kBurst> room;

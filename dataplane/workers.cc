@@ -10,10 +10,13 @@ Workers::Workers(const config::SwitchConfig& config, std::span<Port* const> port
   const std::size_t lcores = config::lcore_count(config);
   const config::Machine& machine = pools.plan().machine;
   if (lcores > 1) handover_ = std::make_unique<Handover>(lcores, machine.lcores);
+  if (lcores > 1 && config.forwarding.snooping.enabled)
+    group_ways_ = std::make_unique<GroupWays>(lcores, machine.lcores);
   for (std::size_t lcore = 0; lcore < lcores; ++lcore) {
     const SocketMemory memory(config::lcore_socket(machine, lcore));
-    workers_.push_back(std::make_unique<Worker>(config, ports, pools.of_lcore(lcore), randomness,
-                                                LoopPlace{lcore, handover_.get()}));
+    workers_.push_back(
+        std::make_unique<Worker>(config, ports, pools.of_lcore(lcore), randomness,
+                                 LoopPlace{lcore, handover_.get(), group_ways_.get()}));
   }
 }
 

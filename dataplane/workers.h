@@ -37,6 +37,8 @@ class Workers {
 
   // nullptr: there is one lcore.
   [[nodiscard]] const Handover* handover() const { return handover_.get(); }
+  // nullptr, too, where nobody snoops.
+  [[nodiscard]] const GroupWays* group_ways() const { return group_ways_.get(); }
 
   // Any thread.
   [[nodiscard]] PortCounters port_counters(std::size_t port) const;
@@ -49,6 +51,7 @@ class Workers {
 
  private:
   std::unique_ptr<Handover> handover_;
+  std::unique_ptr<GroupWays> group_ways_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

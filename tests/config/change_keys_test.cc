@@ -46,7 +46,7 @@ constexpr const char* kFile =
     "  lldp: {enabled: true}\n"
     "acl: {rules: [{action: deny, port: a}]}\n";
 
-// What goes without snooping.
+// What needs several lcores.
 constexpr const char* kSeveralLcores =
     "switch: {address: 10.77.0.254, lcores: [-1, -1]}\n"
     "ports: [{name: a, devargs: net_null0}]\n"

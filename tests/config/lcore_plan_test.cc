@@ -195,6 +195,12 @@ TEST(LcorePlan, PacketBuffersGrowWithLcoresAndQueues) {
   EXPECT_EQ(least_buffers(config),
             one + 2 * kLeastBuffersPerQueue + 2 * kSharedBuffers + 6 * 2 * kHandoverFrames)
       << "jobs' and others'";
+  const std::size_t three = least_buffers(config);
+  config.forwarding.snooping.enabled = true;
+  EXPECT_EQ(least_buffers(config), three + 2 * kGroupMessages) << "to the first";
+  config.lcores = {};
+  config.ports[0].queues = 1;
+  EXPECT_EQ(least_buffers(config), one);
 }
 
 TEST(LcorePlan, AFrameLeavesThroughTheLoopsOwnQueueOrAnothers) {

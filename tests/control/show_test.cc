@@ -292,7 +292,9 @@ TEST(ShowLcores, SaysWhoHasWhat) {
                                        {"others", 0},
                                        {"others_full", 0},
                                        {"addresses", 0},
-                                       {"addresses_lost", 0}}));
+                                       {"addresses_lost", 0},
+                                       {"groups", 0},
+                                       {"groups_full", 0}}));
   EXPECT_EQ(show.table("stages 1").size(), dataplane::kStageCount);
 }
 
@@ -419,7 +421,25 @@ TEST(ShowLcores, MetricsOfEachLcoreAndPair) {
     if (family.name == "tributary_job_members") {
       EXPECT_EQ(family.metric.size(), 2u);
     }
+    if (family.name.starts_with("tributary_handover_groups")) {
+      EXPECT_EQ(family.metric.size(), 0u) << "it does not snoop";
+    }
   }
+}
+
+TEST(ShowLcores, O1_GroupsGoToTheFirstLcoreAndBack) {
+  auto config = two_lcores();
+  config.lcores.push_back(-1);
+  config.forwarding.snooping.enabled = true;
+  RunningSwitch sw(config);
+  std::size_t families = 0;
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    if (!family.name.starts_with("tributary_handover_groups")) continue;
+    ++families;
+    EXPECT_EQ(family.metric.size(), family.name.find("full") == std::string::npos ? 4u : 2u);
+  }
+  EXPECT_EQ(families, 2u);
+  EXPECT_TRUE(Show(sw.get()).table("groups").empty());
 }
 
 // What feeds the watchdog. Were one of the loops not counted, or not turning, this would not end.

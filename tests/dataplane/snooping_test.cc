@@ -1,4 +1,5 @@
-// IGMP and MLD snooping through whole turns of the loop: who gets frames to a group.
+// IGMP and MLD snooping through whole turns of the loops: who gets frames to a group, with one
+// lcore or several.
 #include "dataplane/snooping.h"
 
 #include <gtest/gtest.h>
@@ -18,18 +19,37 @@ config::SwitchConfig snooping_config() {
   return config;
 }
 
-// p0 has a router, p1 and p2 hosts, p3 nobody in particular.
-class Snoop : public testing::Test {
- protected:
-  RingSwitch sw{snooping_config()};
+// Until all lcores know all: a message goes to the first, which tells, and has looked at all that
+// may have ended.
+void settle(RingSwitch& sw) {
+  constexpr std::size_t kLooks = 16;  // of GroupKeeper in a turn
+  for (std::size_t turn = 0; turn < kVlanIds / kLooks + 4; ++turn) sw.turn();
+}
 
-  // Ports that a frame leaves through.
+config::SwitchConfig with_lcores(config::SwitchConfig config, std::size_t lcores) {
+  if (lcores > 1) config.lcores.assign(lcores, -1);
+  return config;
+}
+
+// Ports that a frame leaves through, of four. Port p is polled by lcore p modulo their number.
+std::vector<std::size_t> pass_through(RingSwitch& sw, std::size_t port, const Bytes& frame) {
+  if (sw.workers().size() > 1) settle(sw);
+  sw.inject(port, frame);
+  // To the keeper, to the lcore of its way out, and out.
+  for (std::size_t turn = 0; turn < sw.workers().size(); ++turn) sw.turn();
+  std::vector<std::size_t> out;
+  for (std::size_t p = 0; p < 4; ++p)
+    if (!sw.sent(p).empty()) out.push_back(p);
+  return out;
+}
+
+// p0 has a router, p1 and p2 hosts, p3 nobody in particular.
+class Snoop : public testing::TestWithParam<std::size_t> {
+ protected:
+  RingSwitch sw{with_lcores(snooping_config(), GetParam())};
+
   std::vector<std::size_t> pass(std::size_t port, const Bytes& frame) {
-    sw.inject(port, frame);
-    sw.turn();
-    std::vector<std::size_t> out;
-    for (std::size_t p = 0; p < 4; ++p)
-      if (!sw.sent(p).empty()) out.push_back(p);
+    const auto out = pass_through(sw, port, frame);
     EXPECT_EQ(sw.buffers_in_use(), 0u);
     return out;
   }
@@ -41,13 +61,14 @@ class Snoop : public testing::Test {
   }
 };
 using Ports = std::vector<std::size_t>;
+INSTANTIATE_TEST_SUITE_P(Lcores, Snoop, testing::Values(1u, 2u, 3u));
 
-TEST_F(Snoop, WithoutAQuerierEverythingGoesEverywhere) {
+TEST_P(Snoop, WithoutAQuerierEverythingGoesEverywhere) {
   EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0, 2, 3}));
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
 }
 
-TEST_F(Snoop, AGroupGoesToItsMembersAndToRouters) {
+TEST_P(Snoop, AGroupGoesToItsMembersAndToRouters) {
   EXPECT_EQ(pass(0, igmp_frame(0x11, 0)), (Ports{1, 2, 3}));
   EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0}));  // reports: to routers only
   EXPECT_EQ(data4(3), (Ports{0, 1}));
@@ -59,7 +80,7 @@ TEST_F(Snoop, AGroupGoesToItsMembersAndToRouters) {
   EXPECT_EQ(pass(3, ipv4_frame({}, wire::multicast_mac(0xE0010299))), (Ports{0, 1, 2}));
 }
 
-TEST_F(Snoop, APortThatGoesLeavesItsGroupsAndItsRouterBehind) {
+TEST_P(Snoop, APortThatGoesLeavesItsGroupsAndItsRouterBehind) {
   pass(0, igmp_frame(0x11, 0));
   pass(3, igmp_frame(0x11, 0));
   pass(1, igmp_frame(0x16, kTestGroup4));
@@ -77,7 +98,7 @@ TEST_F(Snoop, APortThatGoesLeavesItsGroupsAndItsRouterBehind) {
   EXPECT_EQ(data4(3), (Ports{0, 2}));
 }
 
-TEST_F(Snoop, Ipv6Likewise) {
+TEST_P(Snoop, Ipv6Likewise) {
   EXPECT_EQ(pass(0, mld_frame(130, 0)), (Ports{1, 2, 3}));
   EXPECT_EQ(pass(1, mld_frame(131, 0x77)), (Ports{0}));
   EXPECT_EQ(data6(3), (Ports{0, 1}));
@@ -89,7 +110,7 @@ TEST_F(Snoop, Ipv6Likewise) {
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
 }
 
-TEST_F(Snoop, MembersLeaveAndAge) {
+TEST_P(Snoop, MembersLeaveAndAge) {
   pass(0, igmp_frame(0x11, 0));
   pass(1, igmp_frame(0x16, kTestGroup4));
   pass(2, igmp_frame(0x16, kTestGroup4));
@@ -111,37 +132,33 @@ TEST_F(Snoop, MembersLeaveAndAge) {
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
 }
 
-TEST_F(Snoop, QueriersWithoutAnAddressAreNoRouters) {
+TEST_P(Snoop, QueriersWithoutAnAddressAreNoRouters) {
   pass(0, igmp_frame(0x11, 0, 0));
   pass(1, igmp_frame(0x16, kTestGroup4));
   EXPECT_EQ(data4(3), (Ports{1}));
 }
 
 // Nobody there becomes a router, and the querier of the VLAN does not hear of it.
-TEST(SnoopingKeys, C1_AQueryFromAHostsPortIsDropped) {
-  auto config = snooping_config();
+class SnoopKeys : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Lcores, SnoopKeys, testing::Values(1u, 2u));
+
+TEST_P(SnoopKeys, C1_AQueryFromAHostsPortIsDropped) {
+  auto config = with_lcores(snooping_config(), GetParam());
   config.forwarding.snooping.host_ports = {"p1"};
   RingSwitch sw(config);
-  const auto pass = [&](std::size_t port, const Bytes& frame) {
-    sw.inject(port, frame);
-    sw.turn();
-    Ports out;
-    for (std::size_t p = 0; p < 4; ++p)
-      if (!sw.sent(p).empty()) out.push_back(p);
-    return out;
-  };
-  EXPECT_EQ(pass(1, igmp_frame(0x11, 0)), Ports{});
+  EXPECT_EQ(pass_through(sw, 1, igmp_frame(0x11, 0)), Ports{});
   EXPECT_EQ(sw.drops(1, DropReason::no_member), 1u);
   const Snooping& snooping = *sw.worker().snooping();
   EXPECT_EQ(snooping.counters().queries_refused.get(), 1u);
   EXPECT_EQ(snooping.counters().queries.get(), 0u);
   EXPECT_EQ(snooping.routers(0, sw.now), 0u);
   EXPECT_FALSE(snooping.has_querier(0, false, sw.now));
-  EXPECT_EQ(pass(0, igmp_frame(0x11, 0)), (Ports{1, 2, 3}));
-  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0})) << "what it wants it may say";
+  EXPECT_EQ(pass_through(sw, 0, igmp_frame(0x11, 0)), (Ports{1, 2, 3}));
+  EXPECT_EQ(pass_through(sw, 1, igmp_frame(0x16, kTestGroup4)), (Ports{0}))
+      << "what it wants it may say";
 }
 
-TEST_F(Snoop, GroupsOfTheLinkAndOfJobsGoEverywhere) {
+TEST_P(Snoop, GroupsOfTheLinkAndOfJobsGoEverywhere) {
   pass(0, igmp_frame(0x11, 0));
   pass(0, mld_frame(130, 0));
   const auto to = [&](const wire::MacAddress& group) { return pass(3, ipv4_frame({}, group)); };
@@ -155,14 +172,14 @@ TEST_F(Snoop, GroupsOfTheLinkAndOfJobsGoEverywhere) {
   EXPECT_EQ(sw.worker().snooping()->groups().counters().groups.get(), 0u);
 }
 
-TEST_F(Snoop, DamagedMessagesAreDropped) {
+TEST_P(Snoop, DamagedMessagesAreDropped) {
   Bytes bent = igmp_frame(0x16, kTestGroup4);
   bent.back() ^= std::byte{1};
   EXPECT_EQ(pass(1, bent), Ports{});
   EXPECT_EQ(sw.drops(1, DropReason::group_malformed), 1u);
 }
 
-TEST_F(Snoop, RulesChangeAndWhatIsKnownStays) {
+TEST_P(Snoop, RulesChangeAndWhatIsKnownStays) {
   pass(0, igmp_frame(0x11, 0));
   pass(1, igmp_frame(0x16, kTestGroup4));
   auto next = sw.config();
@@ -171,8 +188,10 @@ TEST_F(Snoop, RulesChangeAndWhatIsKnownStays) {
   next.forwarding.snooping.leave_delay = Duration::seconds(50);
   config::ForwardingChange parts;
   parts.snooping = true;
-  const auto prepared = sw.worker().prepare(next, parts);
-  sw.worker().apply(*prepared, sw.now);
+  for (const auto& worker : sw.workers()) {
+    const auto prepared = worker->prepare(next, parts);
+    worker->apply(*prepared, sw.now);
+  }
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
   EXPECT_EQ(pass(3, ipv4_frame({}, wire::multicast_mac(0xE0010299))), (Ports{0, 2}));
   pass(1, igmp_frame(0x17, kTestGroup4));
@@ -180,25 +199,19 @@ TEST_F(Snoop, RulesChangeAndWhatIsKnownStays) {
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
 }
 
-TEST(SnoopingKeys, UnknownGroupsMayGoToRoutersOnly) {
-  auto config = snooping_config();
+TEST_P(SnoopKeys, UnknownGroupsMayGoToRoutersOnly) {
+  auto config = with_lcores(snooping_config(), GetParam());
   config.forwarding.snooping.flood_unknown = false;
   config.forwarding.snooping.router_ports = {"p2"};
   RingSwitch sw(config);
-  sw.inject(0, igmp_frame(0x11, 0, 0));
-  sw.turn();
-  for (const std::size_t port : {1u, 2u, 3u}) EXPECT_EQ(sw.sent(port).size(), 1u);
-  sw.inject(1, ipv4_frame({}, kGroup4));
-  sw.inject(2, ipv4_frame({}, kGroup4));
-  sw.turn();
-  EXPECT_EQ(sw.sent(2).size(), 1u);
-  EXPECT_TRUE(sw.sent(0).empty());
-  EXPECT_TRUE(sw.sent(3).empty());
+  EXPECT_EQ(pass_through(sw, 0, igmp_frame(0x11, 0, 0)), (Ports{1, 2, 3}));
+  EXPECT_EQ(pass_through(sw, 1, ipv4_frame({}, kGroup4)), Ports{2});
+  EXPECT_EQ(pass_through(sw, 2, ipv4_frame({}, kGroup4)), Ports{});
   EXPECT_EQ(sw.drops(2, DropReason::no_member), 1u);
 }
 
-TEST(SnoopingInVlans, GroupsAreOfTheirVlan) {
-  auto config = snooping_config();
+TEST_P(SnoopKeys, GroupsAreOfTheirVlan) {
+  auto config = with_lcores(snooping_config(), GetParam());
   config.ports[0].vlan = {config::VlanMode::trunk, {}, {}, {}};
   for (const std::size_t port : {1u, 2u, 3u})
     config.ports[port].vlan = {
@@ -212,17 +225,12 @@ TEST(SnoopingInVlans, GroupsAreOfTheirVlan) {
     out.insert(out.end(), frame.begin() + 12, frame.end());
     return out;
   };
-  sw.inject(0, tagged(query, 10));
-  sw.inject(0, tagged(query, 20));
-  sw.inject(1, igmp_frame(0x16, kTestGroup4));
-  sw.inject(3, igmp_frame(0x16, kTestGroup4));
-  sw.turn();
-  for (std::size_t port = 0; port < 4; ++port) sw.sent(port);
-  sw.inject(0, tagged(ipv4_frame({}, kGroup4), 10));
-  sw.turn();
-  EXPECT_EQ(sw.sent(1).size(), 1u);
-  EXPECT_TRUE(sw.sent(2).empty());
-  EXPECT_TRUE(sw.sent(3).empty());
+  EXPECT_EQ(pass_through(sw, 0, tagged(query, 10)), (Ports{1, 2}));
+  EXPECT_EQ(pass_through(sw, 0, tagged(query, 20)), Ports{3});
+  EXPECT_EQ(pass_through(sw, 1, igmp_frame(0x16, kTestGroup4)), Ports{0});
+  EXPECT_EQ(pass_through(sw, 3, igmp_frame(0x16, kTestGroup4)), Ports{0});
+  EXPECT_EQ(pass_through(sw, 0, tagged(ipv4_frame({}, kGroup4), 10)), Ports{1});
+  EXPECT_EQ(pass_through(sw, 2, ipv4_frame({}, kGroup4)), (Ports{0, 1}));
 }
 
 }  // namespace

@@ -1,0 +1,86 @@
+#include "dataplane/group_keeper.h"
+
+namespace tributary::dataplane {
+
+GroupKeeper::GroupKeeper(std::uint32_t groups, std::uint64_t seed, GroupWays* ways)
+    : queriers_(kVlanIds),
+      routers_(kVlanIds * config::kMaxPorts),
+      table_(groups, seed),
+      ways_(ways) {
+  if (ways == nullptr) return;
+  table_.tell(&news_.emplace(groups + kVlanIds));
+  told_.resize(kVlanIds);
+}
+
+PortMask GroupKeeper::routers(std::uint16_t vlan, Instant now) const {
+  PortMask out = 0;
+  for (std::uint16_t port = 0; port < ports_; ++port)
+    if (now < routers_[std::size_t{vlan} * config::kMaxPorts + port]) out |= mask_of(port);
+  return out;
+}
+
+Duration GroupKeeper::routers_left(std::uint16_t vlan, Instant now) const {
+  Duration left;
+  for (std::uint16_t port = 0; port < ports_; ++port)
+    left = std::max(left, routers_[std::size_t{vlan} * config::kMaxPorts + port] - now);
+  return left;
+}
+
+void GroupKeeper::hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router,
+                             Instant now, Instant until) {
+  queriers_[vlan].until[ipv6 ? 1 : 0] = until;
+  if (from_router) router_until(vlan, port) = until;
+  if (news_) look_at(vlan, now);
+}
+
+void GroupKeeper::forget(std::uint16_t port) {
+  for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) {
+    router_until(vlan, port) = Instant();
+    if (!news_ || (told_[vlan].routers & mask_of(port)) == 0) continue;
+    told_[vlan].routers &= ~mask_of(port);
+    news_->note(place_of(vlan));
+  }
+  table_.forget(port);
+}
+
+void GroupKeeper::look_at(std::uint16_t vlan, Instant now) {
+  Told is{routers(vlan, now), 0};
+  for (const bool ipv6 : {false, true})
+    if (has_querier(vlan, ipv6, now)) is.queriers |= querier_bit(ipv6);
+  if (is == told_[vlan]) return;
+  told_[vlan] = is;
+  news_->note(place_of(vlan));
+}
+
+std::size_t GroupKeeper::expire(Instant now) {
+  if (!news_) return table_.expire(now, kLookPerTurn);
+  const std::size_t gone = table_.expire(now, kLookForOthers);
+  for (std::size_t n = 0; n < kLookForOthers; ++n) {
+    look_at(next_vlan_, now);
+    next_vlan_ = static_cast<std::uint16_t>((next_vlan_ + 1) % kVlanIds);
+  }
+  if (!news_->empty()) tell_others();
+  return gone;
+}
+
+// All of them or, while one has no room, nobody: what waits is told as it is then.
+void GroupKeeper::tell_others() {
+  const auto all = ways_->all();
+  const auto has_room = [](const auto& way) { return way->has_room(); };
+  for (int n = 0; n < kTellPerTurn && !news_->empty(); ++n) {
+    if (!std::all_of(all.begin(), all.end(), has_room)) return;
+    const std::uint32_t place = news_->take();
+    GroupUpdate update{.key = 0, .place = place};
+    if (place < table_.capacity()) {
+      update.key = table_.at(place).key;
+      update.ports = table_.at(place).ports;
+    } else {
+      const Told& vlan = told_[place - table_.capacity()];
+      update.ports = vlan.routers;
+      update.queriers = vlan.queriers;
+    }
+    for (const auto& way : all) way->tell(update);
+  }
+}
+
+}  // namespace tributary::dataplane
