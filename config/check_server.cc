@@ -64,6 +64,7 @@ void check_memory(const ServerConfig& config, ReadContext& context) {
 
 void check_port(const ServerConfig& config, ReadContext& context) {
   if (config.dpdk.devargs.empty() || !context.usable("server.dpdk.mtu")) return;
+  if (config.dpdk.fragments.datagrams != 0) return;  // any packet is short enough to be cut
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
     if (!context.usable(job_path(i, "chunk_bytes"))) return;
   const std::size_t packet = largest_packet_bytes(config);
@@ -71,7 +72,9 @@ void check_port(const ServerConfig& config, ReadContext& context) {
     context.report("server.dpdk.mtu", std::to_string(config.dpdk.mtu) +
                                           " bytes are less than packets of its jobs have; "
                                           "allowed: at least " +
-                                          std::to_string(packet));
+                                          std::to_string(packet) +
+                                          ", or server.dpdk.fragments.datagrams for packets that "
+                                          "are cut");
 }
 
 }  // namespace

@@ -54,6 +54,18 @@ const Fields<ServedJobConfig>& job_fields() {
   return fields;
 }
 
+const Fields<FragmentsConfig>& fragments_fields() {
+  using F = FragmentsConfig;
+  static const Fields<F> fields = {
+      scalar("datagrams", &F::datagrams, integer<std::uint32_t>(0, kMaxDatagrams),
+             "Datagrams that the server may be putting together at once; a packet buffer each. 0: "
+             "fragments are dropped, and none are sent."),
+      scalar("timeout", &F::timeout, duration(Duration::ms(1), Duration::seconds(30)),
+             "As `fragments.timeout` of a switch."),
+  };
+  return fields;
+}
+
 // Left out of what dump() writes where the kernel's UDP serves.
 Field<ServerConfig> port_field() {
   using P = ServerPortConfig;
@@ -64,6 +76,10 @@ Field<ServerConfig> port_field() {
       scalar("hugepages", &P::hugepages, boolean(), "As `memory.hugepages` of a switch."),
       scalar("idle_sleep_max", &P::idle_sleep_max, duration(Duration::us(0), Duration::ms(100)),
              "Longest sleep while nothing comes. 0s: never sleep, burn the CPU."),
+      mapping<P, FragmentsConfig>(
+          "fragments", [](auto& p) -> auto& { return p.fragments; }, fragments_fields(),
+          "IPv4 fragments of packets to the server and from it, so that chunks may be longer than "
+          "`mtu`. The roots need `switch.fragments`, too."),
   };
   Field<ServerConfig> field = mapping<ServerConfig, P>(
       "dpdk", [](auto& s) -> auto& { return s.dpdk; }, keys,

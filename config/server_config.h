@@ -29,6 +29,7 @@ struct ServerPortConfig {
   std::uint32_t mtu = 1500;
   bool hugepages = false;
   Duration idle_sleep_max = Duration::us(200);
+  FragmentsConfig fragments;
 };
 
 struct ServerConfig {

@@ -4,7 +4,7 @@
 //                    │ no room: the oldest gives way        └─ contradicts another: given up
 //                    └ not whole in time: given up
 //
-// Pure; whoever holds the bytes (dataplane/reassembly.h) is told where they belong. Memory is taken
+// Pure; whoever holds the bytes (dataplane/datagrams.h) is told where they belong. Memory is taken
 // at construction. A flood takes the place of what is oldest: fragments of one sender follow each
 // other closely, so datagrams that can be finished are, while what is left of others goes.
 #pragma once

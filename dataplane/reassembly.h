@@ -1,9 +1,7 @@
 // Datagrams to the switch itself, put together from their fragments.
 //
-//   fragment ─▶ table of its port (fragment_table.h) ─▶ its bytes into the datagram's one buffer
-//                                                         └ the last one: that buffer, a frame
+//   fragment ─▶ the lcore that puts it together ─▶ datagrams of its port (datagrams.h) ─▶ frame
 //
-// A fragment's own buffer is free at once, so a datagram holds one however many fragments it has.
 // A port's datagrams take nothing from those of others. Only the loop's lcore.
 #pragma once
 
@@ -13,7 +11,7 @@
 #include <vector>
 
 #include "config/switch_config.h"
-#include "dataplane/fragment_table.h"
+#include "dataplane/datagrams.h"
 #include "dataplane/lane.h"
 
 struct rte_mempool;
@@ -25,9 +23,6 @@ class Reassembly {
   // Of the loop on `lcore`; `seed` is the same on all.
   Reassembly(const config::SwitchConfig& config, std::size_t lcore, std::uint64_t seed,
              rte_mempool* pool, Lanes& lanes);
-  ~Reassembly();
-  Reassembly(const Reassembly&) = delete;
-  Reassembly& operator=(const Reassembly&) = delete;
 
   // The lcore that puts a fragment together with the others, wherever each was received. One that
   // polls the port.
@@ -41,14 +36,9 @@ class Reassembly {
   // Gives up what came through a port.
   void discard(std::uint16_t port);
 
-  struct Datagram {
-    rte_mbuf* frame = nullptr;
-    bool congestion = false;
-  };
   struct PortState {
     std::vector<std::uint16_t> lcores;  // that poll it
-    std::unique_ptr<FragmentTable> table;
-    std::vector<Datagram> datagrams;
+    std::unique_ptr<Datagrams> datagrams;
   };
   // Ports come and go, and queues move. By place: who polls it, and, where this loop is the first
   // time among them, room. Made by the control thread, one at a time.
@@ -58,20 +48,12 @@ class Reassembly {
   void take_in(Plan& plan);
 
  private:
-  struct Fragment;
-
-  void make_room(PortState& port) const;
-  void give_up(std::uint16_t port, const FragmentTable::GivenUp& given_up, DropReason reason);
-  static void copy(Datagram& to, const Fragment& fragment);
-  // The datagram's buffer as a frame: `headers` in front of IPv4's, `payload` behind that.
-  static rte_mbuf* finish(Datagram& datagram, std::size_t headers, std::size_t payload);
-
   rte_mempool* pool_;
   Lanes& lanes_;
   std::size_t lcore_;
   std::uint64_t seed_;
   config::FragmentsConfig limits_;
-  std::size_t most_bytes_;        // of a datagram behind IPv4's header
+  std::size_t frame_bytes_;       // of the largest one
   std::vector<PortState> ports_;  // by place, of all that there may be
 };
 

@@ -41,6 +41,11 @@ UdpPort::UdpPort(UdpPortSettings settings, std::unique_ptr<FramePool> pool,
       no_room_(settings_.datagram_bytes) {
   for (const std::uint32_t peer : settings_.peers) peers_.push_back({peer, {}, {}});
   waiting_.reserve(kBacklog);
+  if (settings_.fragments.datagrams != 0) {
+    datagrams_ = std::make_unique<Datagrams>(settings_.fragments, pool_->data_bytes(),
+                                             settings_.seed, pool_->get());
+    fragmenter_.emplace(pool_->get(), 0);
+  }
   install_fault_handlers();
 }
 
@@ -99,32 +104,57 @@ std::size_t UdpPort::receive(const Receiver& receiver, Instant now) {
   if (!receive_burst(*port_, 0, burst.data(), kBurst, received)) counters_.peer_faults.add();
   for (std::uint16_t i = 0; i < received; ++i) {
     counters_.rx_bytes.add(burst[i]->pkt_len);
-    handle(burst[i], receiver);
+    handle(burst[i], receiver, now);
   }
+  if (datagrams_ != nullptr) datagrams_->expire(now, kBurst, drops());
   counters_.rx_packets.add(received);
   pause_ = idle_.after_turn(received);
   return received;
 }
 
-void UdpPort::handle(rte_mbuf* frame, const Receiver& receiver) {
+void UdpPort::handle(rte_mbuf* frame, const Receiver& receiver, Instant now) {
   if (frame->nb_segs > 1 && rte_pktmbuf_linearize(frame) != 0)
     return drop(frame, DropReason::frame_multi_segment);
-  const auto parsed = wire::parse_ethernet(first_segment(frame));
-  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drop(frame, *bad);
-  const auto& view = std::get<wire::EthernetView>(parsed);
+  wire::EthernetView view;
+  const DropReason bad = wire::parse_ethernet(first_segment(frame), view);
+  if (bad != DropReason::count_) return drop(frame, bad);
   learn(view);
   if (is_arp_request_for(identity_, view)) {
     answer_arp(identity_, first_segment(frame), view);
     return send(frame);
   }
-  if (view.destination == settings_.mac && !view.vlan_tci) {
-    if (is_echo_request_for(identity_, view)) {
-      answer_echo(first_segment(frame), view);
-      return send(frame);
-    }
-    hand_over(view, receiver);
+  if (view.destination != settings_.mac || view.vlan_tci) return rte_pktmbuf_free(frame);
+  wire::Fragment4View fragment;
+  if (datagrams_ != nullptr && is_own_fragment(view, fragment)) {
+    frame = put_together(frame, view, fragment, now);
+    if (frame == nullptr) return;
+    wire::parse_ethernet(first_segment(frame), view);
   }
+  handle_own(frame, view, receiver);
+}
+
+void UdpPort::handle_own(rte_mbuf* frame, const wire::EthernetView& view,
+                         const Receiver& receiver) {
+  if (is_echo_request_for(identity_, view)) {
+    answer_echo(first_segment(frame), view);
+    return send(frame);
+  }
+  hand_over(view, receiver);
   rte_pktmbuf_free(frame);
+}
+
+bool UdpPort::is_own_fragment(const wire::EthernetView& view, wire::Fragment4View& fragment) const {
+  return view.ether_type == wire::kEtherTypeIpv4 && wire::is_fragment4(view.payload) &&
+         wire::parse_fragment4(view.payload, fragment) == DropReason::count_ &&
+         fragment.destination_ip == settings_.own.ipv4;
+}
+
+rte_mbuf* UdpPort::put_together(rte_mbuf* frame, const wire::EthernetView& view,
+                                const wire::Fragment4View& fragment, Instant now) {
+  const Datagrams::Outcome out = datagrams_->add(frame, view, fragment, now, drops());
+  if (out.reason != DropReason::count_) drop(frame, out.reason);
+  if (out.whole != nullptr) counters_.reassembled.add();
+  return out.whole;
 }
 
 // Of peers, and of what is meant for this node: the table has no room for anybody else.
@@ -187,10 +217,20 @@ void UdpPort::queue(std::size_t bytes, const UdpAddress& to) {
 
 void UdpPort::send(rte_mbuf* frame) {
   if (frame->pkt_len > port_->config().mtu + wire::kEthernetBytes)
-    return drop(frame, DropReason::mtu);
+    return fragmenter_ ? send_pieces(frame) : drop(frame, DropReason::mtu);
   if (waiting_.size() >= kBurst) flush();
   if (waiting_.size() == kBacklog) return drop(frame, DropReason::tx_full);
   waiting_.push_back(frame);
+}
+
+void UdpPort::send_pieces(rte_mbuf* frame) {
+  Fragmenter::Pieces pieces;
+  const std::size_t most = port_->config().mtu + wire::kEthernetBytes;
+  const std::size_t count = fragmenter_->cut(frame, most, pieces);
+  if (count == 0) return drop(frame, DropReason::no_mbuf);
+  counters_.fragmented.add();
+  rte_pktmbuf_free(frame);
+  for (rte_mbuf* const piece : std::span(pieces).first(count)) send(piece);
 }
 
 void UdpPort::flush() {

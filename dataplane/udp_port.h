@@ -6,7 +6,8 @@
 //
 // Peers' hardware addresses are asked for by ARP, and again every few seconds; only they are sent
 // to, and groups. What goes to one that has not answered yet is lost, and counted. Untagged frames
-// only.
+// only. Where fragments are taken, what comes in fragments is put together first, and what exceeds
+// the port's MTU leaves as such; else both are dropped.
 //
 // One thread, which need not be DPDK's own; other threads read counters.
 #pragma once
@@ -16,8 +17,11 @@
 #include <optional>
 #include <vector>
 
+#include "config/switch_config.h"
 #include "core/counter.h"
 #include "core/datagram_link.h"
+#include "dataplane/datagrams.h"
+#include "dataplane/fragmenter.h"
 #include "dataplane/frame_pool.h"
 #include "dataplane/idle.h"
 #include "dataplane/local_host.h"
@@ -33,6 +37,8 @@ struct UdpPortSettings {
   std::vector<std::uint32_t> peers;  // IPv4 addresses, each once
   std::size_t datagram_bytes = 0;    // the largest that is sent
   Duration idle_sleep_max;
+  config::FragmentsConfig fragments;  // of no datagrams: none are taken, and none are made
+  std::uint64_t seed = 1;             // not to be foreseen by who sends fragments
 };
 
 class UdpPort final : public DatagramLink {
@@ -66,6 +72,8 @@ class UdpPort final : public DatagramLink {
     Counter tx_bytes;
     Counter unresolved;   // datagrams to a peer whose hardware address is not known
     Counter peer_faults;  // a memif peer took its memory away
+    Counter reassembled;  // datagrams put together from fragments
+    Counter fragmented;   // datagrams that left as fragments
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const Port& port() const { return *port_; }
@@ -81,11 +89,19 @@ class UdpPort final : public DatagramLink {
   void connect(Instant now);
   void ask(std::uint32_t peer);
   // Takes the frame over.
-  void handle(rte_mbuf* frame, const Receiver& receiver);
+  void handle(rte_mbuf* frame, const Receiver& receiver, Instant now);
+  // The same of one to this node, whole.
+  void handle_own(rte_mbuf* frame, const wire::EthernetView& view, const Receiver& receiver);
+  // Of a datagram to this node, with a header that is right.
+  bool is_own_fragment(const wire::EthernetView& view, wire::Fragment4View& fragment) const;
+  // Takes the frame over; nullptr: others of its datagram are to come.
+  rte_mbuf* put_together(rte_mbuf* frame, const wire::EthernetView& view,
+                         const wire::Fragment4View& fragment, Instant now);
   void learn(const wire::EthernetView& view);
   void hand_over(const wire::EthernetView& view, const Receiver& receiver);
   [[nodiscard]] std::optional<wire::MacAddress> mac_of(std::uint32_t ipv4) const;
   void send(rte_mbuf* frame);
+  void send_pieces(rte_mbuf* frame);
   void drop(rte_mbuf* frame, DropReason reason);
 
   UdpPortSettings settings_;
@@ -93,6 +109,8 @@ class UdpPort final : public DatagramLink {
   std::unique_ptr<FramePool> pool_;
   std::unique_ptr<Port> port_;
   std::vector<Peer> peers_;
+  std::unique_ptr<Datagrams> datagrams_;  // while fragments are taken
+  std::optional<Fragmenter> fragmenter_;
   IdlePolicy idle_;
   Duration pause_;
   Instant look_at_;

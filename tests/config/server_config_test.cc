@@ -65,7 +65,20 @@ TEST(ServerConfig, APortOfItsOwnCarriesItsPackets) {
               ElementsAre(StartsWith("ps.yaml:1:37: server.dpdk.devargs: is missing")));
   EXPECT_THAT(server_errors(file("devargs: net_memif0")),
               ElementsAre(StartsWith("ps.yaml:1:37: server.dpdk.mtu: 1500 bytes are less than "
-                                     "packets of its jobs have; allowed: at least 8")));
+                                     "packets of its jobs have; allowed: at least 8338, or "
+                                     "server.dpdk.fragments.datagrams")));
+}
+
+TEST(ServerConfig, C1_WhereItCutsPacketsTheirSizeIsFree) {
+  const ServerConfig c = parse_server_config(
+      "server: {address: 10.77.0.21, dpdk: {devargs: net_pcap0, fragments: {datagrams: 64, "
+      "timeout: 50ms}}}\n"
+      "jobs: [{id: 1, workers: 2, chunk_bytes: 8192, root: 10.77.0.254}]\n",
+      "ps.yaml");
+  EXPECT_EQ(c.dpdk.mtu, 1500u);
+  EXPECT_EQ(c.dpdk.fragments.datagrams, 64u);
+  EXPECT_EQ(c.dpdk.fragments.timeout, Duration::ms(50));
+  EXPECT_EQ(dump(parse_server_config(dump(c), "dump")), dump(c));
 }
 
 TEST(ServerConfig, EveryMistakeHasItsPlace) {

@@ -10,7 +10,9 @@
 #include <string>
 
 #include "core/wire/arp.h"
+#include "core/wire/checksum.h"
 #include "core/wire/ecn.h"
+#include "tests/dataplane/fragments.h"
 #include "tests/dataplane/ring_switch.h"
 
 namespace tributary::dataplane {
@@ -28,11 +30,16 @@ constexpr std::size_t kDatagramBytes = 1200;
 
 class UdpPortTest : public ::testing::Test {
  public:
-  UdpPortTest() {
+  UdpPortTest() : UdpPortTest(kDatagramBytes, {}) {}
+  // Of a job whose packets need fragments, where some are taken.
+  UdpPortTest(std::size_t datagram_bytes, const config::FragmentsConfig& fragments) {
     start_test_eal();
     in_ = make_ring();
     out_ = make_ring();
     config::SwitchConfig config = test_config(1);
+    config.fragments = fragments;
+    config.jobs.resize(1);
+    config.jobs[0].chunk_bytes = static_cast<std::uint32_t>(datagram_bytes);
     auto pool = std::make_unique<FramePool>(size_pool(config));
     pool_ = pool->get();
     const int ethdev = rte_eth_from_rings(next_name().c_str(), &in_, 1, &out_, 1, SOCKET_ID_ANY);
@@ -42,8 +49,9 @@ class UdpPortTest : public ::testing::Test {
     port_ = std::make_unique<UdpPort>(UdpPortSettings{.own = {kOwnIp, kOwnPort},
                                                       .mac = kOwnMac,
                                                       .peers = {kRootIp},
-                                                      .datagram_bytes = kDatagramBytes,
-                                                      .idle_sleep_max = Duration::us(1)},
+                                                      .datagram_bytes = datagram_bytes,
+                                                      .idle_sleep_max = Duration::us(1),
+                                                      .fragments = fragments},
                                       std::move(pool), std::move(port));
   }
   ~UdpPortTest() override {
@@ -76,7 +84,7 @@ class UdpPortTest : public ::testing::Test {
     return all;
   }
   static Bytes datagram(const std::string& text, wire::FrameTemplate t) {
-    Bytes frame(2048);
+    Bytes frame(16384);
     std::memcpy(frame.data() + wire::frame_header_bytes(t), text.data(), text.size());
     frame.resize(wire::write_frame_headers(t, frame, text.size()));
     return frame;
@@ -268,6 +276,129 @@ TEST_F(UdpPortTest, APortThatTakesNoMoreHoldsABacklogAndLosesTheRest) {
     later += sent().size();
   }
   EXPECT_EQ(later, UdpPort::kBacklog);
+}
+
+// Of datagrams of 8 KiB and more, over an MTU of 1500.
+class FragmentsOfUdpPort : public UdpPortTest {
+ public:
+  FragmentsOfUdpPort()
+      : UdpPortTest(kLong, {.datagrams = 2, .timeout = Duration::ms(50)}), text_(kLong, 'x') {
+    text_.replace(4000, 5, "inner");
+    pieces_ = cut(datagram(text_, to_us()), 7);
+  }
+
+ protected:
+  static constexpr std::size_t kLong = 8192;
+  [[nodiscard]] std::uint64_t drops(DropReason reason) const { return port_->drops().get(reason); }
+  [[nodiscard]] std::vector<Bytes> pieces(std::uint16_t id) const {
+    return cut(datagram(text_, to_us()), id);
+  }
+
+  std::string text_;
+  std::vector<Bytes> pieces_;
+};
+
+TEST_F(FragmentsOfUdpPort, C1_WhatComesInFragmentsIsHandedOverOnce) {
+  std::swap(pieces_[0], pieces_[4]);
+  pieces_.insert(pieces_.begin() + 2, pieces_[1]);  // twice
+  for (const Bytes& piece : pieces_) {
+    EXPECT_TRUE(received_.empty());
+    inject(piece);
+    receive();
+  }
+  ASSERT_EQ(received_.size(), 1u);
+  EXPECT_EQ(received_[0], text_);
+  EXPECT_EQ(from_.ipv4, kRootIp);
+  EXPECT_TRUE(has_checksum_);
+  EXPECT_EQ(port_->counters().reassembled.get(), 1u);
+  EXPECT_EQ(drops(DropReason::fragment_duplicate), 1u);
+  sent();
+  EXPECT_EQ(rte_mempool_in_use_count(pool_), 0u);
+}
+
+TEST_F(FragmentsOfUdpPort, C1_WhatExceedsTheMtuLeavesInFragments) {
+  root_answers();
+  sent();
+  say(text_);
+  const auto out = sent();
+  ASSERT_EQ(out.size(), 6u);
+  for (const Bytes& frame : out) EXPECT_LE(frame.size(), 1500 + wire::kEthernetBytes);
+  EXPECT_EQ(port_->counters().fragmented.get(), 1u);
+  say("short");
+  EXPECT_EQ(sent().size(), 1u);
+  EXPECT_EQ(port_->counters().fragmented.get(), 1u);
+  // What they carry, one after the other, is the datagram.
+  std::string carried;
+  for (const Bytes& frame : out) {
+    wire::Fragment4View piece;
+    wire::EthernetView view;
+    ASSERT_EQ(wire::parse_ethernet(frame, view), DropReason::count_);
+    ASSERT_EQ(wire::parse_fragment4(view.payload, piece), DropReason::count_);
+    EXPECT_EQ(view.destination, kRootMac);
+    EXPECT_EQ(piece.destination_ip, kRootIp);
+    EXPECT_EQ(piece.offset, carried.size());
+    carried.append(reinterpret_cast<const char*>(piece.payload.data()), piece.payload.size());
+    EXPECT_EQ(piece.more, &frame != &out.back());
+  }
+  EXPECT_EQ(carried.substr(wire::kUdpBytes), text_);
+}
+
+TEST_F(FragmentsOfUdpPort, C1_OfThreeDatagramsTheOldestGivesWayAndTheRestHaveTheirTime) {
+  inject(pieces(1)[0]);
+  inject(pieces(2)[0]);
+  inject(pieces(3)[0]);
+  receive();
+  EXPECT_EQ(drops(DropReason::fragment_evicted), 1u);
+  now_ = now_ + Duration::ms(49);
+  receive();
+  EXPECT_EQ(drops(DropReason::fragment_timeout), 0u);
+  now_ = now_ + Duration::ms(1);
+  receive();
+  EXPECT_EQ(drops(DropReason::fragment_timeout), 2u);
+  EXPECT_TRUE(received_.empty());
+}
+
+TEST_F(FragmentsOfUdpPort, WhatIsForOthersTakesNoPlace) {
+  wire::FrameTemplate elsewhere = to_us();
+  elsewhere.endpoints.destination_ip = kStrangerIp;
+  for (const Bytes& piece : cut(datagram(text_, elsewhere), 7)) inject(piece);
+  Bytes damaged = pieces_[1];
+  damaged[wire::kEthernetBytes + 8] ^= std::byte{1};  // a header that is not right
+  inject(damaged);
+  receive();
+  now_ = now_ + Duration::seconds(1);
+  receive();
+  EXPECT_EQ(drops(DropReason::fragment_timeout), 0u);
+  EXPECT_TRUE(received_.empty());
+}
+
+TEST_F(FragmentsOfUdpPort, ALongPingIsAnswered) {
+  Bytes ping = datagram(std::string(3000, 'p'), to_us());
+  std::byte* const ip = ping.data() + wire::kEthernetBytes;
+  ip[9] = std::byte{1};  // ICMP in the place of UDP, one's complement sums follow
+  ip[10] = ip[11] = std::byte{0};
+  const auto seal = [](std::byte* at, std::span<const std::byte> of) {
+    const auto sum = static_cast<std::uint16_t>(~wire::ones_complement_sum(of));
+    std::memcpy(at, &sum, sizeof sum);
+  };
+  seal(ip + 10, {ip, wire::kIpv4Bytes});
+  std::byte* const icmp = ip + wire::kIpv4Bytes;
+  icmp[0] = std::byte{8};
+  icmp[1] = icmp[2] = icmp[3] = std::byte{0};
+  seal(icmp + 2, std::span(ping).subspan(wire::kEthernetBytes + wire::kIpv4Bytes));
+  receive();
+  sent();
+  for (const Bytes& piece : cut(ping, 9)) inject(piece);
+  receive();
+  EXPECT_EQ(sent().size(), 3u);
+}
+
+// Nobody who has not asked for fragments gets any.
+TEST_F(UdpPortTest, WithoutFragmentsTheyAreDropped) {
+  for (const Bytes& piece : cut(datagram(std::string(3000, 'x'), to_us()), 7)) inject(piece);
+  receive();
+  EXPECT_TRUE(received_.empty());
+  EXPECT_EQ(port_->drops().get(DropReason::frame_fragment), 3u);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ FLOATS = {"do": "allreduce", "count": 60_000, "dtype": "float32"}
 class Server:
     """A tributary-psd at a port of its own, or a worker's."""
 
-    def __init__(self, bed, number, job, port=None):
-        self._bed, self._job = bed, dict(job)
+    def __init__(self, bed, number, job, port=None, dpdk=None):
+        self._bed, self._job, self._dpdk = bed, dict(job), dpdk or {"mtu": 9000}
         self.name = f"ps{number}"
         self._port = WORKERS + number if port is None else port
         self._starts = 0
@@ -44,7 +44,7 @@ class Server:
         }
         if isinstance(self._bed.fabric, MemifFabric):
             devargs = self._bed.fabric.client(self._port)
-            config["server"]["dpdk"] = {"devargs": devargs, "mtu": 9000}
+            config["server"]["dpdk"] = {"devargs": devargs, **self._dpdk}
         else:
             config["metrics"] = {"listen": f"{worker_address(self._port)}:9400"}
         file = self._bed.run / f"{self.name}.yaml"
@@ -78,7 +78,7 @@ class Server:
 
 @pytest.fixture
 def make_servers(make_bed):
-    def make(options, hosts=("ps0", "ps1", "root"), ports="veth"):
+    def make(options, hosts=("ps0", "ps1", "root"), ports="veth", dpdk=None, **more):
         options = (("arithmetic", "modular"), *options, ("completion_hosts", list(hosts)))
         named = [
             {"name": f"ps{i}", "address": worker_address(WORKERS + i), "port": f"w{WORKERS + i}"}
@@ -89,8 +89,9 @@ def make_servers(make_bed):
             WORKERS + 2,
             jobs=[Job(1, WORKERS, options=options)],
             completion={"lease": "500ms", "hosts": named},
+            **more,
         )
-        return bed, [Server(bed, number, options) for number in range(2)]
+        return bed, [Server(bed, number, options, dpdk=dpdk) for number in range(2)]
 
     return make
 
@@ -181,6 +182,32 @@ def test_a_server_with_a_dpdk_port_sums_a_storm_and_is_followed(make_servers, la
     servers[0].process.signal(signal.SIGTERM)
     assert servers[0].process.wait_exit(30) == 0, servers[0].process.describe()
     wait_for_hosts(bed, ["ps1"])
+
+
+def test_c1_a_server_with_a_dpdk_port_cuts_and_puts_together(make_servers, launch):
+    """Chunks of 8 KiB between a switch and servers whose ports carry 1,500 bytes, both over memif."""
+    fragments = {"datagrams": 512, "timeout": "50ms"}
+    bed, servers = make_servers(
+        STORM,
+        ports="memif",
+        dpdk={"mtu": 1500, "fragments": fragments},
+        fragments=fragments,
+        port_options=[{}] * WORKERS + [{"mtu": 1500}] * 2,
+    )
+    for server in servers:
+        server.start()
+    wait_for_hosts(bed, ["ps0", "ps1"])
+    for worker in start(bed, launch, [{**INTS, "repeat": 4}, {**FLOATS, "repeat": 4}]):
+        worker.finish()
+    job = bed.switch.show("jobs")[0]
+    assert job["host_results"] > 100 and job["aborts"] == 0, job
+    at_switch = {row["port"]: row for row in bed.switch.show("fragments")}
+    for number, server in enumerate(servers):
+        port, other_end = server.show("ports")[0], at_switch[f"w{WORKERS + number}"]
+        assert port["put_together"] > server.completions() > 50, port
+        assert port["cut"] > 50 and other_end["put_together"] > 50, (port, other_end)
+        lost = {row["reason"] for row in server.show("drops")}
+        assert not lost & {"frame-fragment", "mtu-exceeded", "fragment-overlap", "checksum"}, lost
 
 
 def test_a_server_with_a_dpdk_port_outlives_its_switch(make_servers, launch):

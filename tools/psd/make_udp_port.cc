@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -13,20 +14,28 @@
 namespace tributary::psd {
 namespace {
 
-constexpr std::uint32_t kMegabytes = 64;  // DPDK's own, and a port's buffers at any MTU
+// DPDK's own, and a port's buffers at any MTU; and a mebibyte for so many that are put together.
+constexpr std::uint32_t kMegabytes = 64;
+constexpr std::uint32_t kDatagramsInOne = 64;
 
-// The switch that DPDK's arguments and the pool are made for: one port, nothing to sum.
+std::uint32_t megabytes(const config::ServerConfig& server) {
+  return kMegabytes + server.dpdk.fragments.datagrams / kDatagramsInOne;
+}
+
+// The switch that DPDK's arguments and the pool are made for: one port, and packets as the jobs'.
 config::SwitchConfig as_switch(const config::ServerConfig& server) {
   config::SwitchConfig config;
   config.name = server.name;
   config.ipv4 = server.ipv4;
-  config.memory.megabytes = kMegabytes;
+  config.memory.megabytes = megabytes(server);
   config.memory.hugepages = server.dpdk.hugepages;
   config::PortConfig port;
   port.name = server.name;
   port.devargs = server.dpdk.devargs;
   port.mtu = server.dpdk.mtu;
   config.ports = {port};
+  config.fragments = server.dpdk.fragments;
+  for (const config::ServedJobConfig& served : server.jobs) config.jobs.push_back(served.job);
   return config;
 }
 
@@ -52,12 +61,14 @@ std::unique_ptr<dataplane::UdpPort> make_udp_port(const config::ServerConfig& se
                                       .mac = config::derived_mac(server.ipv4),
                                       .peers = roots(server),
                                       .datagram_bytes = worker::datagram_bytes(server),
-                                      .idle_sleep_max = server.dpdk.idle_sleep_max};
+                                      .idle_sleep_max = server.dpdk.idle_sleep_max,
+                                      .fragments = server.dpdk.fragments,
+                                      .seed = std::random_device()()};
   return std::make_unique<dataplane::UdpPort>(std::move(settings), std::move(pool),
                                               std::move(port));
 } catch (const std::runtime_error& error) {
   throw std::runtime_error("server.dpdk: " + std::string(error.what()) + " (a server takes " +
-                           std::to_string(kMegabytes) +
+                           std::to_string(megabytes(server)) +
                            " MiB for it, of hugepages with server.dpdk.hugepages)");
 }
 

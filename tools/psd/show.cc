@@ -108,6 +108,8 @@ ordered_json Show::ports() {
                   {"tx_bytes", c.tx_bytes.get()},
                   {"unresolved", c.unresolved.get()},
                   {"peer_faults", c.peer_faults.get()},
+                  {"put_together", c.reassembled.get()},
+                  {"cut", c.fragmented.get()},
                   {"drops", port_->drops().total()},
                   {"device", port_->port().config().devargs}});
   return rows;
