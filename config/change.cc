@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "config/devargs.h"
+#include "config/device_claims.h"
 #include "config/lcore_plan.h"
 #include "config/load.h"
 #include "config/memory_plan.h"
@@ -38,25 +40,29 @@ void list_differences(const Node& a, const Node& b, const std::string& path,
 }
 
 // Of everything but the jobs.
-std::vector<std::string> keys_that_differ(SwitchConfig a, SwitchConfig b) {
+std::string text_of(SwitchConfig config) {
+  config.jobs.clear();
+  return dump(config);
+}
+
+// Between two such texts. To take them apart is what takes time, and most are the same.
+std::vector<std::string> keys_that_differ(const std::string& a, const std::string& b) {
   std::vector<std::string> paths;
-  if (a.id != b.id) paths.emplace_back("switch.id");
-  a.jobs.clear();
-  b.jobs.clear();
-  list_differences(parse_yaml(dump(a)), parse_yaml(dump(b)), "", paths);
+  if (a != b) list_differences(parse_yaml(a), parse_yaml(b), "", paths);
   return paths;
 }
 
 // Takes over, part by part, what a switch can change while it runs.
 ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next) {
   ForwardingChange change;
+  std::string before = text_of(running);
   const auto take = [&](bool& differs, auto copy) {
-    SwitchConfig taken = running;
-    copy(taken);
-    const auto keys = keys_that_differ(running, taken);
+    copy(running);
+    std::string after = text_of(running);
+    const auto keys = keys_that_differ(before, after);
     differs = !keys.empty();
     change.keys.insert(change.keys.end(), keys.begin(), keys.end());
-    running = std::move(taken);
+    before = std::move(after);
   };
   const std::size_t ports = std::min(running.ports.size(), next.ports.size());
   const auto copy_of_ports = [&](SwitchConfig& to, auto member) {
@@ -97,28 +103,57 @@ SwitchConfig in_order_of(const SwitchConfig& running, const SwitchConfig& next,
   return out;
 }
 
+// A device that has to be closed before the other can be opened.
+bool in_the_way(const Devargs& device, const Devargs& other) {
+  return device.device == other.device || contended(device, other);
+}
+
+// What becomes of the device of a port that stays.
+void note_device(const PortConfig& port, const PortConfig& next, std::uint16_t place,
+                 PortChange& change) {
+  const Devargs device = parse_devargs(port.devargs);
+  const bool other_device = port.devargs != next.devargs;
+  const bool other_mtu = port.mtu != next.mtu;
+  if (port.queues != next.queues || (other_mtu && device.pci()) ||
+      (other_device && in_the_way(device, parse_devargs(next.devargs))))
+    change.reopened.push_back(place);
+  else if (other_device)
+    change.exchanged.push_back(place);
+  else if (other_mtu)
+    change.resized.push_back(place);
+}
+
 // Takes over what may change of ports; both have the same ones.
 void take_ports(SwitchConfig& running, const SwitchConfig& next, const Seating& seating,
                 PortChange& change) {
   for (std::size_t i = 0; i < next.ports.size(); ++i) {
     PortConfig& port = running.ports[i];
-    if (port.name != next.ports[i].name)
-      change.told.push_back("port " + port.name + " is called " + next.ports[i].name);
-    port.name = next.ports[i].name;
-    port.lcores = next.ports[i].lcores;
-    if (port.devargs == next.ports[i].devargs) continue;
-    port.devargs = next.ports[i].devargs;
-    port.mtu = next.ports[i].mtu;
-    change.exchanged.push_back(seating.place[i]);
-    change.told.push_back(item_path("ports", i) + ".devargs");
+    const PortConfig& to = next.ports[i];
+    note_device(port, to, seating.place[i], change);
+    if (port.name != to.name) change.told.push_back("port " + port.name + " is called " + to.name);
+    if (is_closed(port)) change.told.push_back("port " + to.name + " is opened again");
+    const auto tell = [&](bool differs, const char* key) {
+      if (differs) change.told.push_back(item_path("ports", i) + key);
+    };
+    tell(port.devargs != to.devargs, ".devargs");
+    tell(port.mtu != to.mtu, ".mtu");
+    tell(port.queues != to.queues && !is_closed(port), ".queues");
+    port.name = to.name;
+    port.devargs = to.devargs;
+    port.mtu = to.mtu;
+    port.queues = to.queues;
+    port.lcores = to.lcores;
   }
 }
 
-// Of queues that stay, whether one has another lcore, and whose they are.
+// Of queues that stay, whether one has another lcore, and whose they are. Those of a port that gets
+// another number of them come anew.
 void note_moves(const SwitchConfig& running, const SwitchConfig& next, const Seating& seating,
                 PortChange& change) {
-  const std::vector<QueuePlace> after = queue_places(seated(running, next, seating));
+  const SwitchConfig to = seated(running, next, seating);
+  const std::vector<QueuePlace> after = queue_places(to);
   for (const QueuePlace& was : queue_places(running)) {
+    if (to.ports[was.port].queues != running.ports[was.port].queues) continue;
     const auto is = std::find_if(after.begin(), after.end(), [&](const QueuePlace& q) {
       return q.port == was.port && q.queue == was.queue;
     });
@@ -151,7 +186,8 @@ std::string lacking_buffers(const SwitchConfig& next, const BufferRoom& room) {
   std::string text;
   if (const std::size_t bytes = buffer_data_bytes(next); bytes > room.data_bytes) {
     text += "\nports[].mtu, jobs[].chunk_bytes: need frames of " + std::to_string(bytes);
-    text += " bytes; packet buffers have " + std::to_string(room.data_bytes);
+    text += " bytes; packet buffers have " + std::to_string(room.data_bytes) +
+            " since the start, and only a restart makes larger ones";
   }
   if (const std::size_t buffers = buffers_in_need(next); buffers > room.buffers) {
     text += "\nports: " + std::to_string(queue_count(next)) + " pairs of queues need ";
@@ -226,8 +262,11 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next, const B
   // And what names ports is kept by their places.
   if (!change.ports.added.empty() || !change.ports.removed.empty() || !change.ports.renamed.empty())
     change.forwarding.snooping = true;
-  for (const std::string& path : keys_that_differ(can_be, next))
+  const auto refuse_key = [&](const std::string& path) {
     refused += "\n" + path + ": only a restart changes it";
+  };
+  if (can_be.id != next.id) refuse_key("switch.id");
+  for (const std::string& path : keys_that_differ(text_of(can_be), text_of(next))) refuse_key(path);
   const auto check_service = [&](const JobConfig* a, const JobConfig* b) {
     if (a != nullptr && b != nullptr && (b->hosting || is_served_elsewhere(*b)) &&
         job_lcore(running, *a) != job_lcore(next, *b)) {

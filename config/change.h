@@ -2,9 +2,10 @@
 //
 // Jobs may come, go and change; a job that is the same in both is not touched. So may rules for
 // other frames: access control, VLANs, storm control, addresses, snooping, LLDP; routes; and how
-// long idle loops sleep. Ports may come, go, be listed in another order, get another name or
-// device, and be polled by other lcores; which are which is config/port_places.h. Everything else
-// of a switch is fixed when it starts, and a file that changes it is refused by name, whole.
+// long idle loops sleep. Ports may come, go, be listed in another order, get another name, device,
+// MTU or number of queues, and be polled by other lcores; which are which is config/port_places.h.
+// Everything else of a switch is fixed when it starts, and a file that changes it is refused by
+// name, whole.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +32,20 @@ struct ForwardingChange {
   bool idle_sleep = false;
 };
 
-// By places. A port that gets another device may get another MTU with it.
+// By places.
 struct PortChange {
   std::vector<std::uint16_t> added;
   std::vector<std::uint16_t> removed;
   std::vector<std::uint16_t> renamed;
-  std::vector<std::uint16_t> exchanged;  // their devices
-  bool queues_move = false;              // some queue that stays has another lcore
-  std::vector<std::string> told;         // all of it, for people
+  std::vector<std::uint16_t> exchanged;  // their devices: the new one is open before the old closes
+  // Those that are closed and then opened: what their devices are told, they are told at their
+  // start; or the new device wants what the old one has; or the last opening of theirs failed.
+  std::vector<std::uint16_t> reopened;
+  std::vector<std::uint16_t> resized;  // another MTU, of which the device need not know
+  bool queues_move = false;            // some queue that stays has another lcore
+  std::vector<std::string> told;       // all of it, for people
+  // Written by who does it: of `reopened`, what could not be opened, and why.
+  std::vector<std::string> down;
 
   [[nodiscard]] bool empty() const { return told.empty(); }
 };

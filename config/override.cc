@@ -62,11 +62,11 @@ class Walk {
   Walk(const Document& document, std::string_view path) : document_(document), rest_(path) {}
 
   Place run() {
-    while (!rest_.empty()) step();
+    while (!rest_.empty() && !element_) step();
     if (info_ == nullptr) refuse(shown_, "is no key");
     if (info_->type == "mapping" || !keys_below(schema_, below_).empty())
       refuse(shown_, "holds other keys; name one of them: " + listed(names_below()));
-    return {shown_, std::move(steps_), info_->fallback};
+    return {shown_, std::move(steps_), info_->fallback, element_};
   }
 
  private:
@@ -86,8 +86,16 @@ class Walk {
     enter(key);
     in_element_ = info_->type == "list" && !keys_below(schema_, below_ + "[]").empty();
     if (in_element_) enter_element();
-    if (rest_.starts_with('[')) refuse(shown_, "is set as a whole");
+    if (rest_.starts_with('[')) return take_element();
     if (rest_.starts_with('.')) rest_.remove_prefix(1);
+  }
+  // Of a list of values, which the document need not have as long.
+  void take_element() {
+    if (info_->type != "list") refuse(shown_, "is no list; it is set as a whole");
+    const auto index = bracketed();
+    if (!index || index->second != rest_.size())
+      refuse(shown_, "has no " + quoted(rest_) + "; allowed behind it: [0], [1] and so on");
+    element_ = index->first;
   }
 
   // A topology has what is the switch's own elsewhere.
@@ -141,11 +149,17 @@ class Walk {
   }
   using Found = std::optional<std::pair<std::size_t, std::size_t>>;  // which, and bytes of its name
   [[nodiscard]] Found by_place() const {
+    const Found found = bracketed();
+    if (!found || found->first >= elements()) return {};
+    const std::string_view behind = rest_.substr(found->second);
+    return behind.empty() || behind.starts_with('.') ? found : Found();
+  }
+  // "[3]" in front of the rest.
+  [[nodiscard]] Found bracketed() const {
     std::size_t index = 0;
     const char* const end = rest_.data() + rest_.size();
     const auto [stop, error] = std::from_chars(rest_.data() + 1, end, index);
-    if (error != std::errc() || stop == end || *stop != ']' || index >= elements()) return {};
-    if (stop + 1 != end && stop[1] != '.') return {};
+    if (error != std::errc() || stop == end || *stop != ']') return {};
     return std::pair(index, static_cast<std::size_t>(stop + 1 - rest_.data()));
   }
   [[nodiscard]] Found by_name() const {
@@ -173,6 +187,7 @@ class Walk {
   const Node* at_ = nullptr;  // there in the document; nullptr: beyond what it says
   const KeyInfo* info_ = nullptr;
   bool in_element_ = false;  // of a list of mappings
+  std::optional<std::size_t> element_;
 };
 
 void take_out_of_files(Node& node) {
@@ -213,6 +228,25 @@ Node parse_value(const std::string& path, const std::string& text) {
     refuse(path, quoted(text) + " is more than that; allowed: a value, or a list of values");
   take_out_of_files(value);
   return value;
+}
+
+Node with_element(const Document& document, const Place& place, Node value) {
+  const std::string path = item_path(place.path, *place.element);
+  if (value.kind != Node::Kind::scalar) refuse(path, "is one value, not a list");
+  const Node* const there = value_at(document, place);
+  Node list;
+  if (there != nullptr) list = *there;
+  if (there != nullptr && list.kind != Node::Kind::sequence && list.kind != Node::Kind::null)
+    refuse(place.path, "is " + std::string(name_of(list.kind)) + "; set it as a whole");
+  list.kind = Node::Kind::sequence;
+  const std::size_t count = list.items.size();
+  if (*place.element > count)
+    refuse(path, "the list has " + std::to_string(count) + " elements, " + text_of(list) +
+                     "; allowed: 0 to " + std::to_string(count) + ", where the last adds one");
+  if (*place.element == count) list.items.emplace_back();
+  list.items[*place.element] = std::move(value);
+  take_out_of_files(list);
+  return list;
 }
 
 void put_value(Document& document, const Place& place, Node value) {

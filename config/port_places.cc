@@ -97,9 +97,12 @@ SwitchConfig seated(const SwitchConfig& running, const SwitchConfig& next, const
   const auto in_turn = [](const PortConfig& port) {
     return !is_vacant(port) && port.lcores.empty();
   };
-  for (const QueuePlace& queue : queue_places(running))
-    if (queue.queue == 0 && in_turn(running.ports[queue.port]) && in_turn(out.ports[queue.port]))
-      out.ports[queue.port].turn = queue.lcore;
+  for (const QueuePlace& queue : queue_places(running)) {
+    const PortConfig& before = running.ports[queue.port];
+    PortConfig& port = out.ports[queue.port];
+    if (queue.queue == 0 && in_turn(before) && in_turn(port) && before.queues == port.queues)
+      port.turn = queue.lcore;
+  }
   for (const PortConfig& port : out.ports)
     if (port.turn || !port.lcores.empty()) count(port);
   for (PortConfig& port : out.ports) {
@@ -108,6 +111,11 @@ SwitchConfig seated(const SwitchConfig& running, const SwitchConfig& next, const
     count(port);
   }
   return out;
+}
+
+SwitchConfig with_closed(SwitchConfig config, const std::vector<std::uint16_t>& places) {
+  for (const std::uint16_t place : places) config.ports[place].queues = 0;
+  return config;
 }
 
 SwitchConfig without_vacancies(SwitchConfig config) {

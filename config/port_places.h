@@ -6,7 +6,8 @@
 //
 // A place that a reload vacates is taken by a later one at the earliest: until then loops may still
 // hold something that names it. A vacant place is a port without a name and without queues, so that
-// what goes through a running configuration by index needs no second list.
+// what goes through a running configuration by index needs no second list. A port with a name and
+// without queues is closed: its device is being opened again, or could not be.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,9 @@ namespace tributary::config {
 
 inline bool is_vacant(const PortConfig& port) {
   return port.name.empty();
+}
+inline bool is_closed(const PortConfig& port) {
+  return !is_vacant(port) && port.queues == 0;
 }
 
 // Where the ports of a file are to be.
@@ -33,8 +37,11 @@ struct Seating {
 Seating seat_ports(const SwitchConfig& running, const SwitchConfig& next);
 
 // `next` with its ports at their places. Queues that the file gives to no lcore stay where they
-// are; those of ports that come go to the lcores with the fewest.
+// are; those of ports that come, or get another number of queues, go to the lcores with the fewest.
 SwitchConfig seated(const SwitchConfig& running, const SwitchConfig& next, const Seating& seating);
+
+// With these ports closed.
+SwitchConfig with_closed(SwitchConfig config, const std::vector<std::uint16_t>& places);
 
 // As a file would have it.
 SwitchConfig without_vacancies(SwitchConfig config);

@@ -50,7 +50,7 @@ SteeringPlan steering_plan(const SwitchConfig& config, std::size_t port) {
   std::map<std::uint16_t, std::vector<std::uint16_t>> queues;  // by lcore
   for (const QueuePlace& place : queue_places(config))
     if (place.port == port) queues[place.lcore].push_back(place.queue);
-  if (config.ports[port].queues == 1) return plan;
+  if (config.ports[port].queues <= 1) return plan;
   std::map<std::uint16_t, std::size_t> given;  // of an lcore's queues, in turn
   for (const auto& [udp_port, lcores] : users(config, config.ports[port])) {
     if (lcores.size() != 1 || !queues.contains(*lcores.begin())) continue;

@@ -8,6 +8,17 @@ namespace tributary::control {
 
 using nlohmann::ordered_json;
 
+namespace {
+
+void check_ports(const config::Change& change, const std::string& text) {
+  std::string down;
+  for (const std::string& why : change.ports.down) down += "\nstays closed: " + why;
+  if (!down.empty())
+    throw std::runtime_error(text + "; but not all of it, and a reload tries that again:" + down);
+}
+
+}  // namespace
+
 RunningConfig::RunningConfig(config::Document document, Shell shell)
     : file_(std::move(document)), shell_(std::move(shell)) {}
 
@@ -30,15 +41,19 @@ std::string RunningConfig::reload_patiently() {
 
 std::string RunningConfig::read_anew() {
   config::Document next = config::parse_document(shell_.read(), file_.file, file_.node);
-  std::string text = config::describe(shell_.apply(config::switch_config(next)));
-  const std::lock_guard write(written_);
-  file_ = std::move(next);
-  const char* before = "; dropped what was set: ";
-  for (const Override& dropped : overrides_) {
-    text.append(std::exchange(before, ", ")).append(dropped.place.path);
-    text.append(" (").append(config::text_of(dropped.value)).append(")");
+  const config::Change change = shell_.apply(config::switch_config(next));
+  std::string text = config::describe(change);
+  {
+    const std::lock_guard write(written_);
+    file_ = std::move(next);
+    const char* before = "; dropped what was set: ";
+    for (const Override& dropped : overrides_) {
+      text.append(std::exchange(before, ", ")).append(dropped.place.path);
+      text.append(" (").append(config::text_of(dropped.value)).append(")");
+    }
+    overrides_.clear();
   }
-  overrides_.clear();
+  check_ports(change, text);
   return text;
 }
 
@@ -58,10 +73,15 @@ void RunningConfig::override_key(const config::Place& place,
                                  const std::optional<std::string>& value,
                                  Overrides& overrides) const {
   const auto is_it = [&](const Override& one) { return one.place.path == place.path; };
+  if (!value && place.element)
+    throw std::invalid_argument(
+        place.path + "[" + std::to_string(*place.element) +
+        "]: what the file says comes back with the whole list: " + place.path);
   if (!value && std::erase_if(overrides, is_it) == 0)
     throw std::invalid_argument(place.path + ": was not set; `show overrides` lists what was");
   if (!value) return;
   config::Node node = config::parse_value(place.path, *value);
+  if (place.element) node = config::with_element(overridden(overrides), place, std::move(node));
   std::erase_if(overrides, is_it);
   const config::Node* const in_file = config::value_at(file_, place);
   if (in_file != nullptr && config::text_of(*in_file) == config::text_of(node)) return;
@@ -79,7 +99,7 @@ ordered_json RunningConfig::set(const SetRequest& request) {
   for (const auto& [path, value] : request.values) {
     places.push_back(config::find_place(file_, path));
     for (std::size_t i = 0; i + 1 < places.size(); ++i)
-      if (places[i].path == places.back().path)
+      if (places[i].path == places.back().path && places[i].element == places.back().element)
         throw std::invalid_argument(places.back().path + ": is given twice");
     override_key(places.back(), value, next);
   }
@@ -91,10 +111,14 @@ ordered_json RunningConfig::set(const SetRequest& request) {
     const std::lock_guard write(written_);
     overrides_ = std::move(next);
   }
+  check_ports(change, config::describe(change));
   ordered_json keys = ordered_json::array();
-  for (const config::Place& place : places)
+  for (auto place = places.begin(); place != places.end(); ++place) {
+    const auto same = [&](const config::Place& other) { return other.path == place->path; };
+    if (std::any_of(places.begin(), place, same)) continue;  // another element of that list
     keys.push_back(
-        {{"path", place.path}, {"from", text_in(before, place)}, {"to", text_in(after, place)}});
+        {{"path", place->path}, {"from", text_in(before, *place)}, {"to", text_in(after, *place)}});
+  }
   return {{"keys", std::move(keys)},
           {"change", config::describe(change)},
           {"dry_run", request.dry_run}};

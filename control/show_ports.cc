@@ -26,7 +26,8 @@ ordered_json Show::ports() {
                     {"drops", counters.drops.total()},
                     {"marked", counters.ecn_marked.get()},
                     {"jobs_marked", counters.ecn_marked_jobs.get()},
-                    {"device", port.config().devargs}});
+                    {"device", port.config().devargs},
+                    {"note", port.why()}});
   });
   return rows;
 }

@@ -53,26 +53,24 @@ struct PortCounters {
 };
 
 struct Lane {
-  Lane(Port& p, std::uint16_t i)
-      : port(&p),
-        name(p.name()),
-        index(i),
-        most_bytes(p.config().mtu + wire::kEthernetBytes),
-        checks_udp(p.checks_udp()) {}
+  Lane(Port& p, std::uint16_t i) : port(&p), name(p.name()), index(i), checks_udp(p.checks_udp()) {
+    set_mtu(p.config().mtu);
+  }
 
   // Of a port in the place of the one that was there; nothing waits for that.
   void exchange(Port& p) {
     port = &p;
-    most_bytes = p.config().mtu + wire::kEthernetBytes;
+    set_mtu(p.config().mtu);
     checks_udp = p.checks_udp();
   }
+  void set_mtu(std::uint32_t mtu) { most_bytes = mtu + wire::kEthernetBytes; }
 
   Port* port;
-  std::string name;           // of the port, for its neighbours
-  std::uint16_t index;        // of the port
-  std::size_t most_bytes;     // of a frame without a tag
-  bool checks_udp;            // see Port
-  CaptureTap* tap = nullptr;  // where somebody captures
+  std::string name;            // of the port, for its neighbours
+  std::uint16_t index;         // of the port
+  std::size_t most_bytes = 0;  // of a frame without a tag
+  bool checks_udp;             // see Port
+  CaptureTap* tap = nullptr;   // where somebody captures
   std::uint16_t tx_queue = 0;
   std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one
   bool held = false;  // the transmit queue is another lcore's still: what leaves here waits

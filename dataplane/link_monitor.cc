@@ -40,6 +40,7 @@ void LinkMonitor::exchange(std::size_t place, Port* port) {
   const Port* const before = std::exchange(ports_[place], port);
   if (port == nullptr) return report_("port " + before->name() + ": removed");
   was_up_[place] = port->link_up();
+  if (!port->is_device()) return report_("port " + port->name() + ": closed, to be opened again");
   report_("port " + port->name() + ": " + port->config().devargs + ", mtu " +
           std::to_string(port->config().mtu) + ", link " + (was_up_[place] ? "up" : "down"));
 }

@@ -149,10 +149,10 @@ void Port::look() {
   shares_memory_ = devargs_.driver == "net_memif";
   if (devargs_.pci() && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0)
     checks_udp_ = true;
-  const std::uint16_t most = std::min(info.max_rx_queues, info.max_tx_queues);
-  if (config_.queues > most)
+  most_queues_ = std::min(info.max_rx_queues, info.max_tx_queues);
+  if (config_.queues > most_queues_)
     fail("queues: " + std::to_string(config_.queues) + " pairs; the device has " +
-             std::to_string(most),
+             std::to_string(most_queues_),
          EINVAL);
 }
 
@@ -208,6 +208,22 @@ Port::~Port() {
 Port& Port::none() {
   static Port nowhere;
   return nowhere;
+}
+
+std::unique_ptr<Port> Port::closed(const config::PortConfig& config) {
+  auto port = std::unique_ptr<Port>(new Port());
+  port->config_ = config;
+  port->devargs_ = parse_devargs(config.devargs);
+  return port;
+}
+
+void Port::succeed(const Port& before, bool same_peers) {
+  link_losses_.store(before.link_losses() + (same_peers ? 0 : 1), std::memory_order_relaxed);
+}
+
+void Port::stay_down(const std::string& why) {
+  why_ = why;
+  link_losses_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Port::close() {
@@ -274,6 +290,7 @@ void Port::put_peer_out() {
 }
 
 bool Port::poll_link() {
+  if (!is_device_) return false;
   bool up = driver_link_up() && !lost_peer();
   // This driver reports "up" from start to stop, and its transmit blocks on a dead interface.
   if (devargs_.driver == "net_af_packet") up = up && interface_running();

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -32,6 +33,8 @@ class Port {
   Port(const config::PortConfig& config, std::uint16_t ethdev, bool checks_udp = false);
   // What is at a place where no port is: its link is down.
   static Port& none();
+  // The same where a port is, and no device: that is being opened again, or could not be.
+  static std::unique_ptr<Port> closed(const config::PortConfig& config);
   ~Port();
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
@@ -45,10 +48,23 @@ class Port {
   [[nodiscard]] const std::string& name() const { return config_.name; }
   // Loops know ports by places; who reads names holds the configuration, or is the link monitor.
   void rename(const std::string& name) { config_.name = name; }
+  // Of one whose device need not know. Loops have their own.
+  void set_mtu(std::uint32_t mtu) { config_.mtu = mtu; }
+  // Before anybody uses it: what is known of `before` and behind it holds for this one, too; or it
+  // counts as lost.
+  void succeed(const Port& before, bool same_peers);
+  // False: see closed() and none().
+  [[nodiscard]] bool is_device() const { return is_device_; }
+  // Of a closed port: the device could not be opened; what is known behind it is lost. `why()` is
+  // for who holds the configuration; empty: nothing is wrong.
+  void stay_down(const std::string& why);
+  [[nodiscard]] const std::string& why() const { return why_; }
   [[nodiscard]] const Devargs& devargs() const { return devargs_; }
   [[nodiscard]] std::uint16_t ethdev() const { return ethdev_; }
   // Where the device is; config::kAnySocket: it is software, or the machine does not say.
   [[nodiscard]] int socket() const { return socket_; }
+  // Pairs of queues.
+  [[nodiscard]] std::uint16_t most_queues() const { return most_queues_; }
   // The driver sends chained buffers.
   [[nodiscard]] bool sends_segments() const { return sends_segments_; }
   // The device checks UDP checksums: a frame that it marks as good needs no second look. Hardware
@@ -98,9 +114,11 @@ class Port {
   [[noreturn]] void fail(const std::string& what, int error) const;
 
   config::PortConfig config_;
+  std::string why_;
   Devargs devargs_;
   std::uint16_t ethdev_ = 0;
   int socket_ = -1;
+  std::uint16_t most_queues_ = 0;
   bool is_device_ = true;
   bool created_ = false;  // by this object, so it also removes the device
   bool sends_segments_ = false;

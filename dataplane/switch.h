@@ -84,6 +84,12 @@ class Switch {
                        config::NumaPlan& plan);
   void tell_loops(const OpenPorts& ports, const config::PortChange& change,
                   const Prepared& prepared);
+  void carry_out(const config::SwitchConfig& next, const config::Change& change, OpenPorts ports,
+                 config::NumaPlan plan, const Prepared& prepared);
+  // Of a change that some loop has not come to: it is kept until all have. Throws.
+  void abandon(const Prepared& prepared);
+  void forget_abandoned();
+  bool take_steps(const Prepared& prepared);
   // Throws when a loop does not answer at once, or is not through with the change before.
   void check_loops();
   // One step of all loops; false: some loop is silent, and will come to it when it wakes up.
@@ -93,12 +99,19 @@ class Switch {
   std::vector<std::unique_ptr<Port>> exchange_ports(OpenPorts ports,
                                                     const config::PortChange& change,
                                                     bool used_still);
-  void check_device(const config::PortConfig& port) const;
+  // `again`: the place of the port, which has its device until then.
+  void check_device(const config::PortConfig& port, std::optional<std::size_t> again = {}) const;
   // Where all ports will be.
   [[nodiscard]] config::Machine machine_with(const config::PortChange& change,
                                              const OpenPorts& opened) const;
   // Of the pools from now on: buffers from other sockets, queues that are polled from other ones.
   void say_what_is_far(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
+  // switch_reopen.cc: ports that are closed first, and then opened.
+  OpenPorts::value_type closed_port(const config::SwitchConfig& next, std::uint16_t place) const;
+  // Of those that `config_` has as closed; what cannot be opened is told in `change`.
+  void open_again(config::SwitchConfig next, config::PortChange& change);
+  std::unique_ptr<Port> try_open(const config::PortConfig& port, std::uint16_t place,
+                                 config::PortChange& change);
   // Asks all devices for what is best for the jobs of the configuration.
   void steer();
 

@@ -1,7 +1,8 @@
 // A running switch takes over another configuration.
 //
 //   difference ─▶ prepare ─▶ open devices ─▶ do all loops answer? ─▶ steps of the loops ─▶ close
-//   devices └──────────── until here, a failure changes nothing ──────────┘
+//   devices └──────────── until here, a failure changes nothing ──────────┘            │
+//                                                   switch_reopen.cc ◀── ports to be opened again
 //
 // One control thread does all of it. It holds the configuration during the steps alone, which are a
 // matter of milliseconds: devices may take seconds, and who asks how things stand shall not wait.
@@ -22,6 +23,15 @@ namespace {
 
 // The loop clears what the jobs that end have held, which is a matter of milliseconds.
 constexpr auto kLongestChange = std::chrono::seconds(10);
+
+// Of a port that has its device: why the same one cannot have so many queues. Empty: nothing is
+// known against it.
+std::string too_many_queues(const config::PortConfig& port, const Port& has) {
+  if (!has.is_device() || has.config().devargs != port.devargs || port.queues <= has.most_queues())
+    return "";
+  return "queues: " + std::to_string(port.queues) + " pairs; the device has " +
+         std::to_string(has.most_queues());
+}
 
 }  // namespace
 
@@ -48,16 +58,63 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
   config::Change change =
       config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
   if (change.empty()) return change;
-  const config::SwitchConfig next =
+  const config::SwitchConfig whole =
       config::seated(config_, file, config::seat_ports(config_, file));
-  check_loops();  // what is prepared depends on what they have, and they on what came before
+  const config::SwitchConfig next = config::with_closed(whole, change.ports.reopened);
+  forget_abandoned();
   Prepared prepared = prepare(next, change);
   config::NumaPlan plan = pools_->plan();
-  OpenPorts opened = open_ports(next, change.ports, plan);
-  tell_loops(opened, change.ports, prepared);
+  OpenPorts ports = open_ports(whole, change.ports, plan);
+  for (const std::uint16_t place : change.ports.reopened) ports.push_back(closed_port(next, place));
+  tell_loops(ports, change.ports, prepared);
   check_loops();
+  carry_out(next, change, std::move(ports), std::move(plan), prepared);
+  if (!change.ports.reopened.empty()) open_again(whole, change.ports);
+  return change;
+}
+
+// Once it has begun, there is no way back.
+void Switch::carry_out(const config::SwitchConfig& next, const config::Change& change,
+                       OpenPorts ports, config::NumaPlan plan, const Prepared& prepared) {
   std::vector<std::unique_ptr<Port>> closing;  // when the configuration is held no more
   const auto held = hold();
+  const bool all = take_steps(prepared);
+  closing = exchange_ports(std::move(ports), change.ports, !all);
+  for (const std::uint16_t place : change.ports.resized)
+    ports_[place]->set_mtu(next.ports[place].mtu);
+  say_what_is_far(next, plan);
+  pools_->apply(std::move(plan));
+  config_ = next;
+  steer();
+  for (const std::uint16_t place : change.ports.renamed)
+    if (monitor_) monitor_->rename(place, next.ports[place].name);
+  PortMask moved = prepared.front()->forwarding.other_vlans;
+  for (const std::uint16_t port : change.ports.exchanged) moved |= mask_of(port);
+  if (!all) abandon(prepared);
+  if (moved != 0 && workers_->size() > 1)
+    everywhere(prepared,
+               [moved](Worker& worker, Worker::Change&, Instant) { worker.forget_behind(moved); });
+}
+
+void Switch::abandon(const Prepared& prepared) {
+  abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
+  throw std::runtime_error("the packet loop did not answer in time; it will when it wakes up");
+}
+
+// What is prepared depends on what the loops have, and that on what came before. When all of them
+// are through with it, nothing of it is used any more, but by who holds the configuration.
+void Switch::forget_abandoned() {
+  if (abandoned_.empty()) return;
+  check_loops();
+  Prepared changes;
+  std::vector<std::unique_ptr<Port>> ports;
+  const auto held = hold();
+  changes.swap(abandoned_);
+  ports.swap(abandoned_ports_);
+}
+
+// False: some loop is silent.
+bool Switch::take_steps(const Prepared& prepared) {
   const bool in_steps = prepared.front()->plan.has_value();
   loops_left_.store(prepared.size());
   bool all = true;
@@ -71,23 +128,7 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
   if (in_steps && all)
     all = everywhere(prepared,
                      [](Worker& worker, Worker::Change&, Instant now) { worker.take_in(now); });
-  closing = exchange_ports(std::move(opened), change.ports, !all);
-  say_what_is_far(next, plan);
-  pools_->apply(std::move(plan));
-  config_ = next;
-  steer();
-  for (const std::uint16_t place : change.ports.renamed)
-    if (monitor_) monitor_->rename(place, next.ports[place].name);
-  PortMask moved = prepared.front()->forwarding.other_vlans;
-  for (const std::uint16_t port : change.ports.exchanged) moved |= mask_of(port);
-  if (!all) {
-    abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
-    throw std::runtime_error("the packet loop did not answer in time; it will when it wakes up");
-  }
-  if (moved != 0 && workers_->size() > 1)
-    everywhere(prepared,
-               [moved](Worker& worker, Worker::Change&, Instant) { worker.forget_behind(moved); });
-  return change;
+  return all;
 }
 
 config::Change Switch::compare(const config::SwitchConfig& file) {
@@ -97,12 +138,14 @@ config::Change Switch::compare(const config::SwitchConfig& file) {
 
 Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config::Change& change) {
   const config::PortChange& ports = change.ports;
-  const bool in_steps =
-      ports.queues_move || !ports.added.empty() || !ports.removed.empty() || !ports.renamed.empty();
+  const bool in_steps = ports.queues_move || !ports.added.empty() || !ports.removed.empty() ||
+                        !ports.renamed.empty() || !ports.reopened.empty();
   Prepared prepared;
   for (const auto& worker : *workers_) {
     const SocketMemory memory(config::lcore_socket(pools_->plan().machine, prepared.size()));
     prepared.push_back(worker->prepare(next, change.forwarding));
+    for (const std::uint16_t place : ports.resized)
+      prepared.back()->mtus.emplace_back(place, next.ports[place].mtu);
     if (!in_steps) continue;
     prepared.back()->plan = worker->plan_ports(next, ports);
     prepared.back()->plan->loops_left = &loops_left_;
@@ -110,8 +153,9 @@ Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config:
   return prepared;
 }
 
-// The old device is closed after the new one is opened, so the two must not be the same.
-void Switch::check_device(const config::PortConfig& port) const {
+// The old device is closed after the new one is opened, so the two must not be the same; but for
+// that of a port that is opened again, which is at that place.
+void Switch::check_device(const config::PortConfig& port, std::optional<std::size_t> again) const {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument("the running switch cannot take this configuration:\nport " +
                                 port.name + " (" + port.devargs + "): " + why);
@@ -119,8 +163,14 @@ void Switch::check_device(const config::PortConfig& port) const {
   const Devargs device = parse_devargs(port.devargs);
   if (device.pci() && !has_pci_)
     refuse("DPDK was started for no network card; only a restart brings the first one");
-  for_each_port([&](std::size_t, const Port& other) {
+  if (const std::string wrong = check_devargs(port); !wrong.empty()) refuse(wrong);
+  for_each_port([&](std::size_t place, const Port& other) {
     const Devargs& used = other.devargs();
+    if (place == again) {
+      if (const std::string wrong = too_many_queues(port, other); !wrong.empty()) refuse(wrong);
+      return;
+    }
+    if (!other.is_device()) return;
     if (used.device == device.device)
       refuse("port " + other.name() + " has a device of that name; give the new one another");
     if (const auto both = config::contended(device, used))
@@ -137,13 +187,17 @@ Switch::OpenPorts Switch::open_ports(const config::SwitchConfig& next,
   std::vector<std::uint16_t> places = change.exchanged;
   places.insert(places.end(), change.added.begin(), change.added.end());
   for (const std::uint16_t place : places) check_device(next.ports[place]);
+  for (const std::uint16_t place : change.reopened) check_device(next.ports[place], place);
+  for (const std::uint16_t place : change.resized) check_device(next.ports[place], place);
   OpenPorts opened;
   for (const std::uint16_t place : places) {
     const config::PortConfig& port = next.ports[place];
     opened.emplace_back(place, nullptr);
     if (parse_devargs(port.devargs).pci()) opened.back().second = std::make_unique<Port>(port);
   }
-  plan = pools_->change(next, machine_with(change, opened), places);
+  const config::Machine machine = machine_with(change, opened);
+  places.insert(places.end(), change.reopened.begin(), change.reopened.end());
+  plan = pools_->change(next, machine, places);
   for (auto& [place, port] : opened) {
     if (port == nullptr) port = std::make_unique<Port>(next.ports[place]);
     port->set_up(pools_->of_port(place, plan));
@@ -174,15 +228,17 @@ void Switch::say_what_is_far(const config::SwitchConfig& next, const config::Num
 
 void Switch::tell_loops(const OpenPorts& ports, const config::PortChange& change,
                         const Prepared& prepared) {
-  const auto comes = [&](std::uint16_t place) {
-    return std::find(change.added.begin(), change.added.end(), place) != change.added.end();
+  const auto is_among = [](const std::vector<std::uint16_t>& places, std::uint16_t place) {
+    return std::find(places.begin(), places.end(), place) != places.end();
   };
   for (std::size_t lcore = 0; lcore < prepared.size(); ++lcore)
     for (const auto& [place, port] : ports) {
       Worker::Change& to = *prepared[lcore];
       const SocketMemory memory(config::lcore_socket(pools_->plan().machine, lcore));
-      if (comes(place))
+      if (is_among(change.added, place))
         to.plan->added.emplace_back(place, make_lane(*port, place, to.plan->ways[place], lcore));
+      else if (is_among(change.reopened, place))
+        (port->is_device() ? to.plan->opened : to.plan->closed).emplace_back(place, port.get());
       else
         to.ports.emplace_back(place, port.get());
     }

@@ -82,6 +82,8 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
     reassembly_.emplace(config, lcore_, randomness.fdb_seed, pool, lanes_);
   }
   lldp_ = make_lldp(config);
+  for (std::size_t port = 0; port < shown_counters_.size(); ++port)
+    shown_counters_[port].store(&lanes_[port]->counters, std::memory_order_release);
 }
 
 std::unique_ptr<Lldp> Worker::make_lldp(const config::SwitchConfig& config) {
@@ -272,6 +274,7 @@ std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next
              .lldp_rules = {},
              .lldp = {},
              .ports = {},
+             .mtus = {},
              .plan = {}});
   forwarder_.prepare(next, parts, change->forwarding);
   if (parts.idle_sleep) change->idle_sleep_max = next.idle_sleep_max;
@@ -297,6 +300,7 @@ void Worker::apply(Change& change, Instant now) {
     if ((change.forwarding.other_vlans & mask_of(port)) != 0)
       transmitter_.discard(port, DropReason::vlan_denied);
   for (const auto& [place, port] : change.ports) exchange_port(place, *port);
+  for (const auto& [place, mtu] : change.mtus) lanes_[place]->set_mtu(mtu);
   if (change.plan) let_go(*change.plan, now);
 }
 

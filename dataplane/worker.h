@@ -96,11 +96,14 @@ class Worker {
   };
   using Queues = std::vector<Queue>;
   using LaneAt = std::pair<std::uint16_t, std::unique_ptr<Lane>>;
+  using PortAt = std::pair<std::uint16_t, Port*>;
   // Ports come and go, or queues move from one loop to another: worker_ports.cc.
   struct PortPlan {
     std::size_t places = 0;
     std::vector<LaneAt> added;    // lanes of what comes
     std::vector<LaneAt> removed;  // what is there afterwards: nobody
+    std::vector<PortAt> closed;   // the same where the port stays, with its lane: Port::closed()
+    std::vector<PortAt> opened;   // and what takes the place of that
     std::vector<std::pair<std::uint16_t, std::string>> renamed;
     std::vector<config::WayOut> ways;                // by place
     std::unique_ptr<Queues> queues;                  // that this loop polls
@@ -118,7 +121,8 @@ class Worker {
     std::optional<config::LldpConfig> lldp_rules;
     std::unique_ptr<Lldp> lldp;  // where there was none
     // What is behind a port from now on. The one before is not used any more when apply() returns.
-    std::vector<std::pair<std::uint16_t, Port*>> ports;
+    std::vector<PortAt> ports;
+    std::vector<std::pair<std::uint16_t, std::uint32_t>> mtus;  // that are others from now on
     std::optional<PortPlan> plan;
   };
   // Three steps, each of all loops before the next one of any; without a plan, the second is all.
@@ -152,8 +156,8 @@ class Worker {
   [[nodiscard]] PortPlan plan_ports(const config::SwitchConfig& next,
                                     const config::PortChange& ports) const;
 
-  // Any thread; what a change replaces stays as it was as long as the change does, so queues() are
-  // to be read while the configuration is held:
+  // Any thread; what a change replaces stays as it was as long as the change does, so queues() and
+  // port_counters() are to be read while the configuration is held:
   struct Counters {
     Counter turns;
     Counter idle_turns;
@@ -168,7 +172,7 @@ class Worker {
   [[nodiscard]] const StageTable& stages() const { return stages_; }
   [[nodiscard]] const Counter& outbox_overflows() const { return aggregation_.outbox_overflows(); }
   [[nodiscard]] const PortCounters& port_counters(std::size_t port) const {
-    return lanes_[port]->counters;
+    return *shown_counters_[port].load(std::memory_order_acquire);
   }
 
  private:
@@ -179,10 +183,12 @@ class Worker {
   [[nodiscard]] std::unique_ptr<Lldp> make_lldp(const config::SwitchConfig& config);
   void apply_lldp(Change& change, Instant now);
   void exchange_port(std::uint16_t place, Port& port);
+  // Another lane at that place, in exchange for the one that was there.
+  void put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane);
   void let_go(PortPlan& plan, Instant now);
   // These from now on, in the place of those that were polled.
   void poll(std::unique_ptr<Queues>& queues);
-  void remove_ports(PortPlan& plan, Instant now);
+  void give_up_ports(PortPlan& plan, Instant now);
   std::size_t receive(Lane& lane, Queue& queue);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
   // Of a frame for an engine: what the device says of its checksum.
@@ -233,7 +239,9 @@ class Worker {
   JobOwners owners_;
   Lanes lanes_;
   std::unique_ptr<Queues> queues_ = std::make_unique<Queues>();
-  std::atomic<const Queues*> shown_queues_{queues_.get()};  // the same, for other threads
+  // The same, and counters of lanes, for other threads; written by the loop.
+  std::atomic<const Queues*> shown_queues_{queues_.get()};
+  std::array<std::atomic<const PortCounters*>, config::kMaxPorts> shown_counters_{};
   std::optional<HandoverEnd> peers_;
   Transmitter transmitter_;
   std::optional<Fragmenter> fragmenter_;

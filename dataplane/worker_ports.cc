@@ -5,6 +5,9 @@
 //               behind ports that go are told
 //   take_in     queues of this loop are polled, what has waited is sent; ports that go are gone
 //
+// A port that is opened again goes and comes, in two changes, and keeps its lane, its members, and
+// what is known behind it: in between, its place leads to a port whose link is down.
+//
 // Each step is done by all loops before any begins the next one. So a receive queue is polled by
 // one loop at most, and in between by none: its frames wait in the device. A transmit queue is
 // filled by one: the loop that gives it up sends what it can and hands on the rest, and what others
@@ -18,8 +21,9 @@
 namespace tributary::dataplane {
 namespace {
 
-bool is_among(const std::vector<Worker::LaneAt>& lanes, std::uint16_t place) {
-  return std::any_of(lanes.begin(), lanes.end(), [&](const auto& l) { return l.first == place; });
+template <typename T>
+bool is_among(const std::vector<std::pair<std::uint16_t, T>>& all, std::uint16_t place) {
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.first == place; });
 }
 
 const Worker::Queue* find_queue(std::span<const Worker::Queue> queues, const Worker::Queue& like) {
@@ -57,11 +61,23 @@ Worker::PortPlan Worker::plan_ports(const config::SwitchConfig& next,
   return plan;
 }
 
+void Worker::put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane) {
+  std::swap(lanes_[place], lane);
+  shown_counters_[place].store(&lanes_[place]->counters, std::memory_order_release);
+}
+
 void Worker::make_room(PortPlan& plan) {
   lanes_.use(plan.places);
   for (auto& [place, lane] : plan.added) {
-    std::swap(lanes_[place], lane);
+    put_lane(place, lane);
     if (tap_ != nullptr) tap_->ignore(place);
+  }
+  // It had no queue, so nothing waits and nobody sends.
+  for (const auto& [place, port] : plan.opened) {
+    Lane& lane = *lanes_[place];
+    lane.exchange(*port);
+    lane.tx_queue = plan.ways[place].queue;
+    if (plan.ways[place].lcore != lcore_) lane.sender = plan.ways[place].lcore;
   }
   forwarder_.look_at_ports();
   for (const auto& [place, lane] : plan.added) {
@@ -72,7 +88,8 @@ void Worker::make_room(PortPlan& plan) {
   for (std::uint16_t place = 0; place < plan.places; ++place) {
     Lane& lane = *lanes_[place];
     const config::WayOut& way = plan.ways[place];
-    if (way.lcore != lcore_ || is_among(plan.added, place)) continue;
+    if (way.lcore != lcore_ || is_among(plan.added, place) || is_among(plan.opened, place))
+      continue;
     if (!lane.sender && lane.tx_queue == way.queue) continue;
     lane.sender.reset();
     lane.tx_queue = way.queue;
@@ -109,13 +126,20 @@ void Worker::let_go(PortPlan& plan, Instant now) {
 }
 
 // What is still on its way here may be from there, or for it.
-void Worker::remove_ports(PortPlan& plan, Instant now) {
+void Worker::give_up_ports(PortPlan& plan, Instant now) {
   drain_peers(now);
   transmitter_.flush();
+  for (const auto& [place, port] : plan.closed) {
+    Lane& lane = *lanes_[place];
+    transmitter_.discard(place);
+    if (reassembly_) reassembly_->discard(place);
+    lane.exchange(*port);
+    lane.sender.reset();
+  }
   for (auto& [place, lane] : plan.removed) {
     transmitter_.discard(place);
     if (reassembly_) reassembly_->discard(place);
-    std::swap(lanes_[place], lane);
+    put_lane(place, lane);
     forwarder_.forget_port(place);
     if (lldp_) lldp_->forget_behind(place);
   }
@@ -125,7 +149,7 @@ void Worker::take_in(Instant now) {
   if (taking_in_ == nullptr) return;
   PortPlan& plan = *taking_in_;
   taking_in_ = nullptr;
-  if (!plan.removed.empty()) remove_ports(plan, now);
+  if (!plan.removed.empty() || !plan.closed.empty()) give_up_ports(plan, now);
   for (auto& [place, name] : plan.renamed) std::swap(lanes_[place]->name, name);
   for (Queue& queue : *plan.queues)
     if (const Queue* const before = find_queue(*queues_, queue)) queue = *before;

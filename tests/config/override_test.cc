@@ -118,18 +118,72 @@ TEST_F(OverrideTest, KeysThatNobodyKnowsAreNamedWithTheNearest) {
   EXPECT_THAT(refusal("ports.w0"), HasSubstr("holds other keys; name one of them: name, devargs"));
   EXPECT_THAT(refusal("ports.w0.storm"), HasSubstr("name one of them: broadcast, multicast"));
   EXPECT_THAT(refusal("ports.w0.mtu.x"), HasSubstr("has no keys of its own"));
-  EXPECT_THAT(refusal("ports.w0.vlan.allowed[0]"), HasSubstr("is set as a whole"));
+  EXPECT_THAT(refusal("ports.w0.mtu[0]"), HasSubstr("ports.w0.mtu: is no list"));
   EXPECT_THAT(refusal("acl.rules"), HasSubstr("there are none"));
   for (const char* naming :
        {"ports.w0.name", "jobs.12.id", "jobs.12.name", "jobs.12.members.1.rank"})
     EXPECT_THAT(refusal(naming), HasSubstr("only the file changes it")) << naming;
 }
 
+// An element of a list of values changes the list, as the document has it by then.
+TEST_F(OverrideTest, O1_AnElementOfAListIsNamedByItsPlace) {
+  const auto put_element = [&](const std::string& path, const std::string& value) {
+    const Place place = find_place(document, path);
+    put_value(document, place, with_element(document, place, parse_value(place.path, value)));
+  };
+  put("ports.w0.vlan.mode", "trunk");
+  put_element("ports.w0.vlan.allowed[0]", "7");  // none so far
+  put_element("ports[0].vlan.allowed[1]", "100-199");
+  put_element("ports.w0.vlan.allowed[0]", "10");
+  EXPECT_EQ(text_at("ports.w0.vlan.allowed"), "[10, 100-199]");
+  EXPECT_EQ(find_place(document, "ports[0].vlan.allowed[1]").path, "ports.w0.vlan.allowed");
+  EXPECT_EQ(switch_config(document).ports[0].vlan.allowed.size(), 2u);
+
+  const auto why = [&](const std::string& path, const std::string& value) -> std::string {
+    try {
+      put_element(path, value);
+      (void)switch_config(document);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(why("ports.w0.vlan.allowed[3]", "5"),
+              StartsWith("ports.w0.vlan.allowed[3]: the list has 2 elements, [10, 100-199]; "
+                         "allowed: 0 to 2, where the last adds one"));
+  EXPECT_THAT(why("ports.w0.vlan.allowed[0]", "[1, 2]"), HasSubstr("is one value, not a list"));
+  EXPECT_THAT(why("ports.w0.vlan.allowed[x]", "5"), HasSubstr("has no '[x]'; allowed"));
+  EXPECT_THAT(why("ports.w0.vlan.allowed[0].x", "5"), HasSubstr("has no '[0].x'; allowed"));
+  EXPECT_EQ(text_at("ports.w0.vlan.allowed"), "[10, 100-199]") << "refused whole";
+  EXPECT_THAT(
+      why("ports.w0.vlan.allowed[1]", "5000"),
+      testing::AllOf(HasSubstr("ports[0].vlan.allowed[1]: '5000' "), HasSubstr("allowed: ")));
+}
+
 TEST_F(OverrideTest, HostilePathsAreRefused) {
-  for (const std::string path :
-       {"", ".", "..", "[", "[0]", "ports[", "ports[]", "ports[9].mtu", "ports[-1].mtu",
-        "ports[99999999999999999999].mtu", "ports.", "ports..mtu", "switch.", "ports[0]mtu",
-        "\xFF\x01", "ports.w0.\n", "switches[0].id"})
+  for (const std::string path : {"",
+                                 ".",
+                                 "..",
+                                 "[",
+                                 "[0]",
+                                 "ports[",
+                                 "ports[]",
+                                 "ports[9].mtu",
+                                 "ports[-1].mtu",
+                                 "ports[99999999999999999999].mtu",
+                                 "ports.",
+                                 "ports..mtu",
+                                 "switch.",
+                                 "ports[0]mtu",
+                                 "\xFF\x01",
+                                 "ports.w0.\n",
+                                 "switches[0].id",
+                                 "ports.w0.vlan.allowed[",
+                                 "ports.w0.vlan.allowed[]",
+                                 "ports.w0.vlan.allowed[-1]",
+                                 "ports.w0.vlan.allowed[0]]",
+                                 "ports.w0.vlan.allowed[99999999999999999999]",
+                                 "ports.w0.vlan.allowed[0][0]"})
     EXPECT_NE(refusal(path), "") << path;
   EXPECT_THAT(refusal(std::string(kMostPathBytes + 1, 'a')), HasSubstr("allowed: 1 to 256"));
   EXPECT_THAT(refusal("switch.\x01\n"), HasSubstr("unknown key"));

@@ -98,5 +98,26 @@ TEST(PortPlaces, QueuesStayWhereTheyAre) {
       << "b may go to either: to the first";
 }
 
+// One that gets another number of queues goes where there is least to do, as one that comes.
+TEST(PortPlaces, C1_APortWithMoreQueuesIsBalancedAnew) {
+  const auto running = ports({"a", "b", "c"}, 2);
+  EXPECT_THAT(lcores(running), ElementsAre(0, 1, 0));
+  auto next = ports({"a", "b", "c"}, 2);
+  next.ports[0].queues = 3;
+  EXPECT_THAT(lcores(after(running, next)), ElementsAre(0, 1, 0, 1, 0));
+  next.ports[2].queues = 2;
+  EXPECT_THAT(lcores(after(running, next)), ElementsAre(0, 1, 0, 1, 0, 1));
+  next.ports[1].queues = 2;
+  const auto more = after(running, next);
+  EXPECT_THAT(lcores(more), ElementsAre(0, 1, 0, 1, 0, 1, 0));
+  EXPECT_THAT(lcores(after(more, ports({"a", "b", "c"}, 2))), ElementsAre(0, 1, 0));
+  // While it is closed it has none, and its place is not vacant.
+  const auto closed = with_closed(more, {0});
+  EXPECT_TRUE(is_closed(closed.ports[0]) && !is_vacant(closed.ports[0]));
+  EXPECT_THAT(names(without_vacancies(closed)), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(lcores(closed), ElementsAre(1, 0, 1, 0));
+  EXPECT_THAT(lcores(after(closed, next)), ElementsAre(0, 1, 0, 1, 0, 1, 0));
+}
+
 }  // namespace
 }  // namespace tributary::config

@@ -17,6 +17,7 @@ using nlohmann::ordered_json;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+constexpr config::BufferRoom kRoom = {2048, 8192};
 constexpr const char* kFile =
     "switch: {address: 10.77.0.254}\n"
     "ports:\n"
@@ -29,19 +30,22 @@ class RunningConfigTest : public testing::Test {
  protected:
   std::string text = kFile;
   config::SwitchConfig in_force = config::parse_switch_config(kFile, "f.yaml");
-  bool refuses = false;  // as a switch that lacks memory
+  bool refuses = false;           // as a switch that lacks memory
+  std::vector<std::string> down;  // or ports
   std::function<void()> meanwhile;
-  RunningConfig running{
-      config::parse_document(kFile, "f.yaml", ""),
-      {[this] { return text; },
-       [this](const config::SwitchConfig& next) { return config::difference(in_force, next); },
-       [this](const config::SwitchConfig& next) {
-         if (meanwhile) meanwhile();
-         if (refuses) throw std::runtime_error("no memory");
-         auto change = config::difference(in_force, next);
-         in_force = next;
-         return change;
-       }}};
+  RunningConfig running{config::parse_document(kFile, "f.yaml", ""),
+                        {[this] { return text; },
+                         [this](const config::SwitchConfig& next) {
+                           return config::difference(in_force, next, kRoom);
+                         },
+                         [this](const config::SwitchConfig& next) {
+                           if (meanwhile) meanwhile();
+                           if (refuses) throw std::runtime_error("no memory");
+                           auto change = config::difference(in_force, next, kRoom);
+                           in_force = next;
+                           change.ports.down = down;
+                           return change;
+                         }}};
 
   using Values = std::vector<std::pair<std::string, std::optional<std::string>>>;
   ordered_json set(Values values, bool dry_run = false) {
@@ -83,6 +87,41 @@ TEST_F(RunningConfigTest, WhatWasSetBeforeStays) {
   EXPECT_EQ(in_force.jobs[0].deadline, Duration::seconds(5));
   EXPECT_EQ(in_force.ports[0].storm.broadcast_pps, 2000u);
   EXPECT_EQ(running.overrides().size(), 3u);
+}
+
+// What the switch could not open again: told as an error, with what holds in spite of it.
+TEST_F(RunningConfigTest, C1_APortThatStaysClosedIsAnErrorAndTheRestHolds) {
+  down = {"port b (net_null1): no"};
+  EXPECT_EQ(refusal({{"ports.b.queues", "2"}}),
+            "changed: ports[1].queues; but not all of it, and a reload tries that again:\n"
+            "stays closed: port b (net_null1): no");
+  EXPECT_EQ(running.overrides()[0]["value"], "2");
+  try {
+    running.reload();
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), StartsWith("changed: ports[1].queues; dropped what was set: "
+                                         "ports.b.queues (2); but not all of it"));
+  }
+  EXPECT_TRUE(running.overrides().empty());
+}
+
+// O1: an element of a list of values sets the list, as it is by then.
+TEST_F(RunningConfigTest, AnElementOfAListSetsTheList) {
+  set({{"ports.a.vlan.mode", "trunk"}, {"ports.a.vlan.allowed", "[10, 20]"}});
+  const auto answer = set({{"ports.a.vlan.allowed[1]", "30"}, {"ports.a.vlan.allowed[2]", "40"}});
+  EXPECT_EQ(answer["keys"].size(), 1u);
+  EXPECT_EQ(answer["keys"][0]["path"], "ports.a.vlan.allowed");
+  EXPECT_EQ(answer["keys"][0]["from"], "[10, 20]");
+  EXPECT_EQ(answer["keys"][0]["to"], "[10, 30, 40]");
+  EXPECT_EQ(in_force.ports[0].vlan.allowed.size(), 3u);
+  EXPECT_EQ(running.overrides()[1]["value"], "[10, 30, 40]");
+  EXPECT_THAT(refusal({{"ports.a.vlan.allowed[4]", "50"}}), HasSubstr("allowed: 0 to 3"));
+  EXPECT_THAT(refusal({{"ports.a.vlan.allowed[0]", std::nullopt}}), HasSubstr("the whole list"));
+  EXPECT_THAT(refusal({{"ports.a.vlan.allowed[0]", "1"}, {"ports.a.vlan.allowed[0]", "2"}}),
+              HasSubstr("given twice"));
+  set({{"ports.a.vlan.allowed", std::nullopt}, {"ports.a.vlan.mode", std::nullopt}});
+  EXPECT_TRUE(running.overrides().empty());
 }
 
 TEST_F(RunningConfigTest, ADryRunChangesNothing) {

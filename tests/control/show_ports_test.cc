@@ -109,6 +109,76 @@ TEST_F(ShowPortsTest, O1_WhatCannotBeIsRefusedWhole) {
   EXPECT_THAT(names("ports"), ElementsAre("left", "right", "third"));
 }
 
+// What a port's device is told at its start: the port is closed, and opened again.
+TEST_F(ShowPortsTest, C1_APortIsOpenedAgainWithMoreQueues) {
+  file.ports[1].queues = 3;
+  EXPECT_EQ(config::describe(sw.get().apply(file)), "changed: ports[1].queues");
+  EXPECT_THAT(names("rxq"), ElementsAre("left", "right", "right", "right"));
+  EXPECT_EQ(show.table("config"), config::dump(file));
+  file.ports[0].devargs += ",size=100";  // it is in its own way
+  file.ports[0].mtu = 2000;
+  file.ports[1].queues = 1;
+  EXPECT_EQ(config::describe(sw.get().apply(file)),
+            "changed: ports[0].devargs, ports[0].mtu, ports[1].queues");
+  EXPECT_THAT(names("rxq"), ElementsAre("left", "right"));
+  EXPECT_EQ(show.table("ports")[0]["mtu"], 2000);
+  EXPECT_EQ(show.table("ports")[0]["device"], "net_null0,no-rx=1,size=100");
+  file.ports[0].mtu = 2100;
+  EXPECT_EQ(config::describe(sw.get().apply(file)), "changed: ports[0].mtu");
+  EXPECT_EQ(show.table("ports")[0]["mtu"], 2100);
+  EXPECT_EQ(show.table("config"), config::dump(file));
+  EXPECT_TRUE(sw.get().apply(file).empty());
+  file.ports[0].mtu = 9100;
+  EXPECT_THAT(refusal(file), HasSubstr("only a restart makes larger ones"));
+}
+
+TEST_F(ShowPortsTest, C1_APortThatCannotBeOpenedAgainIsDownAndSaysWhy) {
+  const auto good = file;
+  file.ports[0].devargs = "net_null0,nonsense=1";
+  file.ports[0].queues = 2;
+  file.ports[1].storm.broadcast_pps = 9;
+  const config::Change change = sw.get().apply(file);
+  ASSERT_EQ(change.ports.down.size(), 1u);
+  EXPECT_THAT(change.ports.down[0], HasSubstr("port left (net_null0,nonsense=1): the device"));
+  auto row = show.table("ports")[0];
+  EXPECT_EQ(row["port"], "left");
+  EXPECT_EQ(row["link"], "down");
+  EXPECT_EQ(row["note"], change.ports.down[0]);
+  EXPECT_THAT(names("rxq"), ElementsAre("right"));
+  EXPECT_THAT(measured(), ElementsAre("left", "right"));
+  EXPECT_EQ(sw.get().apply(file).ports.down.size(), 1u) << "it is tried again";
+  EXPECT_EQ(sw.get().config().ports[1].storm.broadcast_pps, 9u) << "the rest holds";
+
+  EXPECT_THAT(config::describe(sw.get().apply(good)), HasSubstr("port left is opened again"));
+  row = show.table("ports")[0];
+  EXPECT_EQ(row["link"], "up");
+  EXPECT_EQ(row["note"], "");
+  EXPECT_THAT(names("rxq"), ElementsAre("left", "right"));
+  EXPECT_EQ(show.table("config"), config::dump(good));
+
+  // One that is closed may be named otherwise, and go.
+  file.ports[0].queues = 1;
+  sw.get().apply(file);
+  file.ports[0].name = "lost";
+  EXPECT_EQ(sw.get().apply(file).ports.down.size(), 1u);
+  EXPECT_THAT(names("ports"), ElementsAre("lost", "right"));
+  file.ports.erase(file.ports.begin());
+  EXPECT_THAT(config::describe(sw.get().apply(file)), HasSubstr("port lost removed"));
+  EXPECT_THAT(names("ports"), ElementsAre("right"));
+}
+
+// What can be known before is refused before, and then nothing has changed.
+TEST_F(ShowPortsTest, C1_WhatTheDeviceCannotDoIsRefusedWhole) {
+  file.ports[0].devargs = "net_af_packet0,iface=lo";
+  file.ports[0].mtu = 2000;
+  file.ports[1].queues = 2;
+  EXPECT_THAT(refusal(file), HasSubstr("lower the mtu"));
+  file.ports[0].devargs = "net_null0,no-rx=1,size=100";
+  file.ports.push_back({"third", "net_null0", 1500});
+  EXPECT_THAT(refusal(file), HasSubstr("port third (net_null0): port left has a device of that "));
+  EXPECT_THAT(names("rxq"), ElementsAre("left", "right"));
+}
+
 constexpr const char* kTables[] = {"ports",  "buffers", "jobs", "members", "slots",  "holds",
                                    "stages", "lcores",  "rxq",  "fdb",     "groups", "config"};
 
@@ -188,6 +258,7 @@ TEST_F(ShowChangesTest, C1_ADeviceThatOpensSlowlyKeepsNobodyWaiting) {
 // One configuration or the other, never something in between. For ThreadSanitizer, too.
 TEST_F(ShowChangesTest, C1_AnAnswerIsOfOneConfiguration) {
   config::SwitchConfig other = file;
+  other.ports[0].queues = 2;
   other.ports.push_back({"third", "net_null2,no-rx=1", 1500});
   other.jobs.front().workers = 2;
   other.jobs.push_back(other.jobs.front());

@@ -131,13 +131,46 @@ void RingSwitch::close(std::size_t place) {
   from_switch_[place].clear();
 }
 
-void RingSwitch::reload(const config::SwitchConfig& file, const Between& between) {
+void RingSwitch::reload(const config::SwitchConfig& file, const Between& between,
+                        const std::vector<std::uint16_t>& refused) {
   const auto change = config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
   const auto next = config::seated(config_, file, config::seat_ports(config_, file));
+  const std::vector<std::uint16_t>& again = change.ports.reopened;
   ports_.resize(next.ports.size());
-  pools_->apply(pools_->change(next, machine_, change.ports.added));
+  std::vector<std::uint16_t> opened = change.ports.added;
+  opened.insert(opened.end(), again.begin(), again.end());
+  pools_->apply(pools_->change(next, machine_, opened));
   for (const std::uint16_t place : change.ports.added)
     ports_[place] = open(place, next.ports[place], pools_->plan());
+  std::vector<std::unique_ptr<Port>> closed;
+  std::vector<Worker::PortAt> ports;
+  for (const std::uint16_t place : again) {
+    closed.push_back(Port::closed(next.ports[place]));
+    closed.back()->succeed(*ports_[place], true);
+    ports.emplace_back(place, closed.back().get());
+  }
+  take_steps(config::with_closed(next, again), change, ports, between);
+  for (const std::uint16_t place : change.ports.removed) close(place);
+  if (again.empty()) return;
+  config::Change of_ports;
+  ports.clear();
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    const std::uint16_t place = again[i];
+    close(place);
+    if (std::find(refused.begin(), refused.end(), place) != refused.end()) {
+      closed[i]->stay_down("refused");
+      ports_[place] = std::move(closed[i]);
+      continue;
+    }
+    ports_[place] = open(place, next.ports[place], pools_->plan());
+    ports_[place]->succeed(*closed[i], true);
+    ports.emplace_back(place, ports_[place].get());
+  }
+  if (!ports.empty()) take_steps(config::with_closed(next, refused), of_ports, ports, between);
+}
+
+void RingSwitch::take_steps(const config::SwitchConfig& next, const config::Change& change,
+                            const std::vector<Worker::PortAt>& ports, const Between& between) {
   std::vector<std::shared_ptr<Worker::Change>> prepared;
   for (std::size_t lcore = 0; lcore < workers_->size(); ++lcore) {
     auto part = worker(lcore).prepare(next, change.forwarding);
@@ -146,6 +179,10 @@ void RingSwitch::reload(const config::SwitchConfig& file, const Between& between
     for (const std::uint16_t place : change.ports.added)
       part->plan->added.emplace_back(
           place, make_lane(*ports_[place], place, part->plan->ways[place], lcore));
+    for (const auto& [place, port] : ports)
+      (port->is_device() ? part->plan->opened : part->plan->closed).emplace_back(place, port);
+    for (const std::uint16_t place : change.ports.resized)
+      part->mtus.emplace_back(place, next.ports[place].mtu);
     prepared.push_back(std::move(part));
   }
   loops_left_ = prepared.size();
@@ -157,7 +194,6 @@ void RingSwitch::reload(const config::SwitchConfig& file, const Between& between
       if (between) between(step, lcore);
     }
   config_ = next;
-  for (const std::uint16_t place : change.ports.removed) close(place);
 }
 
 RingSwitch::~RingSwitch() {

@@ -58,10 +58,12 @@ class RingSwitch {
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
 
   // A file is read anew (dataplane/worker_ports.cc), each step on each lcore in turn; `between` is
-  // called after each lcore's part of each step.
+  // called after each lcore's part of each step. Ports that are opened again take the steps twice;
+  // `refused` of these, by places, cannot be opened.
   enum class Step : std::uint8_t { make_room, apply, take_in };
   using Between = std::function<void(Step step, std::size_t lcore)>;
-  void reload(const config::SwitchConfig& file, const Between& between = {});
+  void reload(const config::SwitchConfig& file, const Between& between = {},
+              const std::vector<std::uint16_t>& refused = {});
   // Where ports of the next reload are, by places.
   void place(std::vector<int> ports) { machine_.ports = std::move(ports); }
 
@@ -93,6 +95,9 @@ class RingSwitch {
   std::unique_ptr<Port> open(std::size_t place, const config::PortConfig& port,
                              const config::NumaPlan& plan);
   void close(std::size_t place);
+  // All loops: to `next`, whose new ports are there; `ports` are for those that are opened again.
+  void take_steps(const config::SwitchConfig& next, const config::Change& change,
+                  const std::vector<Worker::PortAt>& ports, const Between& between);
 
   config::SwitchConfig config_;
   config::Machine machine_;

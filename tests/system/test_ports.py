@@ -203,6 +203,82 @@ def test_a_device_that_cannot_be_opened_changes_nothing(make_bed, launch):
     check_steady(steady)
 
 
+def with_devargs(ports, index, more):
+    """That port's device with more arguments."""
+    changed = [*ports]
+    changed[index] = {**ports[index], "devargs": ports[index]["devargs"] + more}
+    return changed
+
+
+def queues_of(bed, port):
+    return sorted(row["queue"] for row in bed.switch.show("rxq") if row["port"] == port)
+
+
+@pytest.mark.parametrize("lcores", [1, 2])
+def test_a_port_is_opened_again_under_traffic(make_bed, launch, lcores):
+    """C1, O5: more queues, larger frames; others lose not one frame, the rank behind it catches up."""
+    options = {"lcores": two_lcores()} if lcores == 2 else {}
+    memory = {**MEMORY, "spare_queues": 4}
+    bed = make_bed("veth", 4, jobs=[Job(1, 2), Job(2, 2)], memory=memory, **options)
+    reload = Reloads(bed)
+    steady = start_steady(bed, launch)
+    behind = launch(bed).start([STEADY], job=2, ports=(2, LATE))
+    for worker in behind:
+        worker.wait_event("progress")
+    ping = bed.start("stream", ["ping", "-i", "0.005", "-q", worker_address(1)], rank=0)
+    epochs = {row["job"]: row["epoch"] for row in bed.switch.show("jobs")}
+    first = None
+    for i in range(ROUNDS // 2):
+        ports = with_devargs(reload.whole["ports"], LATE, ",qpairs=2")
+        ports[LATE]["queues"] = 2
+        said = reload(ports=ports)
+        assert "ports[3].devargs, ports[3].queues" in said and "jobs" not in said, said
+        assert queues_of(bed, "w3") == [0, 1]
+        assert len({row["lcore"] for row in bed.switch.show("rxq") if row["port"] == "w3"}) == lcores
+        assert "ports[3].queues" in reload()
+        assert queues_of(bed, "w3") == [0]
+        progress = len(behind[1].of("progress"))
+        behind[1].wait_event("progress", progress + 1)
+        if i == 3:
+            first = holdings(bed)
+    check_grown(first, holdings(bed))
+    end_stream(ping)
+    assert not lost(bed, "w0", "w1")
+    assert {row["job"]: row["epoch"] for row in bed.switch.show("jobs")} == epochs
+    check_steady(steady)
+    check_steady(behind)
+
+
+def test_a_port_that_cannot_be_opened_again_is_mended_by_a_reload(make_bed, launch):
+    """C1: it is down and says why, and the job of others goes on; what is known before is refused before."""
+    bed = make_bed("veth", 3, jobs=[Job(1, 2)], memory=MEMORY)
+    reload = Reloads(bed)
+    steady = start_steady(bed, launch)
+    ports = reload.whole["ports"]
+    assert bed.start("before", ["ping", "-c", "1", "-W", "5", worker_address(0)], rank=2).wait_exit(20) == 0
+    before = bed.switch.show("config")
+    for change, why in (
+        ({"queues": 2}, "queues: 2 pairs; the device has 1"),
+        ({"devargs": ports[2]["devargs"].replace("framesz=16384", "framesz=32768")},
+         "needs packet buffers of 32768 bytes; they have 16384 since the start"),
+        ({"devargs": ports[2]["devargs"].replace("iface=w2", "ifac=w2")}, "needs iface=INTERFACE"),
+    ):
+        with pytest.raises(Exception, match=why):
+            reload(ports=[*ports[:2], {**ports[2], **change}])
+        assert bed.switch.show("config") == before
+    gone = {**ports[2], "devargs": ports[2]["devargs"].replace("iface=w2", "iface=gone")}
+    with pytest.raises(Exception, match="not all of it.*\n.*stays closed: port w2 .*'gone' must exist"):
+        reload(ports=[*ports[:2], gone])
+    row = {row["port"]: row for row in bed.switch.show("ports")}["w2"]
+    assert row["link"] == "down" and "'gone' must exist" in row["note"], row
+    assert names(bed, "rxq") == ["w0", "w1"]
+    assert "port w2 is opened again" in reload()
+    row = {row["port"]: row for row in bed.switch.show("ports")}["w2"]
+    assert row["link"] == "up" and not row["note"], row
+    assert bed.start("after", ["ping", "-c", "1", "-W", "5", worker_address(0)], rank=2).wait_exit(20) == 0
+    check_steady(steady)
+
+
 def test_queues_move_between_lcores_under_traffic(make_bed, launch):
     """C1: which lcore polls which queue changes, to and fro, and nobody loses a frame."""
     bed = make_bed("veth", 4, jobs=[Job(1, 2)], lcores=two_lcores())

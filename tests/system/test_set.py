@@ -89,6 +89,7 @@ def test_what_is_refused_and_what_a_reload_drops(bed, tell):
         ("forwarding.fdb_ageing", "soon"): "'soon' .*allowed: 1s to",
         ("ports.w9.mtu", "1"): "name one of its elements: w0, w1, w2",
         ("ports.w0.mtu",): "has no value",
+        ("ports.w0.vlan.allowed[1]", "7"): r"the list has 0 elements, \[\]; allowed: 0 to 0",
         ("ports.w0.storm.broadcast", "1", "switch.slots", "128"): "only a restart",
         ("ports.w0.storm.broadcast", "--default"): "was not set",
     }.items():
@@ -114,6 +115,45 @@ def test_what_is_refused_and_what_a_reload_drops(bed, tell):
     assert bed.switch.show("overrides") == []
     assert "nothing changed" in tell("reload")
     assert "multicast: 9 -> 10" in tell("set", "ports.w0.storm.multicast", "10")
+
+
+def test_an_mtu_is_set(bed, tell, launch):
+    """C1: without a moment of silence, and up to what buffers hold since the start."""
+    workers = launch(bed).start([SMALL], ports=(0, 1))
+    for worker in workers:
+        worker.wait_event("progress")
+    large = ("-s", "8600", "-M", "do")
+    assert ping(bed, 2, worker_address(0), *large)
+    assert "ports.w2.mtu: 9000 -> 8400" in tell("set", "ports.w2.mtu", "8400")
+    assert not ping(bed, 2, worker_address(0), *large, "-q")
+    assert any(row["port"] == "w2" and row["reason"] == "mtu-exceeded" for row in bed.switch.show("drops"))
+    tell("set", "ports.w2.mtu", "9216")
+    assert ping(bed, 2, worker_address(0), *large, "-q", "-n")
+    assert {row["port"]: row["mtu"] for row in bed.switch.show("ports")}["w2"] == 9216
+    assert not [row for row in bed.switch.show("drops") if row["reason"] == "tx-link-down"]
+    for worker in workers:
+        assert worker.process.running and all(op["exact"] for op in worker.of("progress"))
+
+
+def test_an_element_of_a_list_is_set(bed, tell):
+    """O1: where a list has it, by its place; what was set is the list."""
+    tell("set", "ports.w0.vlan.mode", "trunk", "ports.w0.vlan.allowed", "[10, 20]")
+    said = tell("set", "ports.w0.vlan.allowed[1]", "30-39", "ports.w0.vlan.allowed[2]", "50")
+    assert "ports.w0.vlan.allowed: [10, 20] -> [10, 30-39, 50]" in said
+    assert "changed: ports[0].vlan.allowed" in said
+    vlans = {row["port"]: row for row in bed.switch.show("ports")}["w0"]["vlan"]
+    assert "10" in vlans and "30-39" in vlans and "50" in vlans, vlans
+    assert bed.switch.show("overrides")[1]["value"] == "[10, 30-39, 50]"
+    for words, why in {
+        ("ports.w0.vlan.allowed[1]", "[1, 2]"): "is one value, not a list",
+        ("ports.w0.mtu", "8400", "--nonsense"): "unknown option --nonsense",
+    }.items():
+        with pytest.raises(Exception, match=why):
+            tell("set", *words)
+    with pytest.raises(Exception, match=r"ports\[0\].vlan.allowed\[1\]: '5000' .*allowed: 1 to"):
+        tell("set", "ports.w0.vlan.allowed[1]", "5000")
+    tell("set", "ports.w0.vlan.allowed", "ports.w0.vlan.mode", "--default")
+    assert bed.switch.show("overrides") == []
 
 
 class SilentPeer:

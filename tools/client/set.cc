@@ -1,6 +1,7 @@
 // `tributary set`: single keys of a running switch's configuration, without a file.
 #include <iostream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,14 @@ struct SetOptions {
 void add_value(Json& values, const std::string& path, Json value) {
   if (values.contains(path)) throw std::invalid_argument("set: " + path + " is given twice");
   values[path] = std::move(value);
+}
+
+// All but the first. The parser would take a word in brackets apart, and that is a value here.
+void take_words(const CLI::App& command, SetOptions& options) {
+  for (const std::string& word : command.remaining()) {
+    if (word.starts_with('-')) throw std::invalid_argument("set: unknown option " + word);
+    options.words.push_back(word);
+  }
 }
 
 Json values_of(const SetOptions& options) {
@@ -68,13 +77,15 @@ void add_set(CLI::App& app) {
   auto options = std::make_shared<SetOptions>();
   CLI::App* command =
       app.add_subcommand("set", "Change keys of a running switch's configuration, not of its file");
+  options->words.emplace_back();
   command
-      ->add_option("PATH VALUE", options->words,
-                   "A key as the file has it, elements of lists by name or id; and what it is to "
-                   "say. Again for more, which change together")
+      ->add_option(
+          "PATH VALUE", options->words.front(),
+          "A key as the file has it, elements of lists by name, id or [place]; and what it is to "
+          "say. Again for more, which change together")
       ->required()
-      ->type_name("")
-      ->expected(1, 64);
+      ->type_name("");
+  command->allow_extras();  // see take_words()
   command->add_flag("--default", options->to_default,
                     "PATHs without values: what the file says holds again");
   command->add_flag("--dry-run", options->dry_run, "Say what would change, and change nothing");
@@ -90,8 +101,12 @@ void add_set(CLI::App& app) {
       "  tributary set forwarding.fdb_ageing 60s switch.idle_sleep_max 50us\n"
       "  tributary set jobs.1.deadline 10s --dry-run\n"
       "  tributary set ports.up.vlan.allowed '[10, 100-199]'\n"
+      "  tributary set 'ports.up.vlan.allowed[1]' 200-299\n"
       "  tributary set forwarding.fdb_ageing --default");
-  command->callback([options] { set(*options); });
+  command->callback([options, command] {
+    take_words(*command, *options);
+    set(*options);
+  });
 }
 
 }  // namespace tributary::client

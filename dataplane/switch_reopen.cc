@@ -1,0 +1,61 @@
+// Ports that are given up for a moment, and taken again with what their devices are told at their
+// start, or with another device that the old one is in the way of.
+//
+//   apply() ─▶ closed: no queues, link down ─▶ devices closed ─▶ each opened ─▶ steps of the loops
+//                      ▲                                            └─ it cannot be: stays closed,
+//                      └──────────── the next reload ◀──────────────── with the reason
+//
+// What else a reload brings holds before the first of them is opened. The configuration says of a
+// closed port that it has no queues, so the next file differs, and opening is tried again.
+#include <stdexcept>
+#include <utility>
+
+#include "dataplane/switch.h"
+
+namespace tributary::dataplane {
+
+// The same hosts are behind the same device: what is known of them is kept.
+Switch::OpenPorts::value_type Switch::closed_port(const config::SwitchConfig& next,
+                                                  std::uint16_t place) const {
+  const Port& before = *ports_[place];
+  auto port = Port::closed(next.ports[place]);
+  port->succeed(before, before.config().devargs == port->config().devargs);
+  return {place, std::move(port)};
+}
+
+std::unique_ptr<Port> Switch::try_open(const config::PortConfig& config, std::uint16_t place,
+                                       config::PortChange& change) {
+  Port& closed = *ports_[place];
+  try {
+    auto port = std::make_unique<Port>(config);
+    port->set_up(pools_->of_port(place, pools_->plan()));
+    port->succeed(closed, true);
+    return port;
+  } catch (const std::runtime_error& error) {
+    const auto held = hold();
+    closed.stay_down(error.what());
+    change.down.emplace_back(error.what());
+    report_("stays closed: " + closed.why());
+    return nullptr;
+  }
+}
+
+void Switch::open_again(config::SwitchConfig next, config::PortChange& change) {
+  OpenPorts opened;
+  for (const std::uint16_t place : change.reopened) {
+    auto port = try_open(next.ports[place], place, change);
+    if (port == nullptr)
+      next.ports[place].queues = 0;
+    else
+      opened.emplace_back(place, std::move(port));
+  }
+  if (opened.empty()) return;
+  config::Change of_ports;
+  of_ports.ports.reopened = change.reopened;
+  const Prepared prepared = prepare(next, of_ports);
+  tell_loops(opened, of_ports.ports, prepared);
+  check_loops();
+  carry_out(next, of_ports, std::move(opened), pools_->plan(), prepared);
+}
+
+}  // namespace tributary::dataplane
