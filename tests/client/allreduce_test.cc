@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "tests/client/fake_job.h"
-#include "tests/client/scratch.h"
+#include "tests/testbed/scratch.h"
 
 namespace tributary::client {
 namespace {
@@ -44,7 +44,7 @@ std::string failure(const AllreduceOptions& options) {
 }
 
 TEST(Allreduce, SumsFilesIntoAFileOfTheSameShape) {
-  const Scratch dir;
+  const testbed::Scratch dir;
   write_npy(dir.file("a.npy"), array_of({2, 2}, {1, 2, 3, 4}));
   write_npy(dir.file("b.npy"), array_of({2, 2}, {10, 20, 30, 40}));
   AllreduceOptions options = options_of(2);
@@ -95,7 +95,7 @@ TEST(Allreduce, EveryCollectiveIsChecked) {
 }
 
 TEST(Allreduce, PartsGetTheShapesThatNumPyUsersExpect) {
-  const Scratch dir;
+  const testbed::Scratch dir;
   AllreduceOptions options = options_of(2);
   options.inputs = {dir.file("a.npy"), dir.file("b.npy")};
   options.output = dir.file("out.npy");
@@ -125,7 +125,7 @@ TEST(Allreduce, NoticesAWrongElementAndDifferingRanks) {
 }
 
 TEST(Allreduce, RefusesInputsThatDoNotBelongTogether) {
-  const Scratch dir;
+  const testbed::Scratch dir;
   write_npy(dir.file("a.npy"), array_of({2, 2}, {1, 2, 3, 4}));
   write_npy(dir.file("b.npy"), array_of({4}, {1, 2, 3, 4}));
   AllreduceOptions options = options_of(2);

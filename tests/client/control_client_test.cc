@@ -9,9 +9,10 @@
 
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <thread>
+
+#include "tests/testbed/scratch.h"
 
 namespace tributary::client {
 namespace {
@@ -24,8 +25,6 @@ class FakeSwitch {
   using Script = std::function<std::string(const std::string& request)>;
 
   FakeSwitch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "client-test-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
     listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -35,7 +34,6 @@ class FakeSwitch {
   ~FakeSwitch() {
     if (thread_.joinable()) thread_.join();
     ::close(listener_);
-    std::filesystem::remove_all(directory_);
   }
   FakeSwitch(const FakeSwitch&) = delete;
   FakeSwitch& operator=(const FakeSwitch&) = delete;
@@ -57,14 +55,14 @@ class FakeSwitch {
       ::close(peer);
     });
   }
-  [[nodiscard]] std::string path() const { return directory_ + "/s"; }
+  [[nodiscard]] std::string path() const { return directory_.file("s"); }
   [[nodiscard]] std::string request() {
     thread_.join();
     return request_;
   }
 
  private:
-  std::string directory_;
+  testbed::Scratch directory_;
   int listener_ = -1;
   std::thread thread_;
   std::string request_;

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/prng.h"
-#include "tests/client/scratch.h"
+#include "tests/testbed/scratch.h"
 
 namespace tributary::client {
 namespace {
@@ -168,7 +170,7 @@ TEST(Npy, DamagedFilesGetAnAnswer) {
 }
 
 TEST(NpyFile, ReplacesWholeOrNotAtAll) {
-  const Scratch dir;
+  const testbed::Scratch dir;
   const NpyArray array = parse_npy(bytes(numpy_file()));
   write_npy(dir.file("a.npy"), array);
   write_npy(dir.file("a.npy"), array);
@@ -183,7 +185,7 @@ TEST(NpyFile, ReplacesWholeOrNotAtAll) {
 }
 
 TEST(NpyFile, ErrorsNameThePath) {
-  const Scratch dir;
+  const testbed::Scratch dir;
   std::ofstream(dir.file("x.npy")) << "hello";
   for (const auto& [path, text] : {std::pair(dir.file("absent"), "No such file"),
                                    std::pair(dir.file("x.npy"), "is not a .npy file"),

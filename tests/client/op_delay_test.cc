@@ -7,7 +7,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "tests/client/scratch.h"
+#include "tests/testbed/scratch.h"
 
 namespace tributary::client {
 namespace {
@@ -41,7 +41,7 @@ TEST(OpDelay, ABadOneIsRefusedWithWhatIsAllowed) {
 }
 
 TEST(OpDelay, TheFileIsReadBeforeEachOp) {
-  const Scratch scratch;
+  const testbed::Scratch scratch;
   const std::string path = scratch.file("delay");
   const auto say = [&](const char* text) { std::ofstream(path) << text; };
   OpDelay delay("", path);

@@ -86,11 +86,7 @@ TEST_F(RemoteHostsTest, TheNextServerTakesOver) {
 TEST_F(RemoteHostsTest, AResultOfAnOldTermIsRefused) {
   begin();
   for (std::uint32_t r = 0; r < kWorkers; ++r) contribute(r, 0);
-  for (std::size_t n = wire_.size(); n > 0; --n) {  // as far as the server, and no further
-    const Flying f = std::move(wire_.front());
-    wire_.pop_front();
-    arrive(f);
-  }
+  arrive_once();  // as far as the server, and no further
   const auto late = take(PacketType::result);
   ASSERT_TRUE(late);
   auto dead = std::move(servers_[0]);
@@ -115,11 +111,7 @@ TEST_F(RemoteHostsTest, AResultOfAnOldTermIsRefused) {
 TEST_F(RemoteHostsTest, OtherSendersAreRefused) {
   begin();
   for (std::uint32_t r = 0; r < kWorkers; ++r) contribute(r, 0);
-  for (std::size_t n = wire_.size(); n > 0; --n) {
-    const Flying f = std::move(wire_.front());
-    wire_.pop_front();
-    arrive(f);
-  }
+  arrive_once();
   const auto result = take(PacketType::result);
   ASSERT_TRUE(result);
   aggregator::Peer from = server_peer(0);

@@ -14,6 +14,7 @@
 #include "config/schema_acl.h"
 #include "config/topology.h"
 #include "tests/config/sample.h"
+#include "tests/testbed/scratch.h"
 
 namespace tributary::config {
 namespace {
@@ -21,22 +22,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-// A directory of its own, removed at the end.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "config-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 std::string load_error(const std::string& path) {
   try {
@@ -177,7 +162,7 @@ TEST(Load, EmptyFileNamesWhatIsRequired) {
 }
 
 TEST(Load, UnreadableFilesAreNamed) {
-  const Scratch dir;
+  const testbed::Scratch dir;
   EXPECT_EQ(load_error(dir.file("absent")),
             dir.file("absent") + ": cannot open: No such file or directory");
   std::filesystem::create_directory(dir.file("d"));
@@ -189,7 +174,7 @@ TEST(Load, UnreadableFilesAreNamed) {
 }
 
 TEST(Load, HugeFilesAreRefusedWithoutReadingThem) {
-  const Scratch dir;
+  const testbed::Scratch dir;
   std::ofstream(dir.file("huge")) << "x";
   std::filesystem::resize_file(dir.file("huge"), std::uintmax_t{1} << 40);  // sparse
   EXPECT_THAT(load_error(dir.file("huge")), HasSubstr("too large; allowed: at most 1048576 bytes"));

@@ -16,21 +16,13 @@
 #include <vector>
 
 #include "tests/control/socket_client.h"
+#include "tests/testbed/scratch.h"
 
 namespace tributary::control {
 namespace {
 
 class SocketServerTest : public testing::Test {
- public:
-  ~SocketServerTest() override { std::filesystem::remove_all(directory_); }
-
  protected:
-  SocketServerTest() {
-    std::string pattern = testing::TempDir() + "tributary-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    path = directory_ + "/control.sock";
-  }
-
   static std::string echo(std::string_view line) { return "<" + std::string(line) + ">"; }
   [[nodiscard]] std::string ask(std::string_view bytes) const {
     SocketClient client(path);
@@ -38,10 +30,8 @@ class SocketServerTest : public testing::Test {
     client.finish();
     return client.receive_all();
   }
-  std::string path;
-
- private:
-  std::string directory_;
+  const testbed::Scratch directory;
+  const std::string path = directory.file("control.sock");
 };
 
 TEST_F(SocketServerTest, AnswersOneLineAConnection) {

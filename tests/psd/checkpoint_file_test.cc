@@ -3,11 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/testbed/scratch.h"
 
 namespace tributary::psd {
 namespace {
@@ -18,13 +19,10 @@ namespace fs = std::filesystem;
 class CheckpointFileTest : public ::testing::Test {
  protected:
   CheckpointFileTest() {
-    std::string name = (fs::temp_directory_path() / "tributary-checkpoint-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     optimizer_.kind = config::OptimizerKind::sgd;
     optimizer_.parameters = {3};
     optimizer_.checkpoint.directory = folder_.string();
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] CheckpointFile file() const { return {7, optimizer_}; }
   void write(std::uint64_t step) const {
@@ -42,7 +40,8 @@ class CheckpointFileTest : public ::testing::Test {
   [[nodiscard]] fs::path last() const { return folder_ / "job-7.checkpoint"; }
   [[nodiscard]] fs::path previous() const { return folder_ / "job-7.previous.checkpoint"; }
 
-  fs::path folder_;
+  const testbed::Scratch scratch_;
+  const fs::path& folder_ = scratch_.path();
   config::OptimizerConfig optimizer_;
   std::string said_;
 };

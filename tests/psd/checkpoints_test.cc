@@ -3,11 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
+
+#include "tests/testbed/scratch.h"
 
 namespace tributary::psd {
 namespace {
@@ -18,8 +19,6 @@ namespace fs = std::filesystem;
 class CheckpointsTest : public ::testing::Test {
  protected:
   CheckpointsTest() {
-    std::string name = (fs::temp_directory_path() / "tributary-checkpoints-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     completion::ServedJob job;
     job.limits.id = 7;
     job.limits.workers = 1;
@@ -32,10 +31,6 @@ class CheckpointsTest : public ::testing::Test {
     job.optimizer.checkpoint = {folder_.string(), 2};
     jobs_ = {job};
     boot();
-  }
-  void TearDown() override {
-    checkpoints_.reset();
-    fs::remove_all(folder_);
   }
 
   void boot() {
@@ -80,7 +75,8 @@ class CheckpointsTest : public ::testing::Test {
     }
   }
 
-  fs::path folder_;
+  const testbed::Scratch scratch_;  // outlives who writes there
+  const fs::path& folder_ = scratch_.path();
   std::vector<completion::ServedJob> jobs_;
   std::unique_ptr<completion::Server> server_;
   std::unique_ptr<Checkpoints> checkpoints_;

@@ -1,8 +1,6 @@
 // The C interface as C++ sees it, and through a C client.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "tests/worker/c_api_client.h"
 #include "tests/worker/test_switch.h"
 
@@ -12,9 +10,8 @@ namespace {
 TEST(CApi, ReducesFromC) {
   config::SwitchConfig c;
   c.ipv4 = 0x7F000001;
-  std::random_device random;
   c.jobs.emplace_back();
-  c.jobs[0].id = 1 + random() % 60000;
+  c.jobs[0].id = drawn_job_id();
   c.jobs[0].workers = 1;
   TestSwitch sw(c);
   const char* failed = c_api_run(sw.address().c_str(), c.jobs[0].id);

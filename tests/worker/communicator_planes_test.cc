@@ -22,13 +22,11 @@ class PlanesTest : public ::testing::Test {
  protected:
   using Ranks = std::vector<std::unique_ptr<Communicator>>;
 
-  // Job ids are drawn, so that tests at the same time use different groups.
   void start(std::uint8_t planes, std::uint32_t workers = 3, std::uint8_t shards = 2) {
     config_ = {};
     config_.ipv4 = 0x7F000001;
     config::JobConfig job;
-    std::random_device random;
-    job.id = 1 + random() % 60000;
+    job.id = worker::drawn_job_id();
     job.workers = workers;
     job.planes = planes;
     job.shards = shards;
@@ -38,21 +36,11 @@ class PlanesTest : public ::testing::Test {
     ranks_.clear();
     switch_ = std::make_unique<TestSwitch>(config_);
   }
-  CommunicatorOptions options(std::uint32_t rank) const {
-    CommunicatorOptions o;
-    o.job = config_.jobs[0].id;
-    o.rank = rank;
-    o.size = config_.jobs[0].workers;
-    o.address = switch_->address();
-    o.join_timeout = Duration::seconds(20);
-    o.op_timeout = Duration::seconds(20);
-    return o;
-  }
   void join_all() {
     ranks_.resize(config_.jobs[0].workers);
     std::vector<std::thread> threads;
     for (std::uint32_t r = 0; r < ranks_.size(); ++r)
-      threads.emplace_back([this, r] { ranks_[r] = Communicator::create(options(r)); });
+      threads.emplace_back([this, r] { ranks_[r] = Communicator::create(switch_->options(r)); });
     for (auto& t : threads) t.join();
   }
   // Every rank's call at once, waited for.

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
 #include <thread>
 
 #include "tests/worker/test_switch.h"
@@ -18,13 +17,11 @@ using worker::TestSwitch;
 
 class CommunicatorTest : public ::testing::Test {
  protected:
-  // Job ids are drawn, so that tests at the same time use different groups.
   static config::SwitchConfig switch_config(std::uint32_t workers, std::uint8_t shards = 1) {
     config::SwitchConfig c;
     c.ipv4 = 0x7F000001;
     config::JobConfig job;
-    std::random_device random;
-    job.id = 1 + random() % 60000;
+    job.id = worker::drawn_job_id();
     job.workers = workers;
     job.shards = shards;
     job.chunk_bytes = 1024;
@@ -37,24 +34,13 @@ class CommunicatorTest : public ::testing::Test {
     switch_ = std::make_unique<TestSwitch>(config_);
   }
 
-  CommunicatorOptions options(std::uint32_t rank) {
-    CommunicatorOptions o;
-    o.job = config_.jobs[0].id;
-    o.rank = rank;
-    o.size = config_.jobs[0].workers;
-    o.address = switch_->address();
-    o.join_timeout = Duration::seconds(20);
-    o.op_timeout = Duration::seconds(20);
-    return o;
-  }
-
   using Ranks = std::vector<std::unique_ptr<Communicator>>;
   Ranks join_all(Duration op_timeout = Duration::seconds(20)) {
     Ranks comms(config_.jobs[0].workers);
     std::vector<std::thread> threads;
     for (std::uint32_t r = 0; r < comms.size(); ++r)
       threads.emplace_back([&, r] {
-        CommunicatorOptions o = options(r);
+        CommunicatorOptions o = switch_->options(r);
         o.op_timeout = op_timeout;
         comms[r] = Communicator::create(o);
       });
@@ -182,7 +168,7 @@ TEST_F(CommunicatorTest, SilentSwitchIsNamedAsSuch) {
   std::vector<std::int32_t> a(10);
   EXPECT_THAT(error_of(ranks[0]->allreduce(a.data(), 10, wire::DType::int32, wire::ReduceOp::sum)),
               HasSubstr("no result within 0.2 s"));
-  CommunicatorOptions o = options(0);
+  CommunicatorOptions o = switch_->options(0);
   o.join_timeout = Duration::ms(150);
   try {
     Communicator::create(o);
@@ -237,7 +223,7 @@ TEST_F(CommunicatorTest, SameJobTwiceGetsItsOwnSums) {
 
 TEST_F(CommunicatorTest, RefusalsOfTheSwitchAreNamed) {
   start(2);
-  CommunicatorOptions o = options(0);
+  CommunicatorOptions o = switch_->options(0);
   o.job += 1;
   const auto text = [](const CommunicatorOptions& with) -> std::string {
     try {
@@ -248,13 +234,13 @@ TEST_F(CommunicatorTest, RefusalsOfTheSwitchAreNamed) {
     return "no error";
   };
   EXPECT_THAT(text(o), HasSubstr("(unknown-job): the switch has no such job"));
-  o = options(0);
+  o = switch_->options(0);
   o.size = 3;
   EXPECT_THAT(text(o), HasSubstr("job-size-mismatch"));
-  o = options(0);
+  o = switch_->options(0);
   o.join_timeout = Duration::ms(300);
   EXPECT_THAT(text(o), HasSubstr("not joined within 0.3 s: waiting for rank 1"));
-  o = options(0);
+  o = switch_->options(0);
   o.cancelled = [] { return true; };
   EXPECT_THAT(text(o), HasSubstr("joining was cancelled"));
 }

@@ -32,6 +32,11 @@ sockaddr_in address_of(std::uint32_t ipv4, std::uint16_t port) {
 
 }  // namespace
 
+std::uint32_t drawn_job_id() {
+  std::random_device random;
+  return 1 + random() % 60000;
+}
+
 TestSwitch::TestSwitch(config::SwitchConfig config) : config_(std::move(config)) {
   config_.ports.resize(1);
   config_.udp_base_port = 0;
@@ -85,6 +90,18 @@ void TestSwitch::start() {
   }
   stop_ = false;
   thread_ = std::thread([this] { run(); });
+}
+
+CommunicatorOptions TestSwitch::options(std::uint32_t rank) const {
+  const config::JobConfig& job = config_.jobs[0];
+  CommunicatorOptions o;
+  o.job = job.id;
+  o.rank = rank;
+  o.size = job.workers;
+  o.address = address();
+  o.join_timeout = Duration::seconds(20);
+  o.op_timeout = Duration::seconds(20);
+  return o;
 }
 
 void TestSwitch::crash() {

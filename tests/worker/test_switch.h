@@ -10,9 +10,13 @@
 
 #include "aggregator/engine.h"
 #include "core/prng.h"
+#include "worker/communicator.h"
 #include "worker/file_descriptor.h"
 
 namespace tributary::worker {
+
+// One of many, so that tests at the same time use different groups.
+std::uint32_t drawn_job_id();
 
 class TestSwitch {
  public:
@@ -23,6 +27,8 @@ class TestSwitch {
   [[nodiscard]] std::string address() const {
     return "udp://127.0.0.1:" + std::to_string(config_.udp_base_port);
   }
+  // Of a rank of the first job, patient.
+  [[nodiscard]] CommunicatorOptions options(std::uint32_t rank) const;
   // Stops without a word, as a crash does; packets to it are refused.
   void crash();
   // A new incarnation at the same address.
