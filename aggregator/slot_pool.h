@@ -1,10 +1,10 @@
 // The slots that the dynamic jobs of a shard share (O7): who holds which, and who may have another.
 //
 // A chunk's slot is fixed by hash(job, seed) + seq, so a job does not collide with itself while its
-// window fits the pool; it collides with other jobs. (Where seqs wrap, a pool whose size is no
-// power of two has a seam at which it may; that chunk is escalated like any other.) Each running
-// job is guaranteed an equal share of the pool, or its quota if that is less; beyond that it may
-// borrow what no other running job's guarantee needs. So a greedy job cannot starve another.
+// window fits the pool; it collides with other jobs. (It may where its seed changes, and where seqs
+// wrap in a pool whose size is no power of two; that chunk is escalated like any other.) Each
+// running job is guaranteed an equal share of the pool, or its quota if that is less; beyond that
+// it may borrow what no other running job's guarantee needs. So a greedy job cannot starve another.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ namespace {
 config::SwitchConfig after_eal(config::SwitchConfig config) {
   static const dataplane::Eal eal([&] {
     auto most = config;
-    most.lcores = {-1, -1};
+    most.lcores = {-1, -1, -1};
     const auto environment = dataplane::current_environment();
     return dataplane::eal_arguments(most, environment);
   }());
@@ -33,7 +33,7 @@ config::SwitchConfig null_config() {
   config::SwitchConfig config;
   config.name = "test";
   config.ipv4 = 0x0A4D00FE;
-  config.memory.megabytes = 64;
+  config.memory.megabytes = 80;
   config.ports = {{"left", "net_null0,no-rx=1", 1500}, {"right", "net_null1,no-rx=1", 9000}};
   config::JobConfig job;
   job.id = 7;
