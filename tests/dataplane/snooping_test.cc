@@ -49,7 +49,7 @@ class Snoop : public testing::TestWithParam<std::size_t> {
   RingSwitch sw{with_lcores(snooping_config(), GetParam())};
 
   std::vector<std::size_t> pass(std::size_t port, const Bytes& frame) {
-    const auto out = pass_through(sw, port, frame);
+    auto out = pass_through(sw, port, frame);
     EXPECT_EQ(sw.buffers_in_use(), 0u);
     return out;
   }
