@@ -1,7 +1,8 @@
 // The sides without an engine that suite `engine` measures beside it: payloads that are copied, or
-// summed by the kernels alone, to as many places as the engine has slots live. Bytes move in the
-// engine's order, burst by burst; the kernels look as far ahead as it does. What the last
-// contribution has left in each place is checked, outside of what is timed.
+// summed by the kernels alone, to as many places as the engine has slots live (`slots`: one for
+// each, in order). Bytes move in the engine's order, burst by burst; the kernels look as far ahead
+// as it does. What the last contribution has left in each place is checked, outside of what is
+// timed.
 #pragma once
 
 #include <cstddef>

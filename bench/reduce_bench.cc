@@ -81,7 +81,9 @@ class Suite {
     }
     for (const ReduceCase& c : std::span(kFused).first(options_.quick ? 1 : std::size(kFused))) {
       prepare(c, Values::small);
-      for (const std::size_t payload : payloads()) fused_beside_streaming(c, payload);
+      for (const Layout layout : {Layout::by_source, Layout::by_chunk})
+        for (const std::size_t payload : payloads())
+          fused_beside_streaming(c, {kFanIn, payload, layout});
     }
     for (const ReduceCase& c : {kFolds[1], kFolds[3]}) {
       if (gloo_sum(c.dtype) == nullptr) continue;
@@ -164,62 +166,73 @@ class Suite {
     report_.add(row);
   }
 
-  // Floats of 16 bits are widened first. memcpy's places take half as much of the nearest cache.
+  // Floats of 16 bits are widened first.
   [[nodiscard]] std::string bar(const ReduceCase& c) const {
     if (c.kernels().wire_bytes != 2) return " (bar 0.9)";
     return residency_.from_memory ? " (bar 0.6)" : " (bar 0.4)";
   }
 
+  // memcpy's places are as many bytes as the accumulators: what either has to leave the nearest
+  // cache for is the same, also where accumulators are wider than what is sent.
   void fold_beside_memcpy(const ReduceCase& c, std::size_t payload) {
-    const Kernels& k = c.kernels();
-    const std::size_t filled = payload / k.wire_bytes * k.acc_bytes;
     const Side reference{
         "memcpy", [this] { settle(); },
-        [this, payload, filled] {
-          return sweep(payload, filled, [payload](std::byte* acc, const std::byte* in) {
+        [this, payload] {
+          return sweep(payload, payload, [payload](std::byte* acc, const std::byte* in) {
             std::memcpy(acc, in, payload);
             __asm__ volatile("" ::: "memory");  // every copy counts, not only the last
           });
         },
-        [this, payload, filled] {
-          // Each payload of the last round lies at the beginning of its accumulator.
-          const auto last = residency_.memory.last(wire_bytes_);
-          for (std::size_t i = 0; i * payload < last.size(); ++i)
-            if (std::memcmp(accumulators_.data() + i * filled, last.data() + i * payload,
-                            payload) != 0)
-              return false;
-          return true;
+        [this] {
+          const auto last = residency_.memory.last(kAccumulatorBytes);
+          return std::memcmp(accumulators_.data(), last.data(), last.size()) == 0;
         }};
     add(c, payload, "", folding(c, payload), &reference, bar(c));
   }
 
-  void fused_beside_streaming(const ReduceCase& c, std::size_t payload) {
+  // Calls op(accumulator, sources' payloads) for every chunk of every pass.
+  template <typename Operation>
+  std::size_t sweep_chunks(const Sources& sources, std::size_t filled, Operation op) {
+    const std::byte* const input = residency_.memory.data();
+    const std::size_t chunks = sources.chunks(residency_.memory.size());
+    for (std::size_t pass = 0; pass < residency_.passes; ++pass) {
+      for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+        const void* payloads[kFanIn];
+        for (std::size_t s = 0; s < kFanIn; ++s) payloads[s] = input + sources.at(chunk, s, chunks);
+        op(accumulators_.data() + chunk * filled % kAccumulatorBytes, payloads);
+      }
+    }
+    return residency_.passes * residency_.memory.size();
+  }
+
+  void fused_beside_streaming(const ReduceCase& c, const Sources& sources) {
     const Kernels& k = c.kernels();
-    const std::size_t n = payload / k.wire_bytes;
-    const std::vector<double> results = fused(c, inputs_, payload, kFanIn);
+    const std::size_t n = sources.payload_bytes / k.wire_bytes;
+    const std::size_t filled = n * k.acc_bytes;
+    const std::vector<double> results = fused(c, inputs_, sources);
     const auto verify = [this, &c, &results] { return holds(c, accumulators_, results); };
     const Side subject{"fused", [this] { settle(); },
-                       [this, &k, n, payload] {
-                         return sweep(kFanIn * payload, n * k.acc_bytes,
-                                      [&k, n, payload](std::byte* acc, const std::byte* in) {
-                                        const void* sources[kFanIn];
-                                        for (std::size_t s = 0; s < kFanIn; ++s)
-                                          sources[s] = in + s * payload;
-                                        k.fuse(acc, sources, kFanIn, n);
-                                      });
+                       [this, &k, &sources, n, filled] {
+                         return sweep_chunks(sources, filled,
+                                             [&k, n](std::byte* acc, const void* const* payloads) {
+                                               k.fuse(acc, payloads, kFanIn, n);
+                                             });
                        },
                        verify};
     const Side reference{"open, 7 folds", [this] { settle(); },
-                         [this, &k, n, payload] {
-                           return sweep(kFanIn * payload, n * k.acc_bytes,
-                                        [&k, n, payload](std::byte* acc, const std::byte* in) {
-                                          k.open(acc, in, n);
-                                          for (std::size_t s = 1; s < kFanIn; ++s)
-                                            k.fold(acc, in + s * payload, n);
-                                        });
+                         [this, &k, &sources, n, filled] {
+                           return sweep_chunks(
+                               sources, filled,
+                               [&k, n](std::byte* acc, const void* const* payloads) {
+                                 k.open(acc, payloads[0], n);
+                                 for (std::size_t s = 1; s < kFanIn; ++s)
+                                   k.fold(acc, payloads[s], n);
+                               });
                          },
                          verify};
-    add(c, payload, " fused of 8", subject, &reference, " (bar 1)");
+    const char* const what =
+        sources.layout == Layout::by_chunk ? " fused of 8, one queue" : " fused of 8, 8 queues";
+    add(c, sources.payload_bytes, what, subject, &reference, " (bar 1)");
   }
 
   // Gloo sums float16 in float16, so its accumulators are half as large.

@@ -115,19 +115,21 @@ std::vector<double> reduced(const ReduceCase& c, const Inputs& inputs, std::size
   return results;
 }
 
-std::vector<double> fused(const ReduceCase& c, const Inputs& inputs, std::size_t payload_bytes,
-                          std::size_t sources) {
+std::vector<double> fused(const ReduceCase& c, const Inputs& inputs, const Sources& sources) {
   Sequence sequence(inputs);
   std::vector<double> results(inputs.accumulators, 0);
-  const std::size_t elements = payload_bytes / wire::size_of(c.dtype);
-  const std::size_t chunks = inputs.bytes.size() / payload_bytes / sources;
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    for (std::size_t s = 0; s < sources; ++s) {
-      for (std::size_t i = 0; i < elements; ++i) {
-        double& result = results[(chunk * elements + i) % results.size()];
-        const double value = sequence.next();
-        result = s == 0 ? value : combine(c.op, result, value);
-      }
+  const std::size_t elements = sources.payload_bytes / wire::size_of(c.dtype);
+  const std::size_t chunks = sources.chunks(inputs.bytes.size());
+  const std::size_t stay = results.size() / elements;  // chunks whose results the last round left
+  for (std::size_t payload = 0; payload < chunks * sources.count; ++payload) {
+    const bool by_chunk = sources.layout == Layout::by_chunk;
+    const std::size_t chunk = by_chunk ? payload / sources.count : payload % chunks;
+    const std::size_t source = by_chunk ? payload % sources.count : payload / chunks;
+    for (std::size_t i = 0; i < elements; ++i) {
+      const double value = sequence.next();
+      if (chunk + stay < chunks) continue;
+      double& result = results[(chunk * elements + i) % results.size()];
+      result = source == 0 ? value : combine(c.op, result, value);
     }
   }
   return results;

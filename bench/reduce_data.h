@@ -32,10 +32,27 @@ struct Inputs {
 void fill(wire::DType dtype, const Inputs& inputs);
 // What `passes` over the inputs must leave in zeroed accumulators.
 std::vector<double> reduced(const ReduceCase& c, const Inputs& inputs, std::size_t passes);
-// What one result of `sources` payloads each, one payload after the other in the input, must
-// leave: results go round the accumulators, so the last ones stay.
-std::vector<double> fused(const ReduceCase& c, const Inputs& inputs, std::size_t payload_bytes,
-                          std::size_t sources);
+// How the payloads of several sources lie in the input, each `payload_bytes` long.
+enum class Layout {
+  by_chunk,  // a chunk's payloads one after the other, as one receive queue has them
+  by_source  // a source's payloads one after the other, as a queue for each has them
+};
+struct Sources {
+  std::size_t count = 1;
+  std::size_t payload_bytes = 0;
+  Layout layout = Layout::by_chunk;
+  [[nodiscard]] std::size_t chunks(std::size_t input_bytes) const {
+    return input_bytes / payload_bytes / count;
+  }
+  // Byte of the input where the payload begins.
+  [[nodiscard]] std::size_t at(std::size_t chunk, std::size_t source, std::size_t chunks) const {
+    return payload_bytes *
+           (layout == Layout::by_chunk ? chunk * count + source : source * chunks + chunk);
+  }
+};
+// What one result of every chunk must leave: results go round the accumulators, so the last ones
+// stay.
+std::vector<double> fused(const ReduceCase& c, const Inputs& inputs, const Sources& sources);
 
 // The accumulators, or with `wire` elements as workers send them, hold these numbers.
 bool holds(const ReduceCase& c, std::span<const std::byte> bytes,

@@ -41,11 +41,6 @@ struct Vectors {
   using Wire = typename P::Wire;
   using Acc = typename P::Acc;
   static constexpr std::size_t kTurn = 4 * Steps::kLanes;  // elements
-  static constexpr std::size_t kTurnBytes = kTurn * sizeof(Wire);
-  // How far ahead inputs are fetched, in all: enough for memory, too little to matter in a cache.
-  // A part of the payload that a group of sources takes turns in is so much shorter.
-  static constexpr std::size_t kFoldAhead = 1024;
-  static constexpr std::size_t kGroupAhead = 256;
 
   TRIBUTARY_TARGET static void open(void* acc, const void* src, std::size_t n) {
     auto* a = static_cast<std::byte*>(acc);
@@ -63,12 +58,7 @@ struct Vectors {
     const auto* s = static_cast<const std::byte*>(src);
     typename Steps::Marks marks{};
     std::size_t i = 0;
-    constexpr std::size_t kAhead = kFoldAhead / sizeof(Wire);
-    if (n > kAhead) prefetch(s, kFoldAhead);
-    for (; i + kTurn + kAhead <= n; i += kTurn) {
-      prefetch(s + (i + kAhead) * sizeof(Wire), kTurnBytes);
-      for (std::size_t t = 0; t < kTurn; t += Steps::kLanes) step(a, s, i + t, marks);
-    }
+    // Nothing is fetched ahead: CPUs follow one stream better than instructions do.
     TRIBUTARY_UNROLL
     for (; i + Steps::kLanes <= n; i += Steps::kLanes) step(a, s, i, marks);
     if (i == n && !Steps::overflowed(marks)) return false;
@@ -99,7 +89,7 @@ struct Vectors {
   }
 
   // One group of sources for kernels::fuse(), which is not of this set and so calls this.
-  TRIBUTARY_TARGET static bool run(bool opening, std::byte* acc, const std::byte* const* srcs,
+  TRIBUTARY_TARGET static bool run(bool opening, std::byte* acc, const void* const* srcs,
                                    std::size_t sources, std::size_t n) {
     if (opening && sources == 1) return PlainGroups<P>::run(true, acc, srcs, 1, n);
     return opening ? combine<true>(acc, srcs, sources, n) : combine<false>(acc, srcs, sources, n);
@@ -113,23 +103,21 @@ struct Vectors {
   }
 
   template <bool kOpening>
-  TRIBUTARY_TARGET static bool combine(std::byte* acc, const std::byte* const* srcs,
-                                       std::size_t sources, std::size_t n) {
+  TRIBUTARY_TARGET static bool combine(std::byte* acc, const void* const* srcs, std::size_t sources,
+                                       std::size_t n) {
     typename Steps::Marks marks{};
     std::size_t i = 0;
-    if (n * sizeof(Wire) > kGroupAhead)
-      for (std::size_t s = 0; s < sources; ++s) prefetch(srcs[s], kGroupAhead);
+    const auto source = [&](std::size_t s) {
+      return static_cast<const std::byte*>(srcs[s]) + i * sizeof(Wire);
+    };
     for (; i + kTurn <= n; i += kTurn) {
-      const bool more = (n - i) * sizeof(Wire) >= kTurnBytes + kGroupAhead;
       std::byte* at = acc + i * sizeof(Acc);
       typename Steps::V v[4];
       for (std::size_t t = 0; t < 4; ++t)
-        v[t] = kOpening ? Steps::widen(srcs[0] + (i + t * Steps::kLanes) * sizeof(Wire))
+        v[t] = kOpening ? Steps::widen(source(0) + t * Steps::kLanes * sizeof(Wire))
                         : Steps::load(at + t * Steps::kLanes * sizeof(Acc));
-      if (kOpening && more) prefetch(srcs[0] + i * sizeof(Wire) + kGroupAhead, kTurnBytes);
       for (std::size_t s = kOpening ? 1 : 0; s < sources; ++s) {
-        const std::byte* from = srcs[s] + i * sizeof(Wire);
-        if (more) prefetch(from + kGroupAhead, kTurnBytes);
+        const std::byte* from = source(s);
         for (std::size_t t = 0; t < 4; ++t)
           v[t] = Steps::apply(v[t], Steps::widen(from + t * Steps::kLanes * sizeof(Wire)), marks);
       }
@@ -137,8 +125,8 @@ struct Vectors {
     }
     const bool overflow = Steps::overflowed(marks);
     if (i == n) return overflow;
-    const std::byte* rest[kGroup] = {};
-    for (std::size_t s = 0; s < sources; ++s) rest[s] = srcs[s] + i * sizeof(Wire);
+    const void* rest[kGroup] = {};
+    for (std::size_t s = 0; s < sources; ++s) rest[s] = source(s);
     return PlainGroups<P>::run(kOpening, acc + i * sizeof(Acc), rest, sources, n - i) || overflow;
   }
 };

@@ -13,7 +13,6 @@ namespace tributary::aggregator::kernels {
 
 // Of the accumulator, what stays in the nearest cache while more than one group of sources passes.
 inline constexpr std::size_t kBlockBytes = 2048;
-inline constexpr std::size_t kCacheLine = 64;
 
 template <typename T>
 TRIBUTARY_INLINE T load(const std::byte* bytes, std::size_t i) {
@@ -102,19 +101,15 @@ TRIBUTARY_INLINE bool fold(std::byte* __restrict acc, const std::byte* __restric
   return quick_fold<P>(acc, src, n) && redo<P>(acc, src, n);
 }
 
-TRIBUTARY_INLINE void prefetch(const std::byte* from, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(from + i);
-}
-
 // Sources that one loop takes at once: no more streams than CPUs prefetch.
 inline constexpr std::size_t kGroup = 8;
 
 // Combines a whole group from left to right, into what acc holds or, opening, into nothing.
 template <typename P, bool kOpening, std::size_t... kIndex>
-TRIBUTARY_INLINE bool combine(std::byte* __restrict acc, const std::byte* const* srcs,
-                              std::size_t n, std::index_sequence<kIndex...>) {
+TRIBUTARY_INLINE bool combine(std::byte* __restrict acc, const void* const* srcs, std::size_t n,
+                              std::index_sequence<kIndex...>) {
   using Acc = typename P::Acc;
-  const std::byte* const src[] = {srcs[kIndex]...};
+  const std::byte* const src[] = {static_cast<const std::byte*>(srcs[kIndex])...};
   Bits<Acc> overflow = 0;
   for (std::size_t i = 0; i < n; ++i) {
     Acc value = kOpening ? widened<P>(src[0], i) : load<Acc>(acc, i);
@@ -129,15 +124,15 @@ TRIBUTARY_INLINE bool combine(std::byte* __restrict acc, const std::byte* const*
 // A loop of its own for a full group, and one fold a source for a part of one.
 template <typename P>
 struct PlainGroups {
-  TRIBUTARY_INLINE bool run(bool opening, std::byte* acc, const std::byte* const* srcs,
+  TRIBUTARY_INLINE bool run(bool opening, std::byte* acc, const void* const* srcs,
                             std::size_t sources, std::size_t n) {
     constexpr auto kAll = std::make_index_sequence<kGroup>();
     if (sources == kGroup)
       return opening ? combine<P, true>(acc, srcs, n, kAll) : combine<P, false>(acc, srcs, n, kAll);
-    if (opening) open<P>(acc, srcs[0], n);
+    if (opening) open<P>(acc, static_cast<const std::byte*>(srcs[0]), n);
     bool overflow = false;
     for (std::size_t s = opening ? 1 : 0; s < sources; ++s)
-      overflow |= quick_fold<P>(acc, srcs[s], n);
+      overflow |= quick_fold<P>(acc, static_cast<const std::byte*>(srcs[s]), n);
     return overflow;
   }
 };
@@ -155,9 +150,10 @@ TRIBUTARY_INLINE bool fuse(std::byte* acc, const void* const* srcs, std::size_t 
       return static_cast<const std::byte*>(srcs[s]) + begin * sizeof(typename P::Wire);
     };
     std::byte* block = acc + begin * sizeof(typename P::Acc);
-    const std::byte* group[kGroup];
-    bool overflow = false;
-    for (std::size_t first = 0; first < sources; first += kGroup) {
+    // One group is taken as it is listed: to copy a list that was just written stalls.
+    bool overflow = sources <= kGroup && Groups::run(true, block, srcs, sources, count);
+    const void* group[kGroup];
+    for (std::size_t first = 0; sources > kGroup && first < sources; first += kGroup) {
       const std::size_t taken = sources - first < kGroup ? sources - first : kGroup;
       for (std::size_t k = 0; k < taken; ++k) group[k] = source(first + k);
       overflow |= Groups::run(first == 0, block, group, taken, count);
