@@ -18,8 +18,9 @@ std::vector<std::uint32_t> pool_quotas(const config::SwitchConfig& config, std::
 // Of a payload, and of a sum, that meet as soon as it is decided: the CPU's own prefetcher has
 // found the rest by then.
 constexpr std::size_t kAheadBytes = 1024;
-// Where they meet at the end of the burst, one after the other, it needs no more than a start.
-constexpr std::size_t kStartBytes = 256;
+// Where they meet at the end of the burst, one after the other: all of short ones, of which that
+// prefetcher sees too little, and the first line of others.
+constexpr std::size_t kShortBytes = 256;
 
 // At most kMost bytes, to the nearest cache. Payloads begin anywhere in a line. Where there is all
 // of it, no loop: counting takes as long as fetching.
@@ -175,9 +176,12 @@ void Shard::prefetch_data(const wire::Packet& packet) const {
   if (at_once) {
     prefetch<kAheadBytes>(packet.payload.data(), bytes);
     prefetch<kAheadBytes>(sum, bytes);
+  } else if (bytes <= kShortBytes) {
+    prefetch<kShortBytes>(packet.payload.data(), bytes);
+    prefetch<kShortBytes>(sum, bytes);
   } else {
-    prefetch<kStartBytes>(packet.payload.data(), bytes);
-    prefetch<kStartBytes>(sum, bytes);
+    __builtin_prefetch(packet.payload.data());
+    __builtin_prefetch(sum);
   }
 }
 

@@ -11,13 +11,14 @@ namespace {
 
 // What the engine has on its way to the cache of each payload and each sum of a burst, before it
 // makes the burst's sums (aggregator/shard.cc).
-constexpr std::size_t kStartBytes = 256;
+constexpr std::size_t kShortBytes = 256;
 
 void look_ahead(const std::byte* data, std::size_t bytes) {
   constexpr std::size_t kLine = 64;
-  const std::size_t start = std::min(bytes, kStartBytes);
-  for (std::size_t at = 0; at < start; at += kLine) __builtin_prefetch(data + at);
-  __builtin_prefetch(data + start - 1);
+  __builtin_prefetch(data);
+  if (bytes > kShortBytes) return;
+  for (std::size_t at = kLine; at < bytes; at += kLine) __builtin_prefetch(data + at);
+  __builtin_prefetch(data + bytes - 1);
 }
 
 // A side without an engine: calls op(slot memory, payload, first) for every packet of a round.
