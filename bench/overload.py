@@ -12,8 +12,8 @@ What an offer got in its luckiest round counts for as little as the flood's. All
 started anew, the throttle, hundreds of whose periods pass, and an operator who asks for `tributary show jobs`,
 `tributary set`, and a scrape of the metrics, one after the other.
 
-After the rounds comes a flood in one piece, the long one: its goodput stands beside the windows' floods, since nothing may pile up;
-how its jobs share, and how long the operator waits at worst, is of all of it.
+Half-way comes a flood in one piece, the long one: its goodput stands beside the windows' floods before and after it, since nothing may
+pile up; how its jobs share, and how long the operator waits at worst, is of all of it.
 """
 
 import concurrent.futures
@@ -170,7 +170,7 @@ def describe(offer):
 
 
 class Overload:
-    """Rounds of windows, then a long flood; `suite` makes devices and takes rows."""
+    """Rounds of windows and a long flood; `suite` makes devices and takes rows."""
 
     def __init__(self, suite, size, highest_rate):
         self._suite = suite
@@ -207,7 +207,9 @@ class Overload:
         total = max(report["total"]["goodput_gbytes_per_s"], 1e-9)
         self.job_shares = [job["goodput_gbytes_per_s"] * JOBS / total for job in report["jobs"]]
         self.busy_ms, self.idle_ms = operator.took_ms, unhindered.took_ms
-        self._suite.progress(f"flooded {seconds:g} s, of which the switch had {self.shares[-1]:.3f}")
+        parts = [statistics.fmean(self.seconds[i * len(self.seconds) // 4:(i + 1) * len(self.seconds) // 4] or [0]) for i in range(4)]
+        self._suite.progress(f"flooded {seconds:g} s, of which the switch had {self.shares[-1]:.3f}; GB/s by quarters: "
+                             + ", ".join(f"{part:.3f}" for part in parts))
 
     def rows(self, name):
         case = f"{name}, {JOBS} jobs, a tenth of the CPU"
