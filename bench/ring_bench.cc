@@ -6,6 +6,8 @@
 // element with the sum that it knows. The reference is memcpy of the same payloads, in frames of
 // the same pool that were filled in the same way, to as many places as hold sums and results.
 // Buffers lie on hugepages, as a switch's do that is asked for speed, where the kernel gives them.
+// What frames hold is in the last-level cache, as another core or a device has put it there, or in
+// memory, as from a device that writes there; what the driver notes of a frame is in the cache.
 #include <rte_mbuf.h>
 
 #include <algorithm>
@@ -36,7 +38,17 @@ struct Load {
   const char* name = "";
   const char* bars = "";
   bool device_checks = false;  // frames come as from hardware that has checked their checksums
+  bool from_memory = false;    // else the last-level cache has them
 };
+
+// What the pool's frames hold, not what the driver writes about them, which it has just done.
+void flush_frames(rte_mempool* pool) {
+  const auto flush = [](rte_mempool*, void*, void* object, unsigned) {
+    const auto* const frame = static_cast<const rte_mbuf*>(object);
+    flush_from_caches({rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len});
+  };
+  rte_mempool_obj_iter(pool, flush, nullptr);
+}
 
 config::SwitchConfig config_of(const Load& load) {
   config::SwitchConfig config = dataplane::test_config(load.workers);
@@ -227,7 +239,8 @@ void run(const Options& options, const Load& load, const char* pages, Report& re
   row.suite = "ring";
   row.case_name = std::string(load.name) + " float32, " + std::to_string(load.workers) +
                   " workers on ring ports, one core, " + pages +
-                  (load.device_checks ? ", checksums found right by the device" : "");
+                  (load.device_checks ? ", checksums found right by the device" : "") +
+                  (load.from_memory ? ", from memory" : ", from LLC");
   row.metric = std::string("verified contributions") + load.bars;
   if (!job.join()) {
     report.add(row);  // not verified
@@ -237,6 +250,7 @@ void run(const Options& options, const Load& load, const char* pages, Report& re
   const Side subject{"switch",
                      [&] {
                        job.fill();
+                       if (load.from_memory) flush_frames(job.pool());
                        stages.begin();
                      },
                      [&] { return job.turn(); },
@@ -244,8 +258,12 @@ void run(const Options& options, const Load& load, const char* pages, Report& re
                        stages.end(std::size_t{load.workers} * kWindow);
                        return job.take();
                      }};
-  const Side reference{"memcpy", [&] { copies.prepare(); }, [&] { return copies.run(); },
-                       [&] { return copies.verify(); }};
+  const Side reference{"memcpy",
+                       [&] {
+                         copies.prepare();
+                         if (load.from_memory) flush_frames(job.pool());
+                       },
+                       [&] { return copies.run(); }, [&] { return copies.verify(); }};
   measure(options, subject, &reference, row);
   report.add(row);
   stages.add_to(report, row);
@@ -262,8 +280,12 @@ int main(int argc, char** argv) {
   const char* const pages = huge.reserved() ? "hugepages" : "no hugepages";
   tributary::dataplane::start_test_eal(huge.reserved());
   for (const bool device_checks : {false, true}) {
-    run(options, {8, 1024, "1 KiB", " (bars: 8 GB/s, ratio 0.6)", device_checks}, pages, report);
-    run(options, {4, 8192, "8 KiB", "", device_checks}, pages, report);
+    for (const bool from_memory : {false, true}) {
+      if (from_memory && !flush_from_caches(std::as_bytes(std::span(pages, 1)))) continue;
+      run(options, {8, 1024, "1 KiB", " (bars: 8 GB/s, ratio 0.6)", device_checks, from_memory},
+          pages, report);
+      run(options, {4, 8192, "8 KiB", "", device_checks, from_memory}, pages, report);
+    }
   }
   run_ring_forward(options, report);
   return report.exit_code();
