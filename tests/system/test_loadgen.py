@@ -5,6 +5,7 @@ import json
 import signal
 
 import pytest
+import yaml
 from testbed.namespace import Namespace, add_veth
 from testbed.process import Process
 from testbed.tree import binary, build_directory
@@ -38,25 +39,36 @@ class Stress:
         self.switch = stack(Process(loop, "switch", argv, directory / "switch.log", namespace))
         self.switch.wait_line("^ready", LIMIT_S)
 
-    def start(self, *options):
+    def start(self, *options, config=None):
         self._runs += 1
         report = self._directory / f"report{self._runs}.json"
-        argv = [_program("tributary-loadgen"), "--config", self.config, "--json", report]
+        argv = [_program("tributary-loadgen"), "--config", config or self.config, "--json", report]
         process = Process(self.loop, f"loadgen{self._runs}", [*argv, *options],
                           self._directory / "loadgen.log", self._namespace)
         return process, report
 
-    def run(self, *options, status=0):
+    def run(self, *options, status=0, **where):
         """The report of a run that ends with this status."""
-        process, report = self.start(*options)
+        process, report = self.start(*options, **where)
         with process:
             assert process.wait_exit(LIMIT_S) == status, process.describe()
         return json.loads(report.read_text())
 
+    def part(self, name, ports, jobs):
+        """A configuration of these ports and jobs alone: their generator leaves the others' ends to another one."""
+        whole = yaml.safe_load(self.config.read_text())
+        path = self._directory / f"{name}.yaml"
+        path.write_text(yaml.safe_dump({**whole, "ports": [whole["ports"][i] for i in ports],
+                                        "jobs": [whole["jobs"][i] for i in jobs]}))
+        return path
+
     def show(self, what, *options):
-        argv = [_program("tributary"), "show", what, *options, "--socket",
-                self._directory / "control.sock"]
-        with Process(self.loop, "show", argv, self._directory / "show.log") as process:
+        return self.client("show", what, *options)
+
+    def client(self, *words):
+        """What `tributary` says; it must succeed."""
+        argv = [_program("tributary"), *words, "--socket", self._directory / "control.sock"]
+        with Process(self.loop, words[0], argv, self._directory / f"{words[0]}.log") as process:
             process.check_exit(LIMIT_S)
             return process.text()
 
@@ -236,6 +248,38 @@ def test_peers_that_are_killed_come_again(stress, tmp_path, ports):
             process.wait_exit(LIMIT_S)
         expect_all(bed.run("--ops", OPS, "--join-timeout", "30s"), 2)
     assert bed.switch.running
+
+
+def test_a_vhost_port_is_opened_again_beside_traffic(stress, tmp_path):
+    """C1, O1: with a peer and without; who comes anew finds it, and another job's ports lose nothing."""
+    vhost = [f'"net_vhost{i},iface={tmp_path}/v{i}"' for i in range(2, 4)]
+    bed = stress([*(MEMIF.format(i, tmp_path) for i in range(2)), *vhost],
+                 ["id: 1, workers: 2, members: [{rank: 0, port: p0}, {rank: 1, port: p1}]",
+                  "id: 2, workers: 2, lease: 1s, members: [{rank: 0, port: p2}, {rank: 1, port: p3}]"])
+    first, second = bed.part("first", (0, 1), (0,)), bed.part("second", (2, 3), (1,))
+
+    def wait_traffic(process):
+        bed.loop.wait(lambda: any("contributions/s" in text for text in process.stderr), LIMIT_S, process.name)
+
+    steady, report = bed.start("--duration", "1h", config=first)
+    with steady:
+        wait_traffic(steady)
+        for _ in range(3):
+            peers, _ = bed.start("--duration", "1h", config=second)
+            with peers:
+                wait_traffic(peers)
+                for change in (("v3", "v3,queues=1"), ("v3,queues=1", "v3")):
+                    bed.config.write_text(bed.config.read_text().replace(*change))
+                    assert bed.client("reload").strip() == "changed: ports[3].devargs"
+                peers.signal(signal.SIGKILL)
+                peers.wait_exit(LIMIT_S)
+            expect_all(bed.run("--ops", OPS, "--join-timeout", "30s", config=second), 2)
+        steady.signal(signal.SIGTERM)
+        assert steady.wait_exit(LIMIT_S) == 0, steady.describe()
+    total = json.loads(report.read_text())["total"]
+    assert total["results_wrong"] == 0 and total["results_verified"] > 0
+    drops = [row for row in json.loads(bed.show("drops", "--json")) if row["port"] in ("p0", "p1")]
+    assert not drops, drops
 
 
 @pytest.mark.parametrize("words, why", [

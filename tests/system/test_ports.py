@@ -249,6 +249,32 @@ def test_a_port_is_opened_again_under_traffic(make_bed, launch, lcores):
     check_steady(behind)
 
 
+def test_a_memif_port_is_opened_again_under_traffic(make_bed, launch):
+    """C1, O5: shorter rings and back; its client connects anew, and ranks of the same socket lose not one frame."""
+    bed = make_bed("memif", 4, jobs=[Job(1, 2), Job(2, 2)], memory=MEMORY)
+    reload = Reloads(bed)
+    steady = start_steady(bed, launch)
+    behind = launch(bed).start([STEADY], job=2, ports=(2, LATE))
+    for worker in behind:
+        worker.wait_event("progress")
+    epochs = {row["job"]: row["epoch"] for row in bed.switch.show("jobs")}
+    ports = [*reload.whole["ports"]]
+    ports[LATE] = {**ports[LATE], "devargs": ports[LATE]["devargs"].replace("rsize=10", "rsize=9")}
+    first = None
+    for i in range(ROUNDS // 2):
+        for said in (reload(ports=ports), reload()):
+            assert said.strip() == "changed: ports[3].devargs", said
+            progress = len(behind[1].of("progress"))
+            behind[1].wait_event("progress", progress + 1)
+        if i == 3:
+            first = holdings(bed)
+    check_grown(first, holdings(bed))
+    assert not lost(bed, "w0", "w1")
+    assert {row["job"]: row["epoch"] for row in bed.switch.show("jobs")} == epochs
+    check_steady(steady)
+    check_steady(behind)
+
+
 def test_a_port_that_cannot_be_opened_again_is_mended_by_a_reload(make_bed, launch):
     """C1: it is down and says why, and the job of others goes on; what is known before is refused before."""
     bed = make_bed("veth", 3, jobs=[Job(1, 2)], memory=MEMORY)
