@@ -369,6 +369,16 @@ void make_hasty(Draw& draw, Scenario& s) {
     }
 }
 
+// Short queues go on losing packets when the network has healed. A job that ends with its first
+// late chunk, and with it the epoch, then needs time for several repairs, or it never gets all its
+// ops.
+void give_time(Scenario& s) {
+  if (s.links.bits_per_second == 0) return;
+  for (JobScenario& job : s.jobs)
+    if (job.sums.on_deadline == config::OnDeadline::abort)
+      job.deadline = std::max(job.deadline, Duration::ms(700));
+}
+
 // Jobs that may do without the late, who are few where there is time, and many where there is not.
 void draw_degraded(Draw& draw, Scenario& s) {
   for (JobScenario& job : s.jobs) {
@@ -460,6 +470,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   if (tree && s.servers.count > 0) s.hostile.packets = 0;
   if (draw.one_in(3)) s.hostile.faulty_ppm = draw.between(10'000, 300'000);
   make_hasty(draw, s);
+  give_time(s);
   if (draw.one_in(5)) make_gentle(draw, s);
   if (tree) draw_tree(draw, s);
   if (tree && draw.one_in(3)) draw_changes(draw, s);
