@@ -108,6 +108,7 @@ class Worker {
     std::vector<config::WayOut> ways;                // by place
     std::unique_ptr<Queues> queues;                  // that this loop polls
     std::unique_ptr<Queues> kept;                    // room for those that it polls in between
+    std::unique_ptr<Queues> past;                    // and for those that it has given up
     Reassembly::Plan reassembly;                     // empty: it puts nothing together
     std::atomic<std::size_t>* loops_left = nullptr;  // that have not let go; of all loops together
   };
@@ -186,6 +187,8 @@ class Worker {
   // Another lane at that place, in exchange for the one that was there.
   void put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane);
   void let_go(PortPlan& plan, Instant now);
+  // Room for queues that this loop gives up, behind those that it has given up before.
+  [[nodiscard]] std::unique_ptr<Queues> plan_past(const config::PortChange& ports) const;
   // These from now on, in the place of those that were polled.
   void poll(std::unique_ptr<Queues>& queues);
   void give_up_ports(PortPlan& plan, Instant now);
@@ -241,6 +244,8 @@ class Worker {
   std::unique_ptr<Queues> queues_ = std::make_unique<Queues>();
   // The same, and counters of lanes, for other threads; written by the loop.
   std::atomic<const Queues*> shown_queues_{queues_.get()};
+  // Queues that went, of ports that are there: one that comes back counts on from where it was.
+  std::unique_ptr<Queues> past_queues_ = std::make_unique<Queues>();
   std::array<std::atomic<const PortCounters*>, config::kMaxPorts> shown_counters_{};
   std::optional<HandoverEnd> peers_;
   Transmitter transmitter_;

@@ -53,12 +53,25 @@ Worker::PortPlan Worker::plan_ports(const config::SwitchConfig& next,
     if (queue.lcore == lcore_) plan.queues->push_back({queue.port, queue.queue, {}, {}});
   plan.kept = std::make_unique<Queues>();
   plan.kept->reserve(plan.queues->size());
+  plan.past = plan_past(ports);
   for (const std::uint16_t place : ports.removed)
     plan.removed.emplace_back(place, std::make_unique<Lane>(Port::none(), place));
   for (const std::uint16_t place : ports.renamed)
     plan.renamed.emplace_back(place, next.ports[place].name);
   if (reassembly_) plan.reassembly = reassembly_->plan(next);
   return plan;
+}
+
+// A place that is given up may be another port's later.
+std::unique_ptr<Worker::Queues> Worker::plan_past(const config::PortChange& ports) const {
+  auto past = std::make_unique<Queues>();
+  past->reserve(past_queues_->size() + queues_->size());
+  const auto& removed = ports.removed;
+  for (const Queue& queue : *past_queues_)
+    if (std::find(removed.begin(), removed.end(), queue.port) == removed.end() &&
+        find_queue(*queues_, queue) == nullptr)
+      past->push_back(queue);
+  return past;
 }
 
 void Worker::put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane) {
@@ -109,7 +122,10 @@ void Worker::let_go(PortPlan& plan, Instant now) {
   }
   transmitter_.flush();
   for (const Queue& queue : *queues_)
-    if (find_queue(*plan.queues, queue) != nullptr) plan.kept->push_back(queue);
+    if (find_queue(*plan.queues, queue) != nullptr)
+      plan.kept->push_back(queue);
+    else if (!is_among(plan.removed, queue.port))
+      plan.past->push_back(queue);
   poll(plan.kept);
   for (std::uint16_t place = 0; place < plan.places; ++place) {
     const config::WayOut& way = plan.ways[place];
@@ -152,7 +168,9 @@ void Worker::take_in(Instant now) {
   if (!plan.removed.empty() || !plan.closed.empty()) give_up_ports(plan, now);
   for (auto& [place, name] : plan.renamed) std::swap(lanes_[place]->name, name);
   for (Queue& queue : *plan.queues)
-    if (const Queue* const before = find_queue(*queues_, queue)) queue = *before;
+    for (const auto* known : {queues_.get(), plan.past.get()})
+      if (const Queue* const before = find_queue(*known, queue)) queue = *before;
+  std::swap(past_queues_, plan.past);
   poll(plan.queues);
   if (reassembly_) reassembly_->take_in(plan.reassembly);
   for (const auto& lane : lanes_) lane->held = false;

@@ -80,4 +80,19 @@ inline std::optional<wire::Header> last_packet(const std::vector<Bytes>& frames)
   return out;
 }
 
+// Both ranks of with_job(), who have joined through ports 0 and 1, in the epoch that has begun.
+inline std::vector<TestWorker> begin_two_ranks(RingSwitch& sw) {
+  std::vector<TestWorker> ranks;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back(sw.config(), 4, rank, std::uint16_t{2});
+    sw.inject(rank, ranks.back().join(rank + 1));
+  }
+  settle(sw);
+  sw.sent(1);
+  const auto start = last_packet(sw.sent(0));
+  EXPECT_TRUE(start && start->type == wire::PacketType::start);
+  for (TestWorker& rank : ranks) rank.epoch = start ? start->epoch : std::uint16_t{0};
+  return ranks;
+}
+
 }  // namespace tributary::dataplane

@@ -2,7 +2,10 @@
 // hand, with traffic in between all steps of a reload.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <initializer_list>
+#include <map>
+#include <vector>
 
 #include "tests/dataplane/port_steps.h"
 
@@ -95,21 +98,61 @@ TEST_P(WorkerReopen, C1_APortThatCannotBeOpenedAgainStaysClosed) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
+// O1: what is exported as a counter never goes down, by port, queue and lcore: neither where a port
+// is opened again, nor where a queue moves to another lcore and comes back.
+TEST_P(WorkerReopen, O1_CountersOfAQueueGoOnWhenItComesBack) {
+  auto file = with_lcores(GetParam(), 3);
+  RingSwitch sw(file);
+  std::map<std::array<std::size_t, 3>, std::uint64_t> seen;
+  std::size_t received = 0;
+  const auto look = [&] {
+    for (std::size_t lcore = 0; lcore < sw.workers().size(); ++lcore)
+      for (const auto& queue : sw.worker(lcore).queues()) {
+        std::uint64_t& before = seen[{queue.port, queue.queue, lcore}];
+        EXPECT_GE(queue.packets.get(), before) << queue.port << ' ' << queue.queue << ' ' << lcore;
+        EXPECT_LE(queue.bursts.get(), queue.packets.get());
+        before = queue.packets.get();
+      }
+  };
+  const auto receive = [&] {
+    for (std::size_t queue = 0; queue < file.ports[2].queues; ++queue)
+      sw.inject_at(2, queue, l2_frame(kEverybody, host(3)));
+    received += file.ports[2].queues;
+    settle(sw);
+    for (const std::size_t port : {0u, 1u}) sw.sent(port);
+    look();
+  };
+  const auto lcores = static_cast<std::uint16_t>(GetParam());
+  for (std::uint16_t round = 0; round < 12; ++round) {
+    receive();
+    file.ports[2].queues = std::array<std::uint16_t, 4>{1, 3, 2, 2}[round % 4];
+    file.ports[2].lcores.clear();
+    for (std::uint16_t queue = 0; round % 3 != 0 && queue < file.ports[2].queues; ++queue)
+      file.ports[2].lcores.push_back(static_cast<std::uint16_t>((queue + round) % lcores));
+    sw.reload(file, [&](Step, std::size_t) { look(); });
+  }
+  receive();
+  std::size_t counted = 0;
+  for (const auto& [queue, packets] : seen) counted += packets;
+  EXPECT_EQ(counted, received);
+  // Another port at its place is another port.
+  file.ports.pop_back();
+  sw.reload(file);
+  file.ports.push_back(port_named("new"));
+  sw.reload(file);
+  for (const auto& worker : sw.workers())
+    for (const auto& queue : worker->queues())
+      if (queue.port == 2) {
+        EXPECT_EQ(queue.packets.get(), 0u);
+      }
+}
+
 // C1, O5: the epoch goes on; what is lost meanwhile is sent again, as ever.
 TEST_P(WorkerReopen, MembersBehindAPortThatIsOpenedAgainGoOn) {
   auto file = with_job(GetParam());
   file.jobs[0].members = {{1, "p1"}};
   RingSwitch sw(file);
-  std::vector<TestWorker> ranks;
-  for (std::uint32_t rank = 0; rank < 2; ++rank)
-    ranks.emplace_back(file, 4, rank, std::uint16_t{2});
-  sw.inject(0, ranks[0].join(1));
-  sw.inject(1, ranks[1].join(2));
-  settle(sw);
-  const auto start = last_packet(sw.sent(0));
-  ASSERT_TRUE(start && start->type == wire::PacketType::start);
-  sw.sent(1);
-  for (TestWorker& rank : ranks) rank.epoch = start->epoch;
+  const std::vector<TestWorker> ranks = begin_two_ranks(sw);
   const std::array<std::int32_t, 2> values = {3, 4};
   sw.inject(1, ranks[1].contribution(0, values));
   settle(sw);
@@ -123,7 +166,7 @@ TEST_P(WorkerReopen, MembersBehindAPortThatIsOpenedAgainGoOn) {
     const auto result = last_packet(sw.sent(port));
     ASSERT_TRUE(result) << port;
     EXPECT_EQ(result->type, wire::PacketType::result);
-    EXPECT_EQ(result->epoch, start->epoch);
+    EXPECT_EQ(result->epoch, ranks[port].epoch);
   }
 }
 

@@ -246,15 +246,7 @@ TEST(PortSteps, NobodyTakesWhatASilentLoopMayStillHave) {
 TEST_P(WorkerPorts, MembersBehindAPortThatGoesEndTheEpoch) {
   auto file = with_job(GetParam());
   RingSwitch sw(file);
-  std::vector<TestWorker> ranks;
-  for (std::uint32_t rank = 0; rank < 2; ++rank)
-    ranks.emplace_back(file, 4, rank, std::uint16_t{2});
-  sw.inject(0, ranks[0].join(1));
-  sw.inject(1, ranks[1].join(2));
-  settle(sw);
-  const auto start = last_packet(sw.sent(0));
-  ASSERT_TRUE(start && start->type == wire::PacketType::start);
-  sw.sent(1);
+  const std::vector<TestWorker> ranks = begin_two_ranks(sw);
 
   auto fewer = file;
   fewer.ports.erase(fewer.ports.begin() + 1);
@@ -278,7 +270,7 @@ TEST_P(WorkerPorts, MembersBehindAPortThatGoesEndTheEpoch) {
   const auto again = last_packet(sw.sent(2));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->type, wire::PacketType::start);
-  EXPECT_NE(again->epoch, start->epoch);
+  EXPECT_NE(again->epoch, ranks[0].epoch);
   sw.sent(0);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
