@@ -149,6 +149,8 @@ void Worker::give_up_ports(PortPlan& plan, Instant now) {
     Lane& lane = *lanes_[place];
     transmitter_.discard(place);
     if (reassembly_) reassembly_->discard(place);
+    // As its addresses are: where others may be behind it.
+    if (port->link_losses() != lane.port->link_losses()) next_hops_.forget_behind(place);
     lane.exchange(*port);
     lane.sender.reset();
   }

@@ -146,7 +146,8 @@ void RingSwitch::reload(const config::SwitchConfig& file, const Between& between
   std::vector<Worker::PortAt> ports;
   for (const std::uint16_t place : again) {
     closed.push_back(Port::closed(next.ports[place]));
-    closed.back()->succeed(*ports_[place], true);
+    closed.back()->succeed(*ports_[place],
+                           ports_[place]->config().devargs == next.ports[place].devargs);
     ports.emplace_back(place, closed.back().get());
   }
   take_steps(config::with_closed(next, again), change, ports, between);

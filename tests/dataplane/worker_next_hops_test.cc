@@ -322,5 +322,32 @@ TEST(RoutedLoops, AnAnswerIsToldToOtherLoops) {
     EXPECT_EQ(sw.worker(lcore).next_hops().hops()[0].mac, kRouterMac) << lcore;
 }
 
+// With other devargs the port's own device may lead elsewhere. However soon it is there again, what
+// was behind it is learned anew.
+TEST(RoutedLoops, C1_ARouterBehindAPortThatIsOpenedWithOtherDevargsIsAskedForAgain) {
+  auto config = two_lcores(2);
+  config.routes = {{{0x0A4E0000, 16}, kRouter, "p1"}};
+  for (std::size_t i = 0; i < config.ports.size(); ++i)
+    config.ports[i].devargs = std::string("net_ring").append(std::to_string(i));
+  RingSwitch sw(config);
+  const auto answer = [&] {
+    sw.now = sw.now + Duration::ms(100);
+    sw.turn();
+    sw.inject(1, arp_reply(kRouter, kRouterMac));
+    for (int i = 0; i < 3; ++i) sw.turn();
+  };
+  const auto turn = [&](RingSwitch::Step, std::size_t) { sw.turn(); };
+  answer();
+  config.ports[1].devargs += ",iface=other";
+  sw.reload(config, turn);
+  for (std::size_t lcore = 0; lcore < 2; ++lcore)
+    EXPECT_FALSE(sw.worker(lcore).next_hops().hops()[0].mac) << lcore;
+  answer();
+  config.ports[0].devargs += ",iface=other";
+  sw.reload(config, turn);
+  for (std::size_t lcore = 0; lcore < 2; ++lcore)
+    EXPECT_EQ(sw.worker(lcore).next_hops().hops()[0].mac, kRouterMac) << "behind another port";
+}
+
 }  // namespace
 }  // namespace tributary::dataplane
