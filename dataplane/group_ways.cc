@@ -39,7 +39,8 @@ void GroupWay::tell(const GroupUpdate& update) {
 
 std::span<GroupUpdate> GroupWay::take(std::span<GroupUpdate> into) {
   const std::size_t count = updates_.pop_burst(into);
-  updates_taken_.add(count);
+  const std::uint64_t before = updates_taken_.load(std::memory_order_relaxed);
+  updates_taken_.store(before + count, std::memory_order_release);
   return into.first(count);
 }
 

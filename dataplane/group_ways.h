@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,8 +50,9 @@ class GroupWay {
 
   // The first lcore.
   std::span<GroupFrame> take(std::span<GroupFrame> into);
+  // Nobody repeats what finds none: who sees that it was taken sees the room in the ring, too.
   [[nodiscard]] bool has_room() const {
-    return counters_.updates.get() - updates_taken_.get() < kUpdates;
+    return counters_.updates.get() - updates_taken_.load(std::memory_order_acquire) < kUpdates;
   }
   void tell(const GroupUpdate& update);  // there is room
 
@@ -67,7 +69,7 @@ class GroupWay {
   SpscRing<GroupUpdate> updates_{kUpdates};
   // Written by who takes, when it has taken: who gives may see it late, and thinks of less room.
   Counter messages_taken_;
-  Counter updates_taken_;
+  std::atomic<std::uint64_t> updates_taken_{0};
   // The other lcore's: ports of the messages on the way, and how many each has.
   std::array<std::uint16_t, kMessages> port_of_{};
   std::array<std::uint16_t, config::kMaxPorts> on_the_way_{};
