@@ -112,6 +112,11 @@ class Switch {
   void open_again(config::SwitchConfig next, config::PortChange& change);
   std::unique_ptr<Port> try_open(const config::PortConfig& port, std::uint16_t place,
                                  config::PortChange& change);
+  // A port that is closed is not opened now, for a reason that names it.
+  void leave_closed(std::uint16_t place, const std::string& why, config::PortChange& change);
+  // The same of several, for what has nothing to do with their devices.
+  void leave_closed(const std::vector<std::uint16_t>& places, const std::string& what,
+                    config::PortChange& change);
   // Asks all devices for what is best for the jobs of the configuration.
   void steer();
 

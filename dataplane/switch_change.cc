@@ -68,7 +68,17 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
   for (const std::uint16_t place : change.ports.reopened) ports.push_back(closed_port(next, place));
   tell_loops(ports, change.ports, prepared);
   check_loops();
-  carry_out(next, change, std::move(ports), std::move(plan), prepared);
+  try {
+    carry_out(next, change, std::move(ports), std::move(plan), prepared);
+  } catch (const std::runtime_error& silent) {
+    if (change.ports.reopened.empty()) throw;
+    leave_closed(change.ports.reopened, silent.what(), change.ports);
+    std::string names;
+    for (const std::uint16_t place : change.ports.reopened)
+      names.append(names.empty() ? "" : ", ").append(next.ports[place].name);
+    throw std::runtime_error(std::string(silent.what()) + "; what was to be opened again, " +
+                             names + ", stays closed until the next reload");
+  }
   if (!change.ports.reopened.empty()) open_again(whole, change.ports);
   return change;
 }

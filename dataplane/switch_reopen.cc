@@ -32,11 +32,23 @@ std::unique_ptr<Port> Switch::try_open(const config::PortConfig& config, std::ui
     port->succeed(closed, true);
     return port;
   } catch (const std::runtime_error& error) {
-    const auto held = hold();
-    closed.stay_down(error.what());
-    change.down.emplace_back(error.what());
-    report_("stays closed: " + closed.why());
+    leave_closed(place, error.what(), change);
     return nullptr;
+  }
+}
+
+void Switch::leave_closed(std::uint16_t place, const std::string& why, config::PortChange& change) {
+  const auto held = hold();
+  ports_[place]->stay_down(why);
+  change.down.push_back(why);
+  report_("stays closed: " + why);
+}
+
+void Switch::leave_closed(const std::vector<std::uint16_t>& places, const std::string& what,
+                          config::PortChange& change) {
+  for (const std::uint16_t place : places) {
+    const config::PortConfig& port = ports_[place]->config();
+    leave_closed(place, "port " + port.name + " (" + port.devargs + "): " + what, change);
   }
 }
 
@@ -54,7 +66,13 @@ void Switch::open_again(config::SwitchConfig next, config::PortChange& change) {
   of_ports.ports.reopened = change.reopened;
   const Prepared prepared = prepare(next, of_ports);
   tell_loops(opened, of_ports.ports, prepared);
-  check_loops();
+  try {
+    check_loops();
+  } catch (const std::runtime_error& silent) {
+    std::vector<std::uint16_t> places;
+    for (const auto& [place, port] : opened) places.push_back(place);
+    return leave_closed(places, silent.what(), change);
+  }
   carry_out(next, of_ports, std::move(opened), pools_->plan(), prepared);
 }
 

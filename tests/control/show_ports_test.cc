@@ -2,29 +2,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prometheus/metric_family.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "config/load.h"
 #include "control/metrics.h"
 #include "control/show.h"
 #include "tests/control/running_switch.h"
+#include "tests/control/silent_peer.h"
+#include "tests/control/stopped_loop.h"
 
 namespace tributary::control {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -182,40 +179,6 @@ TEST_F(ShowPortsTest, C1_WhatTheDeviceCannotDoIsRefusedWhole) {
 constexpr const char* kTables[] = {"ports",  "buffers", "jobs", "members", "slots",  "holds",
                                    "stages", "lcores",  "rxq",  "fdb",     "groups", "config"};
 
-// What a virtio-user device connects to, and waits for; it says nothing. The device fails when it
-// goes.
-class SilentPeer {
- public:
-  SilentPeer() : listener_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    std::string pattern = testing::TempDir() + "tributary-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    path = directory_ + "/v";
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(listen(listener_, 1), 0);
-  }
-  ~SilentPeer() {
-    go();
-    std::filesystem::remove_all(directory_);
-  }
-  SilentPeer(const SilentPeer&) = delete;
-  SilentPeer& operator=(const SilentPeer&) = delete;
-
-  void wait() { connection_ = accept(listener_, nullptr, nullptr); }
-  void go() {
-    close(std::exchange(listener_, -1));
-    close(std::exchange(connection_, -1));
-  }
-  std::string path;
-
- private:
-  std::string directory_;
-  int listener_;
-  int connection_ = -1;
-};
-
 // Who asks while another thread changes the configuration.
 class ShowChangesTest : public testing::Test {
  protected:
@@ -282,6 +245,77 @@ TEST_F(ShowChangesTest, C1_AnAnswerIsOfOneConfiguration) {
         << jobs;
   }
   changes.join();
+}
+
+// A packet loop that falls silent while a reload opens ports again.
+class SilentLoopTest : public testing::Test {
+ protected:
+  dataplane::Worker& worker() { return sw.get().workers()[0]; }
+  nlohmann::ordered_json row(std::size_t port) { return show.table("ports")[port]; }
+
+  // It looks at its requests again at once.
+  static config::SwitchConfig sleepless() {
+    config::SwitchConfig config = null_config();
+    config.idle_sleep_max = Duration();
+    return config;
+  }
+
+  config::SwitchConfig file = sleepless();
+  RunningSwitch sw{file};
+  Show show{sw.get()};
+};
+
+// C1: its devices are open by then, and closed again: it is down, and says why.
+TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItsDeviceIsThereStaysClosed) {
+  const auto before = file;
+  SilentPeer peer;
+  file.ports[0].queues = 2;
+  file.ports[1].devargs = "net_virtio_user7,path=" + peer.path;
+  file.ports[1].queues = 2;
+  auto applied = std::async(std::launch::async, [&] { return sw.get().apply(file); });
+  peer.wait();
+  StoppedLoop stopped(worker(), [] { return true; });
+  stopped.wait();
+  peer.go();
+  const config::Change change = applied.get();
+  ASSERT_EQ(change.ports.down.size(), 2u);
+  EXPECT_THAT(change.ports.down[0], HasSubstr("port right (net_virtio_user7"));
+  EXPECT_THAT(change.ports.down[1], AllOf(HasSubstr("port left (net_null0"), HasSubstr("loop")));
+  EXPECT_EQ(row(0)["note"], change.ports.down[1]);
+  EXPECT_EQ(row(0)["link"], "down");
+  stopped.go_on();
+  EXPECT_TRUE(sw.get().apply(before).ports.down.empty());
+  for (const std::size_t port : {0u, 1u}) {
+    EXPECT_EQ(row(port)["link"], "up");
+    EXPECT_EQ(row(port)["note"], "");
+  }
+  EXPECT_EQ(show.table("config"), config::dump(before));
+}
+
+// C1: nobody opens them then until the next reload, and that is said.
+TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsClosedWaitsForTheNextReload) {
+  file.ports[0].queues = 2;
+  // The first of the two changes has come to the loop, and it has not answered.
+  StoppedLoop stopped(worker(), [this] {
+    for (const auto& queue : worker().queues())
+      if (queue.port == 0) return false;
+    return true;
+  });
+  try {
+    sw.get().apply(file);
+    ADD_FAILURE() << "the loop is silent";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("did not answer"), HasSubstr("left"),
+                                    HasSubstr("until the next reload")));
+  }
+  EXPECT_EQ(row(0)["link"], "down");
+  EXPECT_THAT(std::string(row(0)["note"]), HasSubstr("port left (net_null0"));
+  EXPECT_EQ(row(1)["note"], "");
+  stopped.go_on();
+  EXPECT_TRUE(sw.get().apply(file).ports.down.empty());
+  EXPECT_EQ(row(0)["link"], "up");
+  EXPECT_EQ(row(0)["note"], "");
+  EXPECT_EQ(show.table("config"), config::dump(file));
 }
 
 }  // namespace
