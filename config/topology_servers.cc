@@ -22,17 +22,35 @@ void check_heartbeat(const Topology& t, std::size_t i, ReadContext& context) {
     context.report(server_path(i, "heartbeat"), *problem);
 }
 
-// Packets between a server and the roots have room on the roots' ports, or are cut there; and on
-// the server's own?
+// Of a job's packets to a host, the largest IP packet that leaves its root.
+std::size_t largest_from_root(const Topology& t, const TopologyJob& job, const JobConfig& told,
+                              const std::string& host) {
+  const std::size_t packet = job_frame_bytes(told) - wire::kEthernetBytes - wire::kVlanBytes;
+  const std::size_t top = JobTree(t, job).top();
+  const SwitchConfig& root = t.switches[top].config;
+  if (!takes_fragments(root)) return packet;
+  std::size_t most = packet;
+  for (const CompletionHost& way : hosts_at(t, top))
+    for (const PortConfig& port : root.ports)
+      if (way.name == host && port.name == way.port) most = std::min<std::size_t>(most, port.mtu);
+  return most;
+}
+
+// Packets between a server and the roots have room on the port where it hangs, or are cut at the
+// roots, to what their own ports take; and on the server's own?
 void check_mtu(const Topology& t, const std::string& path, const Hop& at, const ServerConfig& told,
                ReadContext& context) {
-  if (takes_fragments(t.switches[at.node].config)) return;
-  const std::size_t packet = largest_packet_bytes(told);
+  std::size_t packet = 0;
+  auto served = told.jobs.begin();
+  for (const TopologyJob& job : t.jobs)
+    if (is_among(job.config.completion_hosts, told.name))
+      packet = std::max(packet, largest_from_root(t, job, (served++)->job, told.name));
   for (const PortConfig& port : t.switches[at.node].config.ports)
     if (port.name == at.port && port.mtu < packet)
       context.report(path, "has an MTU of " + std::to_string(port.mtu) +
                                ", and packets of its jobs have up to " + std::to_string(packet) +
-                               " bytes; allowed: an mtu of at least that");
+                               " bytes; allowed: an mtu of at least that, or roots that cut them " +
+                               "(fragments) and have no larger one on the way");
 }
 
 // A worker that hosts has the settings of a server that says nothing about them.

@@ -358,6 +358,39 @@ TEST(Topology, T10_RefusesServersThatCannotServe) {
           "switches[0].completion.hosts: are `servers` in a topology; allowed: none");
 }
 
+// T10, C1: packets for a server are cut by the root of their job, to what its own port on the way
+// takes; who only passes them on cuts nothing.
+TEST(Topology, T10_TheRootOfAJobMayCutWhatAServersPortDoesNotHold) {
+  const auto refused = [](const std::string& packet) {
+    return ElementsAre(
+        HasSubstr("port: has an MTU of 512, and packets of its jobs have up to " + packet + " "));
+  };
+  const auto cuts = [](const std::string& text, const std::string& ports) {
+    return replaced(text, ports, "fragments: {datagrams: 8}, " + ports);
+  };
+  const std::string root = "ports: [{name: a, devargs: d0}";
+  const std::string a = "ports: [{name: up, devargs: d0}, {name: w";
+  const std::string m = "ports: [{name: up, devargs: d0}, {name: b";
+  // Job 1 ends at root, job 2 at A; ps1, behind m, serves both.
+  std::string text = served("name: s, devargs: d3", "name: s, devargs: d3, mtu: 512");
+  EXPECT_THAT(topology_errors(text), refused("1170"));
+  EXPECT_THAT(topology_errors(cuts(text, m)), refused("1170")) << "m is no root";
+  EXPECT_THAT(topology_errors(cuts(text, root)), refused("1170")) << "of job 2";
+  text = cuts(cuts(text, root), a);
+  EXPECT_THAT(topology_errors(text), refused("1170")) << "which fit the roots' own ports";
+  text = replaced(text, "{name: m, devargs: d1}", "{name: m, devargs: d1, mtu: 512}");
+  EXPECT_THAT(topology_errors(text), refused("1170")) << "of job 2 still";
+  text = replaced(text, "{name: up, devargs: d0}", "{name: up, devargs: d0, mtu: 700}");
+  EXPECT_THAT(topology_errors(text), refused("700"));
+  EXPECT_THAT(topology_errors(replaced(text, "mtu: 700", "mtu: 512")), IsEmpty());
+  // ps2 hangs on A itself, the root of job 2.
+  text = served("completion_hosts: [ps1]}", "completion_hosts: [ps2]}");
+  text = replaced(replaced(text, "[ps2, ps1, root]", "[ps1, root]"), "name: s, devargs: d2",
+                  "name: s, devargs: d2, mtu: 512");
+  EXPECT_THAT(topology_errors(text), Contains(HasSubstr("servers[1].port: has an MTU of 512")));
+  EXPECT_THAT(topology_errors(cuts(text, a)), IsEmpty());
+}
+
 // T21: the model is at one server, which is told so; the switches need not know.
 TEST(Topology, T21_AJobsModelIsAtItsOnlyServer) {
   const std::string model =
