@@ -17,6 +17,16 @@ void check_ports(const config::Change& change, const std::string& text) {
     throw std::runtime_error(text + "; but not all of it, and a reload tries that again:" + down);
 }
 
+// Of one request: what the second says must not undo what the first does.
+void check_both(const config::Place& one, const config::Place& other) {
+  if (one.path != other.path) return;
+  if (one.element == other.element) throw std::invalid_argument(one.path + ": is given twice");
+  if (!one.element || !other.element)
+    throw std::invalid_argument(one.path +
+                                ": is given as a whole and by an element; allowed: one "
+                                "of both");
+}
+
 }  // namespace
 
 RunningConfig::RunningConfig(config::Document document, Shell shell)
@@ -98,9 +108,7 @@ ordered_json RunningConfig::set(const SetRequest& request) {
   std::vector<config::Place> places;
   for (const auto& [path, value] : request.values) {
     places.push_back(config::find_place(file_, path));
-    for (std::size_t i = 0; i + 1 < places.size(); ++i)
-      if (places[i].path == places.back().path && places[i].element == places.back().element)
-        throw std::invalid_argument(places.back().path + ": is given twice");
+    for (std::size_t i = 0; i + 1 < places.size(); ++i) check_both(places[i], places.back());
     override_key(places.back(), value, next);
   }
   const config::Document before = overridden(overrides_);

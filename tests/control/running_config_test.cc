@@ -120,6 +120,11 @@ TEST_F(RunningConfigTest, AnElementOfAListSetsTheList) {
   EXPECT_THAT(refusal({{"ports.a.vlan.allowed[0]", std::nullopt}}), HasSubstr("the whole list"));
   EXPECT_THAT(refusal({{"ports.a.vlan.allowed[0]", "1"}, {"ports.a.vlan.allowed[0]", "2"}}),
               HasSubstr("given twice"));
+  // Nor a list beside an element of it: what came first would be lost, or not, by their order.
+  EXPECT_THAT(refusal({{"ports.a.vlan.allowed[0]", "1"}, {"ports.a.vlan.allowed", "[2, 3]"}}),
+              HasSubstr("ports.a.vlan.allowed: is given as a whole and by an element"));
+  EXPECT_THAT(refusal({{"ports.a.vlan.allowed", "[2, 3]"}, {"ports.a.vlan.allowed[0]", "1"}}),
+              HasSubstr("ports.a.vlan.allowed: is given as a whole and by an element"));
   set({{"ports.a.vlan.allowed", std::nullopt}, {"ports.a.vlan.mode", std::nullopt}});
   EXPECT_TRUE(running.overrides().empty());
 }
