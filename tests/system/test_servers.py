@@ -5,7 +5,9 @@ slot (O8), so the servers sum nearly everything; with verify every sum passes th
 """
 
 import json
+import re
 import signal
+import socket
 
 import pytest
 import yaml
@@ -45,6 +47,8 @@ class Server:
         if isinstance(self._bed.fabric, MemifFabric):
             devargs = self._bed.fabric.client(self._port)
             config["server"]["dpdk"] = {"devargs": devargs, **self._dpdk}
+            self.metrics = free_address()  # all servers of memif share a network
+            config["metrics"] = {"listen": self.metrics}
         else:
             config["metrics"] = {"listen": f"{worker_address(self._port)}:9400"}
         file = self._bed.run / f"{self.name}.yaml"
@@ -74,6 +78,13 @@ class Server:
 
     def completions(self):
         return sum(row["completions"] for row in self.show("completion"))
+
+
+def free_address():
+    """Where nobody listens now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return "{}:{}".format(*one.getsockname())
 
 
 @pytest.fixture
@@ -206,6 +217,11 @@ def test_c1_a_server_with_a_dpdk_port_cuts_and_puts_together(make_servers, launc
         port, other_end = server.show("ports")[0], at_switch[f"w{WORKERS + number}"]
         assert port["put_together"] > server.completions() > 50, port
         assert port["cut"] > 50 and other_end["put_together"] > 50, (port, other_end)
+        metrics = f"http://{server.metrics}/metrics"
+        text = bed.start("scrape", ["curl", "-sf", metrics]).check_exit(30).text()
+        for shown, name in (("put_together", "reassembled"), ("cut", "fragmented")):
+            [exported] = re.findall(rf"^tributary_server_{name}_total (\d+)", text, re.MULTILINE)
+            assert int(exported) >= port[shown], (exported, port)
         lost = {row["reason"] for row in server.show("drops")}
         assert not lost & {"frame-fragment", "mtu-exceeded", "fragment-overlap", "checksum"}, lost
 

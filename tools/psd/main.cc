@@ -78,7 +78,7 @@ int serve(const config::ServerConfig& config, const Options& options) {
   Show show(loop, config, port);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty())
-    metrics.emplace(config.metrics_listen, std::make_shared<Metrics>(loop));
+    metrics.emplace(config.metrics_listen, std::make_shared<Metrics>(loop, port));
   std::thread thread([&loop] { loop.run(); });
   std::optional<control::SocketServer> socket;
   const auto stop = [&] {

@@ -204,6 +204,12 @@ std::vector<prometheus::MetricFamily> Metrics::Collect() const {
         server.counters().stale_terms);
   count("tributary_server_wrong_senders_total", "Packets from elsewhere than a job's root",
         server.counters().wrong_senders);
+  if (port_ != nullptr) {
+    count("tributary_server_reassembled_total", "Datagrams put together from fragments",
+          port_->counters().reassembled);
+    count("tributary_server_fragmented_total", "Datagrams that left as fragments",
+          port_->counters().fragmented);
+  }
   auto& drops = family(out, "tributary_server_drops_total", "Datagrams dropped, by reason", false);
   for (std::size_t i = 0; i < kDropReasonCount; ++i) {
     const auto reason = static_cast<DropReason>(i);

@@ -37,11 +37,13 @@ class Show {
 
 class Metrics : public prometheus::Collectable {
  public:
-  explicit Metrics(const ServerLoop& loop) : loop_(loop) {}
+  // `port`: as of Show.
+  Metrics(const ServerLoop& loop, const dataplane::UdpPort* port) : loop_(loop), port_(port) {}
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   const ServerLoop& loop_;
+  const dataplane::UdpPort* port_;
 };
 
 }  // namespace tributary::psd
