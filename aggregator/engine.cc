@@ -162,16 +162,6 @@ Decision Engine::Impl::on_control(const wire::Packet& packet, const Peer& from, 
   return {Verdict::dropped, DropReason::bad_shard};
 }
 
-// A plane that the job does not have, or has elsewhere. Whoever joins it was told of it a moment
-// ago, by a configuration that is no longer or not yet this loop's: JOIN is repeated until then.
-Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const Peer& from,
-                                    Outbox& out) {
-  if (packet.header.type != wire::PacketType::join)
-    return {Verdict::dropped, DropReason::bad_shard};
-  return refuse(packet, from, wire::Reason::configuration_changed, DropReason::bad_shard, &job,
-                out);
-}
-
 void Engine::Impl::collect_last_heard(Job& job, std::uint32_t child) {
   for (const auto& shard : all_shards)
     if (const auto when = shard->last_heard(job.place, child)) job.membership.heard(child, *when);

@@ -71,6 +71,9 @@ struct Engine::Impl {
   Decision on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                    Outbox& out);
   Decision refuse_plane(Job& job, const wire::Packet& packet, const Peer& from, Outbox& out);
+  Decision refuse_other_planes(Job& job, const wire::Packet& packet, const Peer& from, Outbox& out);
+  Decision refuse_for(const JoinRefusal& why, const wire::Packet& packet, const Peer& from,
+                      Job& job, DropReason counted, Outbox& out);
   Decision refuse_other_tree(Job& job, const wire::Packet& packet, const Peer& from,
                              std::optional<std::uint16_t> child, Outbox& out);
   Decision on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,

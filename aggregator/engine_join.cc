@@ -15,6 +15,12 @@ bool has_other_tree(const Job& job, const wire::Header& h) {
   return (h.flags & wire::kFlagCompleteSubtree) != 0 && h.slot != job.config.tree_digest;
 }
 
+// A rank need not know how many planes there are; a switch that was told something else would wait
+// for others in planes that these do not have.
+bool has_other_planes(const Job& job, const wire::Header& h) {
+  return (h.flags & wire::kFlagCompleteSubtree) != 0 && h.op != job.config.planes - 1u;
+}
+
 }  // namespace
 
 // One of the two reads its configuration sooner than the other; the JOIN is repeated until then.
@@ -29,7 +35,34 @@ Decision Engine::Impl::refuse_other_tree(Job& job, const wire::Packet& packet, c
       abort_epoch(job, wire::Reason::configuration_changed, out);
     }
   }
+  if (has_other_planes(job, packet.header)) return refuse_other_planes(job, packet, from, out);
   return refuse(packet, from, wire::Reason::configuration_changed, DropReason::bad_child, &job,
+                out);
+}
+
+Decision Engine::Impl::refuse_other_planes(Job& job, const wire::Packet& packet, const Peer& from,
+                                           Outbox& out) {
+  const wire::Header& h = packet.header;
+  const JoinRefusal why{wire::Reason::planes_mismatch, h.origin, switch_id, h.op,
+                        job.config.planes - 1u};
+  return refuse_for(why, packet, from, job, DropReason::bad_child, out);
+}
+
+Decision Engine::Impl::refuse_for(const JoinRefusal& why, const wire::Packet& packet,
+                                  const Peer& from, Job& job, DropReason counted, Outbox& out) {
+  const Decision decision = refuse(packet, from, why.why, counted, &job, out);
+  if (decision.verdict == Verdict::refused) write_refusal(why, out.last().header);
+  return decision;
+}
+
+// A plane that the job does not have, or has elsewhere. Whoever joins it was told of it a moment
+// ago, by a configuration that is no longer or not yet this loop's: JOIN is repeated until then.
+Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const Peer& from,
+                                    Outbox& out) {
+  if (packet.header.type != wire::PacketType::join)
+    return {Verdict::dropped, DropReason::bad_shard};
+  if (has_other_planes(job, packet.header)) return refuse_other_planes(job, packet, from, out);
+  return refuse(packet, from, wire::Reason::configuration_changed, DropReason::bad_shard, &job,
                 out);
 }
 
@@ -39,7 +72,8 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!nonce) return {Verdict::dropped, DropReason::bad_extension};
   const auto child = job.child_map.joining(h);
-  if (has_other_tree(job, h)) return refuse_other_tree(job, packet, from, child, out);
+  if (has_other_tree(job, h) || has_other_planes(job, h))
+    return refuse_other_tree(job, packet, from, child, out);
   if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
   if (!claims_right(job.child_map, h, *child))
     return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::bad_child, &job, out);
@@ -67,8 +101,8 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
       }
       if (job.upstream) {
         join_parent(job, now, out);
-        if (const wire::Reason why = job.upstream->refusal(now); why != wire::Reason::none)
-          return refuse(packet, from, why, DropReason::not_joined, &job, out);
+        if (const JoinRefusal why = job.upstream->refusal(now); why.why != wire::Reason::none)
+          return refuse_for(why, packet, from, job, DropReason::not_joined, out);
         send_join_pending(job, *nonce, from, out);
         break;
       }

@@ -7,14 +7,15 @@
 namespace tributary::aggregator {
 namespace {
 
-UpstreamStatus upstream_status(const Upstream& up, const config::ParentConfig& parent) {
+UpstreamStatus upstream_status(const Upstream& up, const config::ParentConfig& parent,
+                               Instant now) {
   using enum Upstream::State;
   const char* state = up.state() == joining    ? "joining"
                       : up.state() == running  ? "running"
                       : up.state() == leaving  ? "leaving"
                       : up.state() == aborting ? "aborting"
                                                : "down";
-  return {parent.name, parent.id, parent.uplink, up.child(), up.fan_in(), state};
+  return {parent.name, parent.id, parent.uplink, up.child(), up.fan_in(), state, up.refusal(now)};
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ std::vector<JobStatus> Engine::job_status(Instant now) const {
                            job->child_map[c].is_switch,
                            {ranks.begin(), ranks.end()}});
     }
-    if (job->upstream) s.upstream = upstream_status(*job->upstream, *job->config.parent);
+    if (job->upstream) s.upstream = upstream_status(*job->upstream, *job->config.parent, now);
     all.push_back(std::move(s));
   }
   return all;

@@ -89,7 +89,7 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
   const wire::StartInfo own = start_info(job);
   const bool degrades = (h.flags & wire::kFlagDegraded) != 0;
   if (*info != own || degrades != config::degrades(job.config)) {
-    up.refused(wire::Reason::settings_mismatch, now);
+    up.refused({.why = wire::Reason::settings_mismatch}, now);
     set_cause(job, switch_id);
     give_back(job, wire::Reason::settings_mismatch, out);
     return {Verdict::answered};
@@ -129,7 +129,7 @@ Decision Engine::Impl::on_parent_nack(Job& job, const wire::Packet& packet, Inst
   Upstream& up = *job.upstream;
   if (h.epoch == 0 && up.state() == Upstream::State::joining &&
       wire::find_nonce(packet.extensions) == up.nonce()) {
-    if (h.reason != wire::Reason::sender_mismatch) up.refused(h.reason, now);
+    if (h.reason != wire::Reason::sender_mismatch) up.refused(read_refusal(h), now);
     return {Verdict::noted};
   }
   if (h.epoch == 0 || h.epoch != up.epoch() || up.state() == Upstream::State::down ||
@@ -232,6 +232,7 @@ void Engine::Impl::join_parent(Job& job, Instant now, Outbox& out) {
   o->header.flags = wire::kFlagCompleteSubtree;
   o->header.covered = job.child_map.covered();
   o->header.slot = job.config.tree_digest;
+  o->header.op = job.config.planes - 1u;
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(up.nonce());
   o->extension_bytes = ext.bytes().size();

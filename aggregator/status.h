@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregator/join_refusal.h"
 #include "aggregator/outbox.h"
 #include "core/exclusion.h"
 #include "core/time.h"
@@ -30,6 +31,7 @@ struct UpstreamStatus {
   std::uint16_t child = 0;
   std::uint16_t fan_in = 0;
   std::string state;
+  JoinRefusal refusal;  // of its JOIN, just now
 };
 enum class JobState : std::uint8_t { idle, forming, running, aborted };
 const char* name_of(JobState state);

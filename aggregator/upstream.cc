@@ -44,19 +44,19 @@ bool Upstream::join(Instant now) {
 }
 
 void Upstream::pending(std::span<const std::uint32_t> ids) {
-  refusal_ = wire::Reason::none;
+  refusal_ = {};
   awaited_count_ = std::min(ids.size(), awaited_.size());
   std::copy_n(ids.begin(), awaited_count_, awaited_.begin());
 }
 
-void Upstream::refused(wire::Reason why, Instant now) {
-  refusal_ = why;
+void Upstream::refused(const JoinRefusal& refusal, Instant now) {
+  refusal_ = refusal;
   refused_at_ = now;
 }
 
 // Not for ever: the next ones who ask may find the cause mended.
-wire::Reason Upstream::refusal(Instant now) const {
-  return now - refused_at_ < kRefusalLasts ? refusal_ : wire::Reason::none;
+JoinRefusal Upstream::refusal(Instant now) const {
+  return now - refused_at_ < kRefusalLasts ? refusal_ : JoinRefusal{};
 }
 
 void Upstream::start(std::uint16_t epoch, Instant now) {
@@ -64,7 +64,7 @@ void Upstream::start(std::uint16_t epoch, Instant now) {
   epoch_ = epoch;
   last_heard_ = last_lease_ = now;
   awaited_count_ = 0;
-  refusal_ = wire::Reason::none;
+  refusal_ = {};
 }
 
 void Upstream::end() {

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <span>
 
+#include "aggregator/join_refusal.h"
 #include "aggregator/outbox.h"
 #include "config/switch_config.h"
 #include "core/prng.h"
@@ -52,7 +53,7 @@ class Upstream {
   bool join(Instant now);
   // The parent's answers to JOIN. Ids are those it waits for.
   void pending(std::span<const std::uint32_t> ids);
-  void refused(wire::Reason why, Instant now);
+  void refused(const JoinRefusal& refusal, Instant now);
   // START came for this nonce.
   void start(std::uint16_t epoch, Instant now);
   [[nodiscard]] std::span<const std::uint32_t> awaited() const {
@@ -60,7 +61,7 @@ class Upstream {
   }
   // Why this switch can't take part, said just now: the parent will not have it, or has other
   // settings. None: it may.
-  [[nodiscard]] wire::Reason refusal(Instant now) const;
+  [[nodiscard]] JoinRefusal refusal(Instant now) const;
 
   // The parent was heard of in the running epoch.
   void heard(Instant when) {
@@ -95,7 +96,7 @@ class Upstream {
   Instant last_lease_;
   Instant next_try_;  // of a farewell
   std::uint8_t tries_ = 0;
-  wire::Reason refusal_ = wire::Reason::none;
+  JoinRefusal refusal_;
   Instant refused_at_;
   std::array<std::uint32_t, wire::kMaxMissingIds> awaited_{};
   std::size_t awaited_count_ = 0;

@@ -35,6 +35,17 @@ std::string vlan_text(const std::optional<std::uint16_t>& tci) {
   return tci ? std::to_string(*tci & 0x0FFF) : "-";
 }
 
+std::string refusal_text(const aggregator::JoinRefusal& refusal) {
+  if (refusal.why == wire::Reason::none) return "-";
+  std::string text = wire::name_of(refusal.why);
+  if (refusal.why != wire::Reason::planes_mismatch) return text;
+  const auto planes = [](std::uint32_t id, std::uint32_t further) {
+    return "switch " + std::to_string(id) + " has " + std::to_string(std::uint64_t{further} + 1);
+  };
+  return text + ": " + planes(refusal.below, refusal.further_planes_below) + ", " +
+         planes(refusal.above, refusal.further_planes_above);
+}
+
 }  // namespace
 
 std::string Show::tables() {
@@ -144,22 +155,26 @@ ordered_json Show::tree() {
   for (const auto& job : job_status(switch_)) {
     if (const auto& up = job.upstream)
       rows.push_back({{"job", job.id},
+                      {"plane", job.plane},
                       {"node", up->name},
                       {"is", "parent"},
                       {"index", std::to_string(up->child) + "/" + std::to_string(up->fan_in)},
                       {"port", up->uplink},
                       {"state", up->state},
-                      {"ranks", ""}});
+                      {"ranks", ""},
+                      {"refused", refusal_text(up->refusal)}});
     for (std::size_t k = 0; k < job.members.size(); ++k) {
       const auto& m = job.members[k];
       const bool known = m.peer.ipv4 != 0;
       rows.push_back({{"job", job.id},
+                      {"plane", job.plane},
                       {"node", (m.is_switch ? "switch " : "rank ") + std::to_string(m.rank)},
                       {"is", m.is_switch ? "switch" : "worker"},
                       {"index", std::to_string(k) + "/" + std::to_string(job.members.size())},
                       {"port", known ? switch_.port_name(m.peer.port) : "-"},
                       {"state", m.present ? "present" : "absent"},
-                      {"ranks", config::ranks_text(m.ranks)}});
+                      {"ranks", config::ranks_text(m.ranks)},
+                      {"refused", "-"}});
     }
   }
   return rows;

@@ -59,8 +59,14 @@ Failure mismatch(const wire::Packet& abort) {
   return f;
 }
 
-const char* refusal_text(Reason reason) {
-  switch (reason) {
+// "1 plane", "2 planes"
+std::string planes_text(std::uint32_t further) {
+  const std::uint64_t planes = std::uint64_t{further} + 1;
+  return std::to_string(planes) + (planes == 1 ? " plane" : " planes");
+}
+
+std::string refusal_text(const wire::Header& nack) {
+  switch (nack.reason) {
     case Reason::unknown_job: return "the switch has no such job";
     case Reason::not_joined: return "the switch does not know this member; it was restarted?";
     case Reason::stale_epoch:
@@ -74,6 +80,10 @@ const char* refusal_text(Reason reason) {
       return "it and the switch above have different settings of this job";
     case Reason::configuration_changed:
       return "it and a switch above have read different trees of this job; is one to be reloaded?";
+    case Reason::planes_mismatch:
+      return the_switch(nack.origin) + " cuts this job into " + planes_text(nack.op) + ", " +
+             the_switch(nack.slot) + " above it into " + planes_text(nack.chunk) +
+             "; allowed: one number (jobs[].planes) in a tree; is one to be reloaded?";
     default: return "refused";
   }
 }
@@ -167,7 +177,7 @@ Failure refused(const wire::Packet& nack, std::uint32_t rank, std::uint32_t own_
   return {h.reason,
           {},
           job_text(h.job) + ": the switch refused rank " + std::to_string(rank) + " of " +
-              std::to_string(own_size) + " (" + name_of(h.reason) + "): " + refusal_text(h.reason),
+              std::to_string(own_size) + " (" + name_of(h.reason) + "): " + refusal_text(h),
           {}};
 }
 
@@ -198,10 +208,11 @@ Failure timed_out(const OpTimeout& t) {
 }
 
 Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& switch_name,
-                       bool answered, std::span<const std::uint32_t> missing, Reason last_refusal) {
-  Failure f{last_refusal, {missing.begin(), missing.end()}, {}, {}};
+                       bool answered, std::span<const std::uint32_t> missing,
+                       const wire::Header& last_refusal) {
+  Failure f{last_refusal.reason, {missing.begin(), missing.end()}, {}, {}};
   f.text = job_text(job) + ": not joined within " + seconds(limit) + ": ";
-  if (last_refusal != Reason::none)
+  if (last_refusal.reason != Reason::none)
     f.text += refusal_text(last_refusal);
   else if (!answered)
     f.text += "the switch did not answer at " + switch_name;

@@ -47,10 +47,10 @@ struct OpTimeout {
   std::span<const std::uint32_t> missing;  // from the last PENDING about this op
 };
 Failure timed_out(const OpTimeout& t);
-// `last_refusal`: the reason of a NACK that was retried, or none.
+// `last_refusal`: a NACK that was retried; of reason none: there was none.
 Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& switch_name,
                        bool answered, std::span<const std::uint32_t> missing,
-                       wire::Reason last_refusal);
+                       const wire::Header& last_refusal);
 // The epoch has had as many ops as there are numbers.
 Failure out_of_numbers(std::uint32_t job);
 // What an op gets that is not the one concerned.

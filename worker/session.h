@@ -219,8 +219,8 @@ class Session {
   std::uint8_t leaves_sent_ = 0;
   std::uint32_t held_ops_ = 0;  // after a failure: all results of the ops before it are here
   bool answered_ = false;
-  wire::Reason last_refusal_ = wire::Reason::none;
-  bool member_ = false;  // as far as known, the switch holds state for this rank
+  wire::Header last_refusal_;  // the last NACK; reason none: nothing, or something else since
+  bool member_ = false;        // as far as known, the switch holds state for this rank
   std::uint16_t child_;  // place among the switch's children: the claim of JOIN, then START's word
   std::uint16_t fan_in_;
 

@@ -15,6 +15,13 @@ constexpr Duration kLeavePeriod = Duration::ms(20);
 constexpr std::uint8_t kLeaveTries = 3;
 constexpr std::size_t kExtensionRoom = 64;  // rule 17
 
+// Bound to a place whose lease will lapse, or two switches read a new tree one after the other:
+// JOIN goes on until then, or until the timeout.
+bool may_be_mended(wire::Reason refusal) {
+  return refusal == wire::Reason::sender_mismatch ||
+         refusal == wire::Reason::configuration_changed || refusal == wire::Reason::planes_mismatch;
+}
+
 }  // namespace
 
 void Session::poll_join(Instant now, SendBatch& batch) {
@@ -38,7 +45,7 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
   switch (packet.header.type) {
     case wire::PacketType::pending:
       missing_count_ = std::min(wire::find_missing_ids(packet.extensions, missing_), kMostMissing);
-      last_refusal_ = wire::Reason::none;
+      last_refusal_.reason = wire::Reason::none;
       // Whoever waits for others gives its place up by its lease alone: who leaves would be named
       // to them as missing, beside who never came. In further planes all are there.
       member_ = options_.plane != 0;
@@ -46,12 +53,8 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
     case wire::PacketType::start: return on_start(packet, now);
     case wire::PacketType::nack:
       member_ = false;
-      // Bound to a place whose lease will lapse, or two switches read a new tree one after the
-      // other: JOIN goes on until then, or until the timeout.
-      last_refusal_ = packet.header.reason;
-      if (last_refusal_ != wire::Reason::sender_mismatch &&
-          last_refusal_ != wire::Reason::configuration_changed)
-        fail(refused(packet, options_.rank, options_.size));
+      last_refusal_ = packet.header;
+      if (!may_be_mended(last_refusal_.reason)) fail(refused(packet, options_.rank, options_.size));
       return;
     default: return drop(DropReason::bad_type);
   }

@@ -102,6 +102,7 @@ const char* name_of(Reason r) {
     case Reason::job_size_mismatch: return "job-size-mismatch";
     case Reason::aborted: return "aborted";
     case Reason::settings_mismatch: return "settings-mismatch";
+    case Reason::planes_mismatch: return "planes-mismatch";
     case Reason::lease_expired: return "lease-expired";
     case Reason::rank_left: return "rank-left";
     case Reason::rank_restarted: return "rank-restarted";

@@ -225,6 +225,7 @@ enum class Reason : std::uint8_t {
   job_size_mismatch = 21,
   aborted = 22,
   settings_mismatch = 23,  // two levels of a tree were told different things about a job
+  planes_mismatch = 24,    // ... different numbers of planes, which the packet has
   // ABORT
   lease_expired = 32,   // missing ids: the ranks that fell silent
   rank_left = 33,       // missing ids: the ranks that left while an op was open

@@ -180,12 +180,13 @@ TEST_F(ShowTest, StragglersOfAllJobsOrOfOne) {
 TEST_F(ShowTest, TreeOfASwitchThatStandsAlone) {
   const auto tree = show.table("tree");
   ASSERT_EQ(tree.size(), 3u);
-  EXPECT_THAT(keys(tree[0]),
-              testing::ElementsAre("job", "node", "is", "index", "port", "state", "ranks"));
+  EXPECT_THAT(keys(tree[0]), testing::ElementsAre("job", "plane", "node", "is", "index", "port",
+                                                  "state", "ranks", "refused"));
   EXPECT_EQ(tree[1]["node"], "rank 1");
   EXPECT_EQ(tree[1]["is"], "worker");
   EXPECT_EQ(tree[1]["index"], "1/3");
   EXPECT_EQ(tree[1]["state"], "absent");
+  EXPECT_EQ(tree[1]["refused"], "-");
 }
 
 TEST_F(ShowTest, AclHasARowForItsDefault) {

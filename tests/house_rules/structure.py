@@ -6,6 +6,7 @@ import re
 NOT_MIRRORED = {
     "tests/aggregator/engine_allocation_test.cc": "that no part of the engine allocates",
     "tests/aggregator/engine_planes_test.cc": "an engine that has one plane of a job",
+    "tests/aggregator/engine_tree_planes_test.cc": "a job with planes on two switches of a tree",
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
     "tests/completion/exactly_once_test.cc": "the engine's promises, on random traffic",
     "tests/completion/late_switch_test.cc": "the engine, when a whole subtree is late",

@@ -177,6 +177,29 @@ TEST_F(SessionTest, Rule16_JoinGoesOnUntilAllSwitchesHaveReadTheSameTree) {
   EXPECT_THAT(session->failure()->text, HasSubstr("have read different trees of this job"));
 }
 
+// One of them has another number of planes until then; who asks in vain is told both.
+TEST_F(SessionTest, A2_JoinGoesOnWhileTwoSwitchesHaveDifferentNumbersOfPlanes) {
+  drain();
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  wire::Header h = from_switch(PacketType::nack);
+  h.epoch = 0;
+  h.reason = wire::Reason::planes_mismatch;
+  h.origin = 201;
+  h.slot = 240;
+  h.op = 0;
+  h.chunk = 1;
+  receive(h, &w);
+  EXPECT_EQ(session->state(), SessionState::joining);
+  EXPECT_EQ(run_for(Duration::ms(100)).size(), 1u);
+  run_for(options.join_timeout);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->reason, wire::Reason::planes_mismatch);
+  EXPECT_THAT(session->failure()->text,
+              HasSubstr("switch 201 cuts this job into 1 plane, switch 240 above it into 2 planes; "
+                        "allowed: one number (jobs[].planes) in a tree"));
+}
+
 TEST_F(SessionTest, JoinTimeoutOfABoundRankSaysSo) {
   drain();
   wire::ExtensionWriter w(room);

@@ -49,6 +49,7 @@ REASONS = {
     6: "no-slot", 7: "verify", 16: "unknown-job", 17: "not-joined", 18: "stale-epoch",
     19: "bad-rank", 20: "sender-mismatch", 21: "job-size-mismatch", 22: "aborted",
     23: "settings-mismatch",
+    24: "planes-mismatch",
     32: "lease-expired", 33: "rank-left", 34: "rank-restarted", 35: "op-mismatch",
     36: "shutdown",
     37: "parent-lost", 38: "host-lost", 39: "model-lost", 40: "model-mismatch",
