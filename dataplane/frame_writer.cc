@@ -54,8 +54,8 @@ FrameWriter::FrameWriter(const config::SwitchConfig& config) : identity_(identit
   }
 }
 
-std::uint16_t FrameWriter::port_of(const wire::Header& h) const {
-  std::uint32_t place = h.shard;
+std::uint16_t FrameWriter::port_of(const wire::Header& h, std::uint8_t shard) const {
+  std::uint32_t place = shard;
   if (h.plane != 0)
     if (const auto shards = shards_.find(h.job); shards != shards_.end())
       place += std::uint32_t{h.plane} * shards->second;
@@ -66,7 +66,7 @@ std::uint16_t FrameWriter::port_of(const wire::Header& h) const {
 
 std::size_t FrameWriter::write(const aggregator::Outgoing& message, const Copy& copy,
                                const NextHops& routers, std::span<std::byte> frame) const {
-  const std::uint16_t udp_port = port_of(message.header);
+  const std::uint16_t udp_port = port_of(message.header, message.header.shard);
 
   wire::FrameTemplate t;
   t.source = identity_.mac;
@@ -85,7 +85,9 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message, const Copy& 
     t.vlan_tci = copy.group_vlan;
   } else if (message.to == aggregator::Outgoing::To::parent) {
     const Parent& parent = parents_.at(message.header.job);
-    t.endpoints.source_port = identity_.udp_first;  // a child is bound to one, whatever the shard
+    // Whatever the shard, a child is bound to one port: the plane's first, so that the hint (rule
+    // 16) is right in answers, too.
+    t.endpoints.source_port = port_of(message.header, 0);
     t.endpoints.destination_ip = parent.ipv4;
     t.endpoints.destination_port = udp_port;
     t.destination = parent.mac;

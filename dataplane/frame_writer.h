@@ -43,8 +43,8 @@ class FrameWriter {
   }
 
  private:
-  // That is the hint to shard and plane of this message (rule 16).
-  [[nodiscard]] std::uint16_t port_of(const wire::Header& header) const;
+  // That is the hint to this shard of the plane and job that the message names (rule 16).
+  [[nodiscard]] std::uint16_t port_of(const wire::Header& header, std::uint8_t shard) const;
 
   Identity identity_;
   std::unordered_set<std::uint32_t> crc32c_jobs_;

@@ -129,6 +129,26 @@ TEST(FrameWriter, O12_MessagesToTheSwitchAbove) {
   EXPECT_EQ(p.integrity, DropReason::count_);
 }
 
+// Rules 16 and 18: of each plane from one place, so what comes back finds the plane's lcore.
+TEST(FrameWriter, A2_APlaneReachesTheSwitchAboveFromAPortOfItsOwn) {
+  config::SwitchConfig config = switch_config(wire::Integrity::udp_checksum);
+  config.lcores = {-1, -1};
+  config.jobs[0].planes = 2;
+  config.jobs[0].parent = config::ParentConfig{"root", 240, 0x0A4D00F0, {2, 7}, "up", 1, 2};
+  const FrameWriter writer(config);
+  Outgoing m = result({});
+  m.to = Outgoing::To::parent;
+  std::array<std::byte, 2048> frame;
+  for (const std::uint8_t plane : std::array<std::uint8_t, 2>{0, 1})
+    for (const std::uint8_t shard : std::array<std::uint8_t, 2>{0, 3}) {
+      m.header.plane = plane;
+      m.header.shard = shard;
+      const Parsed p = parse(std::span(frame).first(writer.write(m, std::nullopt, frame)));
+      EXPECT_EQ(p.udp.endpoints.source_port, 47000 + 4 * plane);
+      EXPECT_EQ(p.udp.endpoints.destination_port, 47000 + 4 * plane + shard);
+    }
+}
+
 TEST(FrameWriter, GroupVlanTag) {
   const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
   std::vector<std::byte> payload(8);
