@@ -78,6 +78,12 @@ void check_plane_lcores(const SwitchConfig& config, ReadContext& context, const 
   }
 }
 
+// Of a tree every switch that sums the job has all its planes; says which one cannot.
+std::string lcores_of(const SwitchConfig& config) {
+  if (config.id == 0) return "";
+  return ", and switch " + config.name + " has " + std::to_string(lcore_count(config));
+}
+
 // What several planes of a job can do without, and with.
 void check_planes(const SwitchConfig& config, ReadContext& context, const JobConfig& job,
                   const std::string& path) {
@@ -85,8 +91,9 @@ void check_planes(const SwitchConfig& config, ReadContext& context, const JobCon
   if (job.planes == 1 || !context.usable(key)) return;
   const std::string planes = std::to_string(job.planes) + " planes";
   if (job.planes > lcore_count(config))
-    return context.report(key, planes + " need an lcore each; allowed: at most " +
-                                   std::to_string(lcore_count(config)) + ", or more switch.lcores");
+    return context.report(key, planes + " need an lcore each" + lcores_of(config) +
+                                   "; allowed: at most " + std::to_string(lcore_count(config)) +
+                                   ", or more switch.lcores");
   if (udp_ports(job) > kMaxShards && context.usable(path + ".shards"))
     context.report(key, planes + " of " + std::to_string(job.shards) + " shards need " +
                             std::to_string(udp_ports(job)) + " UDP ports; allowed: at most " +

@@ -117,8 +117,8 @@ const Fields<TopologyJob>& job_fields() {
   static const Fields<J> fields = [] {
     Fields<J> all;
     lift<J>(
-        job_schema(), [](auto& j) -> auto& { return j.config; },
-        {"members", "lcore", "planes", "lcores"}, Described::elsewhere, all);
+        job_schema(), [](auto& j) -> auto& { return j.config; }, {"members", "lcore", "lcores"},
+        Described::elsewhere, all);
     all.push_back(list("members", &J::members, member_fields(), 0, kMaxWorkers,
                        "Which worker has which rank. Left out: rank r is the r-th worker of the "
                        "file."));
@@ -142,7 +142,8 @@ const Fields<Topology>& topology_schema() {
            "those that a server's own file has below `server`, and `metrics` and `control`."),
       list("jobs", &Topology::jobs, job_fields(), 0, kMaxJobs,
            "The jobs of the whole tree, with the keys that a single switch's jobs have; only "
-           "`members` differs, and `optimizer` is told to the job's server."),
+           "`members` differs, `optimizer` is told to the job's server, and `lcore` and `lcores` "
+           "are left to each switch: the job's id modulo its lcores, and those that follow."),
   };
   return fields;
 }

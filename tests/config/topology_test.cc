@@ -9,6 +9,7 @@
 
 #include "config/bracketing.h"
 #include "config/file.h"
+#include "config/lcore_plan.h"
 #include "tests/config/sample.h"
 
 namespace tributary::config {
@@ -133,6 +134,53 @@ TEST(Topology, O12_ASwitchWithOneChildPassesOn) {
   EXPECT_EQ(job_fan_in(job_at(t, "B")), 1u);
   EXPECT_EQ(job_at(t, "B").parent->name, "m");
   EXPECT_EQ(job_fan_in(job_at(t, "m")), 2u);
+}
+
+// Every switch that sums the job gives each plane an lcore; who only forwards need have none.
+TEST(Topology, A2_PlanesAreOfAllSwitchesThatSumTheJob) {
+  std::string text = small_with("workers: 3,", "workers: 3, planes: 2,");
+  for (const char* name : {"root", "A", "B"})
+    text = replaced(text, std::string("name: ") + name + ", id",
+                    std::string("lcores: [-1, -1], name: ") + name + ", id");
+  const Topology t = parse_topology(text, "t.yaml");
+  EXPECT_EQ(dump(parse_topology(dump(t), "dump")), dump(t));
+  for (const char* name : {"root", "A", "B"}) {
+    const SwitchConfig config = node_config(t, name);
+    ASSERT_THAT(config.jobs, SizeIs(1));
+    EXPECT_EQ(config.jobs[0].planes, 2) << name;
+    for (const std::size_t lcore : {0u, 1u}) {
+      const SwitchConfig part = lcore_part(config, lcore, lcore_share(config, lcore));
+      ASSERT_THAT(part.jobs, SizeIs(1));
+      EXPECT_EQ(part.jobs[0].plane, 1 - lcore) << "job 1 begins on lcore 1";
+      EXPECT_EQ(part.jobs[0].parent, config.jobs[0].parent);
+      EXPECT_EQ(part.jobs[0].children, config.jobs[0].children);
+    }
+  }
+}
+
+TEST(Topology, A2_PlanesThatTheTreeCannotHaveAreRefusedByName) {
+  expect_refused("workers: 3,", "workers: 3, planes: 2,",
+                 "t.yaml:17:33: jobs[0].planes: 2 planes need an lcore each, and switch root has "
+                 "1; allowed: at most 1, or more switch.lcores");
+  std::string text = small_with("workers: 3,", "workers: 3, planes: 2,");
+  text = replaced(text, "name: root, id", "lcores: [-1, -1], name: root, id");
+  text = replaced(text, "name: A, id", "lcores: [-1, -1, -1], name: A, id");
+  EXPECT_THAT(topology_errors(text), ElementsAre(HasSubstr("and switch B has 1; allowed: ")));
+  text = replaced(text, "name: B, id", "lcores: [-1, -1], name: B, id");
+  EXPECT_THAT(topology_errors(text), IsEmpty());
+  const std::pair<const char*, const char*> bad[] = {
+      {"slots: dynamic,", "t.yaml:17:33: jobs[0].planes: 2 planes of a dynamic job"},
+      {"completion_hosts: [A, root],",
+       "t.yaml:17:33: jobs[0].planes: 2 planes with completion_hosts elsewhere"},
+      {"completion_hosts: [x, root],",
+       "t.yaml:17:33: jobs[0].planes: 2 planes with completion_hosts elsewhere"},
+      {"lcore: 1,", "t.yaml:17:36: jobs[0].lcore: unknown key"},
+      {"lcores: [0, 1],", "t.yaml:17:36: jobs[0].lcores: unknown key"},
+  };
+  for (const auto& [key, error] : bad)
+    EXPECT_THAT(topology_errors(replaced(text, "planes: 2,", std::string("planes: 2, ") + key)),
+                ElementsAre(HasSubstr(error)))
+        << key;
 }
 
 TEST(Topology, MembersChooseTheRanks) {
