@@ -147,7 +147,7 @@ Draft bend(const Draft& contribution, const config::JobConfig& job, Prng& random
       h.collective = wire::Collective::barrier;
       break;
     case 9: h.shard = job.shards; break;
-    case 10: h.plane = 1; break;
+    case 10: h.plane ^= 1; break;
     case 11: h.seq += kFarAway; break;
     default: h.seq -= kFarAway; break;
   }

@@ -286,6 +286,8 @@ config::JobConfig job_config(const JobScenario& job) {
   jc.window = job.window;
   jc.chunk_bytes = job.carried_chunk_bytes();
   jc.shards = job.shards;
+  jc.planes = static_cast<std::uint8_t>(job.plane + 1);
+  jc.plane = job.plane;
   jc.deadline = job.deadline;
   jc.stragglers.degraded_after = job.degraded_after;
   jc.lease = job.lease;

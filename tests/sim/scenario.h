@@ -25,6 +25,7 @@ struct JobScenario {
   std::uint32_t window = 4;
   std::uint32_t chunk_bytes = 64;
   std::uint8_t shards = 1;
+  std::uint8_t plane = 0;  // of the job, which has no more: the one that is run
   wire::Integrity integrity = wire::Integrity::udp_checksum;
   Duration deadline = Duration::ms(500);
   Duration lease = Duration::ms(600);

@@ -30,8 +30,7 @@ using enum config::Presence;
 
 constexpr Duration kMostTime = Duration::seconds(3600);
 constexpr std::int64_t kPpm = 1'000'000;
-// JOIN says how many in 16 bits.
-constexpr std::uint32_t kMostWorkers = 65'535;
+constexpr std::uint32_t kMostWorkers = 65'535;  // JOIN says how many in 16 bits
 constexpr std::uint32_t kMostServers = 8;
 
 template <typename T, std::size_t N>
@@ -58,8 +57,7 @@ Codec<T> choice(const std::array<std::pair<const char*, T>, N>& choices) {
 Codec<Duration> time(Duration least = Duration()) {
   return duration(least, kMostTime);
 }
-// A name that may be left out, and then is not written.
-Codec<std::string> parent_name() {
+Codec<std::string> parent_name() {  // may be left out, and then is not written
   Codec<std::string> codec = config::identifier();
   codec.format = [](const std::string& name) {
     return name.empty() ? std::nullopt : std::optional(name);
@@ -92,6 +90,7 @@ const Fields<JobScenario>& job_fields() {
              config::multiple_of<std::uint32_t>(8, 8, config::kMaxChunkBytes),
              "Payload of a chunk."),
       scalar("shards", &J::shards, integer<std::uint8_t>(1, config::kMaxShards), "Shards."),
+      scalar("plane", &J::plane, integer<std::uint8_t>(0, 15), "The job's last, run by itself."),
       scalar("integrity", &J::integrity, config::integrity(), "What covers a packet."),
       scalar("deadline", &J::deadline, time(Duration::ms(1)), "Of an open chunk."),
       scalar("lease", &J::lease, duration(Duration::ms(1), kMostTime, Duration::ms(1)),
@@ -430,35 +429,35 @@ void check_tree(const Scenario& s, config::ReadContext& context) {
 void check(const Scenario& s, config::ReadContext& context) {
   if (s.links.delay_max < s.links.delay_min)
     context.report("links.delay_max", "is less than delay_min");
-  for (std::size_t i = 0; i < s.jobs.size(); ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      if (s.jobs[i].id == s.jobs[k].id)
-        context.report(config::item_path("jobs", i) + ".id", "is the id of another job, too");
   check_tree(s, context);
+  const bool tree = s.switches.size() > 1 || s.fat_tree.levels > 1;
   for (std::size_t i = 0; i < s.jobs.size(); ++i) {
-    check_op_size(s.jobs[i], i, context);
-    const bool tree = s.switches.size() > 1 || s.fat_tree.levels > 1;
-    check_sums(s.jobs[i], i, s.pool_slots, tree, context);
-  }
-  for (std::size_t i = 0; i < s.jobs.size(); ++i) {
-    if (s.jobs[i].model && (s.jobs[i].servers != 1 || s.jobs[i].depth != 1))
-      context.report(config::item_path("jobs", i) + ".model",
+    const JobScenario& job = s.jobs[i];
+    const std::string path = config::item_path("jobs", i);
+    for (std::size_t k = 0; k < i; ++k)
+      if (job.id == s.jobs[k].id) context.report(path + ".id", "is the id of another job, too");
+    check_op_size(job, i, context);
+    check_sums(job, i, s.pool_slots, tree, context);
+    if (job.model && (job.servers != 1 || job.depth != 1))
+      context.report(path + ".model",
                      "needs one server, and one op at a time; allowed: servers: 1 and depth: 1");
-    if (s.jobs[i].host_switches > 0 &&
-        (s.switches.empty() || !s.changes.empty() || s.jobs[i].model))
-      context.report(config::item_path("jobs", i) + ".host_switches",
+    if (job.host_switches > 0 && (s.switches.empty() || !s.changes.empty() || job.model))
+      context.report(path + ".host_switches",
                      "need a tree of `switches` that does not change, and no model; allowed: 0");
-    const bool switches_alone = s.jobs[i].host_switches > 0 && s.jobs[i].servers == 0;
-    const bool servers_alone = s.jobs[i].servers > 0 && s.jobs[i].host_switches == 0 &&
-                               s.jobs[i].integrity == wire::Integrity::udp_checksum;
-    if ((s.jobs[i].notify == wire::Notify::host_switch && !switches_alone) ||
-        (s.jobs[i].notify == wire::Notify::direct && !servers_alone))
-      context.report(config::item_path("jobs", i) + ".notify",
+    const bool switches_alone = job.host_switches > 0 && job.servers == 0;
+    const bool servers_alone =
+        job.servers > 0 && job.host_switches == 0 && job.integrity == wire::Integrity::udp_checksum;
+    if ((job.notify == wire::Notify::host_switch && !switches_alone) ||
+        (job.notify == wire::Notify::direct && !servers_alone))
+      context.report(path + ".notify",
                      "needs host_switches alone for switch, servers alone and integrity: "
                      "udp-checksum for direct; allowed: root");
-    if (s.jobs[i].servers > s.servers.count)
-      context.report(config::item_path("jobs", i) + ".servers",
+    if (job.servers > s.servers.count)
+      context.report(path + ".servers",
                      "are more than servers.count, " + std::to_string(s.servers.count));
+    if (job.plane > 0 && (job.servers > 0 || job.host_switches > 0 ||
+                          (job.plane + 1) * job.shards > config::kMaxShards))
+      context.report(path + ".plane", "needs the root's engine, and (plane + 1) x shards <= 16");
   }
   for (std::size_t i = 0; i < s.script.size(); ++i)
     if (s.script[i].target == ScriptTarget::server && s.servers.count == 0)

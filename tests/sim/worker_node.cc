@@ -44,6 +44,7 @@ void WorkerNode::begin_session(Instant now) {
   o.job = job.id;
   o.rank = options_.rank;
   o.size = job.workers;
+  o.plane = job.plane;
   o.nonce = salt_ = random_.next();
   o.join_timeout = job.join_timeout;
   o.op_timeout = job.op_timeout;
@@ -282,7 +283,7 @@ bool WorkerNode::for_me(const wire::EthernetView& ethernet, const wire::Udp4View
   }
   return entered_ && to_group && to.destination_ip == group &&
          to.destination_port >= options_.udp_base_port &&
-         to.destination_port - options_.udp_base_port < job.shards;
+         (to.destination_port - options_.udp_base_port) / job.shards == job.plane;
 }
 
 // The network card, the kernel's UDP, and the transport's checks.

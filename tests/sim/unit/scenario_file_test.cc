@@ -44,6 +44,8 @@ TEST(ScenarioFile, ContradictionsAreRefused) {
   EXPECT_THAT(
       errors_of("jobs:\n  - id: 1\nscript:\n  - {action: pause, target: access, at: 1ms}\n"),
       HasSubstr("no access switches"));
+  EXPECT_THAT(errors_of("jobs:\n  - {id: 1, shards: 6, plane: 2}\n"),
+              HasSubstr("(plane + 1) x shards <= 16"));
 }
 
 TEST(ScenarioFile, OpSizesFitWhatModelsThem) {

@@ -69,6 +69,18 @@ TEST(Simulation, WithoutFaultsEveryRankGetsAllItsOps) {
   EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 7u * 8u);
 }
 
+// A2, O12: of each of two jobs one plane that is not the first, up and down a tree and on all side
+// roads: everybody gets everything, as in a job of one plane.
+TEST(Simulation, A2_APlaneOfATreeIsWhatAWholeJobIs) {
+  std::uint64_t escalated = 0;
+  under_seeds(committed("tree-planes"), 20, [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.ranks_done, 9u);
+    EXPECT_GE(outcome.sessions_failed, 4u) << "of those who lost a rank, or a switch";
+    escalated += times(outcome, EngineEvent::escalated_deadline);
+  });
+  EXPECT_GT(escalated, 0u);
+}
+
 // O12, rules 6 and 7: between levels nothing arrives at the first try, and nothing is lost for it.
 TEST(Simulation, O12_EveryFirstSumAndResultBetweenLevelsLostCostsTimeOnly) {
   under_seeds(committed("storm-between-levels"), 5, [&](const Outcome& outcome) {
