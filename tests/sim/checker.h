@@ -136,12 +136,18 @@ class Checker : public Observer {
     std::uint32_t term = 0;
     std::uint64_t nonce = 0;  // of the root's incarnation
   };
+  // Data that a switch took: whose.
+  struct Piece {
+    std::uint32_t node = 0;
+    std::vector<std::uint64_t> ranks;
+    auto operator<=>(const Piece&) const = default;
+  };
   // What data of a chunk says of queues, until its result is made.
   struct Marks {
-    bool sent_again = false;               // some of it: marks may be lost
-    bool decided = false;                  // its result is made,
-    bool due = false;                      // and has to tell of a mark
-    std::map<std::uint64_t, bool> pieces;  // that switches took: was each copy marked?
+    bool sent_again = false;       // some of it: marks may be lost
+    bool decided = false;          // its result is made,
+    bool due = false;              // and has to tell of a mark
+    std::map<Piece, bool> pieces;  // was each copy marked?
   };
   struct OpChunk {
     std::uint32_t epoch, op, chunk;
@@ -206,7 +212,7 @@ class Checker : public Observer {
                                                   const JobScenario& owner,
                                                   Duration silent_for) const;
   // checker_congestion.cc
-  [[nodiscard]] std::uint64_t piece_of(const SwitchNode& node, const wire::Packet& packet) const;
+  [[nodiscard]] Piece piece_of(const SwitchNode& node, const wire::Packet& packet) const;
   void note_marks(const SwitchNode& node, const wire::Packet& packet,
                   aggregator::Decision decision);
   void check_mark(const std::string& node, const wire::Header& result);

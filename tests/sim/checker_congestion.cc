@@ -1,8 +1,9 @@
 // Marks of queues (rule 15): no rank may believe in another window than the others, and where
 // nothing is lost no mark may be.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
-#include "core/prng.h"
 #include "core/wire/ecn.h"
 #include "core/wire/rank_bitmap.h"
 #include "tests/sim/checker.h"
@@ -25,6 +26,12 @@ bool taken(Verdict verdict) {
          verdict == Verdict::forwarded;
 }
 
+bool overlap(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+  return std::inner_product(
+      a.begin(), a.end(), b.begin(), false, std::logical_or<>(),
+      [](std::uint64_t left, std::uint64_t right) { return (left & right) != 0; });
+}
+
 }  // namespace
 
 // A rank took a result, and may have moved on. Where hosts tell ranks themselves, one may die with
@@ -44,7 +51,7 @@ void Checker::on_result_taken(WorkerNode& node, std::uint8_t shard) {
 }
 
 // Whose data it is, and which switch has it: equal for each copy, whatever packet it comes in.
-std::uint64_t Checker::piece_of(const SwitchNode& node, const wire::Packet& packet) const {
+Checker::Piece Checker::piece_of(const SwitchNode& node, const wire::Packet& packet) const {
   const wire::Header& h = packet.header;
   const config::JobConfig* const job = node.job(h.job);
   std::vector<std::uint64_t> words(wire::rank_words(job->workers));
@@ -57,16 +64,15 @@ std::uint64_t Checker::piece_of(const SwitchNode& node, const wire::Packet& pack
     wire::read_rank_bitmaps(packet.extensions, job->workers, words);
   else if (h.child < job->children.size())
     for (const std::uint32_t rank : job->children[h.child].ranks) insert(rank);
-  std::uint64_t piece = node.id();
-  for (const std::uint64_t word : words) piece = split_mix(piece ^ word);
-  return piece;
+  return {node.id(), std::move(words)};
 }
 
 // Of what is sent again nobody knows which marks were lost with what went before. What comes twice
 // all the same, because a cable doubles packets or a switch gives a sum up that has gone up
-// already, is in the result once: by whichever copy came to its maker first. So of such data a mark
-// is due only where the first copy that a switch took had it, and none that it took later was
-// without.
+// already, is in the result once: by whichever copy came to its maker first. A later copy may be
+// cut otherwise, as a switch below has let go of a sum and is asked for what others send anew. So
+// of such data a mark is due only where the first copy that a switch took had it, and none that it
+// took later was without.
 void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
                          aggregator::Decision decision) {
   const wire::Header& h = packet.header;
@@ -77,8 +83,14 @@ void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
   if (again) of_chunk.sent_again = true;
   if (of_chunk.sent_again || of_chunk.decided) return of_chunk.pieces.clear();
   const bool marked = wire::is_marked(packet);
-  const auto [piece, fresh] = of_chunk.pieces.try_emplace(piece_of(node, packet), marked);
-  if (!fresh && !marked) piece->second = false;
+  Piece piece = piece_of(node, packet);
+  bool first = true;
+  for (auto& [known, due] : of_chunk.pieces) {
+    if (known.node != piece.node || !overlap(known.ranks, piece.ranks)) continue;
+    first = false;
+    due = due && marked;
+  }
+  of_chunk.pieces.try_emplace(std::move(piece), first && marked);
 }
 
 // What comes after the result is made changes nothing.
