@@ -94,7 +94,7 @@ def test_c1_each_socket_has_its_pool_and_its_lcores_memory(play):
     say after buffers
     free() { cat /sys/devices/system/node/node$1/hugepages/hugepages-2048kB/free_hugepages; }
     echo free $(free 0) $(free 1)
-    grep -o 'anon=.*N0=[0-9]* N1=[0-9]*' /proc/$DAEMON/numa_maps
+    grep -o 'anon=.*' /proc/$DAEMON/numa_maps
     reload near; say rxq2 rxq; across 1
     reload without; say without buffers
     reload near; say rxq3 rxq; across 2
@@ -116,9 +116,9 @@ def test_c1_each_socket_has_its_pool_and_its_lcores_memory(play):
     assert [pool["in_use"] for pool in said(lines, "without")] == [0, 0]
     free = next(line.split()[1:] for line in lines if line.startswith("free "))
     assert all(int(pages) < 90 for pages in free), "both have given hugepages"
-    # Sums and results of a job, 8 MiB, are on each.
-    nodes = [tuple(map(int, re.findall(r"N[01]=(\d+)", line))) for line in lines if line.startswith("anon=")]
-    assert all(any(pages[node] > 2048 for pages in nodes) for node in (0, 1)), nodes
+    # Sums and results of a job, 8 MiB, are on each, in a mapping that may have no page of the other.
+    mappings = [dict(re.findall(r"(N[01])=(\d+)", line)) for line in lines if line.startswith("anon=")]
+    assert all(any(int(pages.get(node, 0)) >= 2048 for pages in mappings) for node in ("N0", "N1")), mappings
 
 
 def test_c1_a_socket_without_hugepages_has_no_pool(play):
