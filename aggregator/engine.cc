@@ -275,8 +275,8 @@ Decision Engine::Impl::on_other(const wire::Packet& packet, const Peer& from, In
 void Engine::prefetch_entry(const wire::Header& h) const {
   if (const Shard* const shard = impl_->shard_at(h.shard)) shard->prefetch_entry(h);
 }
-void Engine::prefetch_data(const wire::Packet& p) const {
-  if (const Shard* const shard = impl_->shard_at(p.header.shard)) shard->prefetch_data(p);
+void Engine::prefetch_data(const wire::Packet& p, Payloads payloads) const {
+  if (const Shard* const shard = impl_->shard_at(p.header.shard)) shard->prefetch_data(p, payloads);
 }
 
 void Engine::begin_burst() {

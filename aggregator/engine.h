@@ -22,6 +22,7 @@
 #include "aggregator/chunk_state.h"
 #include "aggregator/counters.h"
 #include "aggregator/outbox.h"
+#include "aggregator/payloads.h"
 #include "aggregator/status.h"
 #include "aggregator/verdict.h"
 #include "config/switch_config.h"
@@ -96,9 +97,10 @@ class Engine {
   void abort_host_lost(std::uint32_t job, Outbox& out);
   // What on_packet() of this packet will touch; see Shard, and burst.h for when.
   void prefetch_entry(const wire::Header& header) const;
-  void prefetch_data(const wire::Packet& packet) const;
-  // Between the two, payloads of packets must stay where they are: sums may be made later than they
-  // are decided (burst.h). What is in the outbox may be sent at any time.
+  void prefetch_data(const wire::Packet& packet, Payloads payloads) const;
+  // Between the two, of one burst or of several, payloads of packets must stay where they are: sums
+  // may be made later than they are decided, and several of a chunk in one pass (fold_queue.h).
+  // What is in the outbox may be sent at any time.
   void begin_burst();
   void end_burst();
 

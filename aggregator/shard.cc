@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/prefetch.h"
 #include "core/wire/rank_bitmap.h"
 
 namespace tributary::aggregator {
@@ -15,26 +16,12 @@ std::vector<std::uint32_t> pool_quotas(const config::SwitchConfig& config, std::
   return quotas;
 }
 
-// Of a payload, and of a sum, that meet as soon as it is decided: the CPU's own prefetcher has
-// found the rest by then.
-constexpr std::size_t kAheadBytes = 1024;
-// Where they meet at the end of the burst, one after the other: all of short ones, of which that
-// prefetcher sees too little, and the first line of others.
-constexpr std::size_t kShortBytes = 256;
-
-// At most kMost bytes, to the nearest cache. Payloads begin anywhere in a line. Where there is all
-// of it, no loop: counting takes as long as fetching.
-template <std::size_t kMost>
-void prefetch(const std::byte* data, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
-  if (bytes >= kMost) {
-    for (std::size_t at = 0; at < kMost; at += kLine) __builtin_prefetch(data + at);
-    __builtin_prefetch(data + kMost - 1);
-  } else {
-    for (std::size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(data + at);
-    __builtin_prefetch(data + bytes - 1);
-  }
-}
+// Of a payload that is read as soon as the packet's turn comes: what that takes is shorter than the
+// misses.
+constexpr std::size_t kReadBytes = 1024;
+// Of a payload that waits, and of a sum: all of short ones; of others enough that the CPU's own
+// prefetcher sees where they go on.
+constexpr std::size_t kStartBytes = 256;
 
 }  // namespace
 
@@ -162,27 +149,18 @@ void Shard::prefetch_entry(const wire::Header& h) const {
   __builtin_prefetch(&job->children[h.child], 1);
 }
 
-void Shard::prefetch_data(const wire::Packet& packet) const {
+void Shard::prefetch_data(const wire::Packet& packet, Payloads payloads) const {
   const wire::Header& h = packet.header;
+  const std::span<const std::byte> payload = packet.payload;
+  if (payload.empty()) return;
+  if (payloads == Payloads::read_first) return prefetch<kReadBytes>(payload.data(), payload.size());
   const ShardJob* const job = by_id_.find(h.job);
-  if (job == nullptr || packet.payload.empty()) return;
-  const std::size_t bytes = packet.payload.size();
+  if (job == nullptr) return;
   const Tombstone& e = job->table.entry_for(h.seq);
   const bool open = e.state == ChunkState::open && e.seq == h.seq && e.buffer != kNone;
-  const std::byte* const sum =
-      job->buffers.at(open ? e.buffer : job->buffers.upcoming(kPacketsAhead));
-  const bool at_once =
-      !folds_.is_open() || job->waits_for_order || (open && e.arrived + 1u == job->fan_in);
-  if (at_once) {
-    prefetch<kAheadBytes>(packet.payload.data(), bytes);
-    prefetch<kAheadBytes>(sum, bytes);
-  } else if (bytes <= kShortBytes) {
-    prefetch<kShortBytes>(packet.payload.data(), bytes);
-    prefetch<kShortBytes>(sum, bytes);
-  } else {
-    __builtin_prefetch(packet.payload.data());
-    __builtin_prefetch(sum);
-  }
+  const std::uint32_t buffer = open ? e.buffer : job->buffers.upcoming(kPacketsAhead);
+  prefetch<kStartBytes>(payload.data(), payload.size());
+  prefetch<kStartBytes>(job->buffers.at(buffer), payload.size());
 }
 
 Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {

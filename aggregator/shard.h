@@ -35,6 +35,7 @@
 #include "aggregator/fold_queue.h"
 #include "aggregator/job_index.h"
 #include "aggregator/outbox.h"
+#include "aggregator/payloads.h"
 #include "aggregator/shard_job.h"
 #include "aggregator/slot_pool.h"
 #include "aggregator/status.h"
@@ -105,10 +106,10 @@ class Shard {
   // What the coming on_packet() of this packet will touch: first the tombstone and the sender,
   // and, when those are here, the payload and the sum. Calling them is never necessary.
   void prefetch_entry(const wire::Header& h) const;
-  void prefetch_data(const wire::Packet& packet) const;
+  void prefetch_data(const wire::Packet& packet, Payloads payloads) const;
   // By how many packets the latter runs ahead: more find no room on their way.
   static constexpr std::uint32_t kPacketsAhead = 4;
-  // Between the two sums may be made later than they are decided, all in one go: what packets carry
+  // Between the two sums may be made later than they are decided (fold_queue.h): what packets carry
   // has to stay where it is until end_burst(). Nothing that is said or sent differs.
   void begin_burst() { folds_.begin(); }
   void end_burst() { folds_.end(); }

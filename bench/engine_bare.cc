@@ -5,21 +5,14 @@
 
 #include "aggregator/reduce.h"
 #include "bench/engine_round.h"
+#include "core/prefetch.h"
 
 namespace tributary::bench {
 namespace {
 
 // What the engine has on its way to the cache of each payload and each sum of a burst, before it
 // makes the burst's sums (aggregator/shard.cc).
-constexpr std::size_t kShortBytes = 256;
-
-void look_ahead(const std::byte* data, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
-  __builtin_prefetch(data);
-  if (bytes > kShortBytes) return;
-  for (std::size_t at = kLine; at < bytes; at += kLine) __builtin_prefetch(data + at);
-  __builtin_prefetch(data + bytes - 1);
-}
+constexpr std::size_t kStartBytes = 256;
 
 // A side without an engine: calls op(slot memory, payload, first) for every packet of a round.
 class Bare {
@@ -53,8 +46,8 @@ class Bare {
   void run_burst(std::span<const EngineTraffic::Received> burst, Operation op) {
     if (looks_ahead_) {
       for (const EngineTraffic::Received& r : burst) {
-        look_ahead(payload_of(r).data(), traffic_.load().payload);
-        look_ahead(slot_of(r).data(), traffic_.load().payload);
+        prefetch<kStartBytes>(payload_of(r).data(), traffic_.load().payload);
+        prefetch<kStartBytes>(slot_of(r).data(), traffic_.load().payload);
       }
     }
     for (const EngineTraffic::Received& r : burst) {

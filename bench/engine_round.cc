@@ -41,7 +41,7 @@ void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> 
     // As handle_burst() with untouched payloads, but for the time between.
     engine.begin_burst();
     aggregator::handle_burst(
-        engine, aggregator::Payloads::in_cache, burst.size(),
+        engine, aggregator::Payloads::untouched, burst.size(),
         [&](std::size_t i) -> const wire::Packet& { return parsed[i]; },
         [&](std::size_t i) { engine.on_packet(parsed[i], *burst[i].from, traffic.now(), out); });
     const std::uint64_t decided = ticks();

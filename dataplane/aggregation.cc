@@ -104,9 +104,11 @@ void Aggregation::handle(Instant now) {
   const auto packet_at = [&](std::size_t i) -> const wire::Packet& { return received_[i].packet; };
   // The first speaks for all: a wrong guess takes time, no more.
   const bool checked = received_count_ != 0 && received_[0].frame->udp.checksum_checked;
+  if (checked) engine_.begin_burst();
   aggregator::handle_burst(
-      engine_, checked ? aggregator::Payloads::untouched : aggregator::Payloads::in_cache,
+      engine_, checked ? aggregator::Payloads::untouched : aggregator::Payloads::read_first,
       received_count_, packet_at, [&](std::size_t i) { handle_one(received_[i], now); });
+  if (checked) engine_.end_burst();
   received_count_ = 0;
 }
 

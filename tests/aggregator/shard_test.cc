@@ -89,7 +89,7 @@ TEST_F(AwayTest, Rule16_WhatComesHereForItIsDroppedAndItsMembersLive) {
   now_ = now_ + Duration::ms(900);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     engine_->prefetch_entry(packet(rank, 0, 1).header);
-    engine_->prefetch_data(packet(rank, 0, 1));
+    engine_->prefetch_data(packet(rank, 0, 1), Payloads::untouched);
     EXPECT_EQ(give(rank, 0, 1).reason, DropReason::bad_shard);
   }
   EXPECT_FALSE(engine_->look(packet(0, 0, 1).header).known);
