@@ -1,14 +1,15 @@
-// Sums of a burst that are decided and not made yet. A CPU streams bytes best when nothing else
-// comes between them: so a burst decides first, packet by packet, and then its bytes move in one
-// go.
+// Sums that are decided and not made yet, of one burst or of several. What is decided for one chunk
+// waits together, and is combined in one pass: its sum is written once, not once a contribution.
+// And a CPU streams bytes best when nothing else comes between them.
 //
-//   decided ──add──▶ [data into sum, ...] ──settle──▶ sums
-//                                             at the end of the burst, or before anybody looks at
-//                                             one
+//   decided ──add──▶ groups, each of a chunk: [data, data, ...] into sum
+//                       │
+//                       ├── settle(chunk): when it is complete
+//                       └── settle(): before anybody looks at a sum, and at the end
 //
-// Invariant: each is for a chunk that is open, in the order in which they were decided, so that a
-// sum has the same bits as if it had been made at once. Data must stay where it is until then.
-// Owner: one Shard.
+// Invariant: all of a chunk that waits is in one group, in the order in which it was decided, so
+// that a sum has the same bits as if it had been made at once. Data must stay where it is until
+// then. Owner: one Shard.
 #pragma once
 
 #include <array>
@@ -50,9 +51,6 @@ struct Fold {
 
 class FoldQueue {
  public:
-  // Of a burst; what is beyond that is made at once, with all before it.
-  static constexpr std::size_t kMost = 64;
-
   // From here to end() sums may wait.
   void begin() { open_ = true; }
   void end() {
@@ -61,24 +59,87 @@ class FoldQueue {
   }
   void add(const Fold& fold) {
     if (!open_) return fold.make();
-    if (count_ == kMost) settle();
-    waiting_[count_++] = fold;
+    if (fold.chunk->data_waits) return add_further(fold);
+    if (count_ == kMostGroups) settle();
+    groups_[count_++].begin(fold);
+  }
+  // What waits for this chunk.
+  void settle(const Tombstone& chunk) {
+    if (!chunk.data_waits) return;
+    Group& group = group_of(chunk);
+    group.make();
+    // It came last, and nothing else: the next one has its place.
+    if (next_ == count_) next_ = --count_;
   }
   void settle() {
     if (count_ != 0) [[unlikely]]
       make_all();
   }
-  // Sums wait.
-  [[nodiscard]] bool is_open() const { return open_; }
 
  private:
+  static constexpr std::size_t kMostData = 8;  // what one pass takes at its best
+  static constexpr std::size_t kMostGroups = 64;
+
+  // Of one chunk: what is done first, and what is added to that in the same pass.
+  struct Group {
+    Fold first;
+    std::size_t count = 0;  // of data, the first included
+    std::array<const void*, kMostData> data;
+
+    void begin(const Fold& fold) {
+      first = fold;
+      count = 1;
+      data[0] = fold.data;
+      fold.chunk->data_waits = true;
+    }
+    void make() {
+      if (count == 1) first.make();
+      if (count > 1) make_several();
+      if (count != 0) first.chunk->data_waits = false;
+      count = 0;
+    }
+    void make_several() {
+      const Kernels& kernels = *first.kernels;
+      bool saturated = false;
+      if (first.how == Fold::How::open) {
+        saturated = kernels.fuse(first.sum, data.data(), count, first.elements);
+      } else {
+        first.make();
+        for (std::size_t i = 1; i < count; ++i)
+          saturated |= kernels.fold(first.sum, data[i], first.elements);
+      }
+      if (saturated) first.chunk->overflow = true;
+    }
+  };
+
+  void add_further(const Fold& fold) {
+    Group& group = group_of(*fold.chunk);
+    if (fold.how == Fold::How::fold) {
+      group.data[group.count++] = fold.data;
+      if (group.count == kMostData) group.make();
+    } else {
+      group.make();
+      fold.make();
+    }
+  }
+  // Ranks send a job's chunks in the same order, more often than not.
+  Group& group_of(const Tombstone& chunk) {
+    const auto is_of = [&](std::size_t at) {
+      return groups_[at].count != 0 && groups_[at].first.chunk == &chunk;
+    };
+    std::size_t at = next_ < count_ ? next_ : 0;
+    while (!is_of(at)) at = at + 1 < count_ ? at + 1 : 0;
+    next_ = at + 1;
+    return groups_[at];
+  }
   void make_all() {
-    for (std::size_t i = 0; i < count_; ++i) waiting_[i].make();
+    for (std::size_t i = 0; i < count_; ++i) groups_[i].make();
     count_ = 0;
   }
 
-  std::array<Fold, kMost> waiting_;
+  std::array<Group, kMostGroups> groups_;
   std::size_t count_ = 0;
+  std::size_t next_ = 0;  // where to look first
   bool open_ = false;
 };
 

@@ -225,7 +225,7 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
 // All that can be here is here, or all that is waited for.
 Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
                             Outbox& out) {
-  folds_.settle();
+  folds_.settle(e);
   if (e.bypassed) {
     flush(job, e, wire::Reason::excluded, now, out);
     return {Verdict::forwarded};

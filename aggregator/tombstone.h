@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 inline constexpr std::uint16_t kElsewhere = 0xFFFF;
 
 struct alignas(64) Tombstone {
-  static constexpr std::uint16_t kMostCombined = 0xFFF;
+  static constexpr std::uint16_t kMostCombined = 0x7FF;
 
   std::uint32_t seq = 0;
   ChunkState state = ChunkState::unseen;
@@ -33,7 +33,8 @@ struct alignas(64) Tombstone {
   std::uint16_t first_child = 0;    // whose description is the reference
   std::uint32_t buffer = kNone;     // in the job's BufferPool: sum or result
   std::uint16_t arrived = 0;        // children counted, and those that are not waited for
-  std::uint16_t combined : 12 = 0;  // of a declared order: how much of it is in the sum
+  std::uint16_t combined : 11 = 0;  // of a declared order: how much of it is in the sum
+  bool data_waits : 1 = false;      // in the shard's FoldQueue
   KeptAs kept : 3 = KeptAs::nothing;
   bool congested : 1 = false;     // data met a queue; of a result, its flag CE (rule 15)
   std::uint64_t arrived_low = 0;  // bit per child, when 64 bits hold them all

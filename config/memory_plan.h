@@ -14,7 +14,7 @@
 namespace tributary::config {
 
 // Fewer packet buffers a pair of queues starve it; the rest is what each lcore's cache may hold
-// back, and what may be on the way from one lcore to another.
+// back, what it keeps until it is summed, and what may be on the way from one lcore to another.
 inline constexpr std::size_t kLeastBuffersPerQueue = 512;
 // Of those, what a transmit queue may hold until its device is through with it.
 inline constexpr std::size_t kTransmitQueueBuffers = 256;

@@ -101,15 +101,23 @@ void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant n
 }
 
 void Aggregation::handle(Instant now) {
+  if (received_count_ == 0) return;
   const auto packet_at = [&](std::size_t i) -> const wire::Packet& { return received_[i].packet; };
   // The first speaks for all: a wrong guess takes time, no more.
-  const bool checked = received_count_ != 0 && received_[0].frame->udp.checksum_checked;
-  if (checked) engine_.begin_burst();
+  const bool checked = received_[0].frame->udp.checksum_checked;
+  if (checked && !sums_wait_) {
+    engine_.begin_burst();
+    sums_wait_ = true;
+  }
   aggregator::handle_burst(
       engine_, checked ? aggregator::Payloads::untouched : aggregator::Payloads::read_first,
       received_count_, packet_at, [&](std::size_t i) { handle_one(received_[i], now); });
-  if (checked) engine_.end_burst();
   received_count_ = 0;
+}
+
+void Aggregation::finish() {
+  if (sums_wait_) engine_.end_burst();
+  sums_wait_ = false;
 }
 
 inline void Aggregation::handle_one(const Received& r, Instant now) {

@@ -34,6 +34,10 @@ class Aggregation {
   // `frame` and its buffer stay as they are.
   void receive(std::uint16_t ingress, const Classified& frame);
   void handle(Instant now);
+  // Sums wait, and so do the buffers of all frames that were handled since finish(), which makes
+  // them. Where the packet loop has just read the payloads they are made at once.
+  [[nodiscard]] bool sums_wait() const { return sums_wait_; }
+  void finish();
   // A frame classified as the hosted engines': handled at once.
   void host(std::uint16_t ingress, const Classified& frame, Instant now);
   // Returns the messages that deadlines and leases caused.
@@ -120,6 +124,7 @@ class Aggregation {
   aggregator::Outbox outbox_;
   std::array<Received, kBurst> received_;
   std::size_t received_count_ = 0;
+  bool sums_wait_ = false;
   Counter outbox_overflows_;
 };
 

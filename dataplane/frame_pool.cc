@@ -10,13 +10,15 @@
 
 #include "config/memory_plan.h"
 #include "dataplane/devargs.h"
+#include "dataplane/held_frames.h"
 
 namespace tributary::dataplane {
 namespace {
 
 constexpr std::uint32_t kCache = 256;  // of each lcore
 
-static_assert(config::kSharedBuffers == 2 * kCache);
+// A cache grows to half as much again before it gives any back.
+static_assert(config::kSharedBuffers == 3 * kCache / 2 + HeldFrames::kMost);
 static_assert(config::kTransmitQueueBuffers == kDescriptors);
 static_assert(config::kLeastBufferData == RTE_MBUF_DEFAULT_DATAROOM);
 static_assert(config::kBufferOverheadBytes ==

@@ -72,6 +72,11 @@ class StageMeter {
  public:
   StageMeter(StageTable& table, std::uint64_t tsc) : table_(table), last_(tsc) {}
 
+  // What is left to do of calls that have been counted.
+  void mark_rest(Stage stage, std::uint64_t tsc) {
+    table_[static_cast<std::size_t>(stage)].cycles.add(tsc - last_);
+    last_ = tsc;
+  }
   void mark(Stage stage, std::size_t packets, std::uint64_t tsc) {
     StageCounters& counters = table_[static_cast<std::size_t>(stage)];
     const std::uint64_t spent = tsc - last_;

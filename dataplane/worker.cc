@@ -124,6 +124,10 @@ std::size_t Worker::turn(Instant now) {
     mark(Stage::forward, forward(port, now));
     mark(Stage::answer, answer(port));
   }
+  if (!held_.empty()) {
+    let_go_of_frames();
+    meter.mark_rest(Stage::aggregate, rte_rdtsc());
+  }
 
   mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now) +
                           (lldp_ ? lldp_->expire(now) : 0) +
@@ -210,11 +214,14 @@ std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
     aggregation_.receive(port, what_[i]);
   }
   aggregation_.handle(now);
-  std::array<rte_mbuf*, kBurst> done;
-  std::size_t count = 0;
-  for (const std::size_t i : to_aggregate_.get()) done[count++] = burst_[i];
-  rte_pktmbuf_free_bulk(done.data(), static_cast<unsigned>(count));
-  return count;
+  for (const std::size_t i : to_aggregate_.get()) held_.add(burst_[i]);
+  if (!aggregation_.sums_wait() || held_.is_full()) let_go_of_frames();
+  return to_aggregate_.count;
+}
+
+void Worker::let_go_of_frames() {
+  aggregation_.finish();
+  held_.free_all();
 }
 
 std::size_t Worker::host(std::uint16_t port, Instant now) {

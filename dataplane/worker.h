@@ -30,6 +30,7 @@
 #include "dataplane/forwarder.h"
 #include "dataplane/group_ways.h"
 #include "dataplane/handover.h"
+#include "dataplane/held_frames.h"
 #include "dataplane/idle.h"
 #include "dataplane/job_owners.h"
 #include "dataplane/lane.h"
@@ -197,6 +198,8 @@ class Worker {
   // Of a frame for an engine: what the device says of its checksum.
   void take_device_check(std::uint16_t port, const rte_mbuf& frame, Classified& what) const;
   std::size_t aggregate(std::uint16_t port, Instant now);
+  // Makes the sums that wait for them.
+  void let_go_of_frames();
   std::size_t host(std::uint16_t port, Instant now);
   std::size_t forward(std::uint16_t port, Instant now);
   std::size_t answer(std::uint16_t port);
@@ -263,6 +266,7 @@ class Worker {
   Sorted to_host_;
   Sorted to_forward_;
   Sorted to_answer_;
+  HeldFrames held_;
 
   rte_mempool* pool_;
   IdlePolicy idle_;

@@ -61,7 +61,8 @@ std::size_t Worker::take_over(Instant now) {
 void Worker::drain_peers(Instant now) {
   constexpr std::size_t kMost = config::kHandoverClasses * config::kHandoverFrames;
   for (std::size_t taken = 0; peers_ && taken < kMost; taken += kBurst)
-    if (take_over(now) == 0) return;
+    if (take_over(now) == 0) break;
+  if (!held_.empty()) let_go_of_frames();
 }
 
 std::size_t Worker::take_frames(std::size_t from, Instant now) {
@@ -76,7 +77,8 @@ std::size_t Worker::take_frames(std::size_t from, Instant now) {
       take_packet(i, handed[i], now);
   }
   aggregation_.handle(now);
-  for (const std::size_t i : to_aggregate_.get()) rte_pktmbuf_free(handed[i].frame);
+  for (const std::size_t i : to_aggregate_.get()) held_.add(handed[i].frame);
+  if (!aggregation_.sums_wait() || held_.is_full()) let_go_of_frames();
   return handed.size();
 }
 

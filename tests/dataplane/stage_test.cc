@@ -27,6 +27,10 @@ TEST(StageMeter, AttributesCyclesToTheStageThatEnds) {
   EXPECT_EQ(receive.cycles.get(), 500u);
   EXPECT_EQ(receive.idle_cycles.get(), 100u);
   EXPECT_EQ(table[static_cast<std::size_t>(Stage::classify)].cycles.get(), 100u);
+  meter.mark_rest(Stage::receive, 1730);
+  EXPECT_EQ(receive.calls.get(), 1u);
+  EXPECT_EQ(receive.cycles.get(), 530u);
+  EXPECT_EQ(receive.idle_cycles.get(), 100u);
 }
 
 TEST(StageMeter, CallsWithWorkAloneAreInTheHistogram) {
