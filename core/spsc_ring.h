@@ -65,6 +65,10 @@ class SpscRing {
   [[nodiscard]] bool empty() const {
     return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire);
   }
+  // Producer only: the consumer can but make it less.
+  [[nodiscard]] std::size_t size() const {
+    return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire);
+  }
   [[nodiscard]] std::size_t capacity() const { return mask_ + 1; }
 
  private:

@@ -33,6 +33,19 @@ TEST(SpscRing, HoldsItsCapacityInOrder) {
   EXPECT_TRUE(ring.empty());
 }
 
+TEST(SpscRing, KnowsHowManyWait) {
+  SpscRing<int> ring(4);
+  int out = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t i = 1; i <= 3; ++i) {
+      ring.push(7);
+      EXPECT_EQ(ring.size(), i);
+    }
+    while (ring.pop(out)) continue;
+    EXPECT_EQ(ring.size(), 0u);
+  }
+}
+
 TEST(SpscRing, RefusedValueIsUntouched) {
   SpscRing<std::unique_ptr<int>> ring(1);
   const auto offer = [&](std::unique_ptr<int>& value) { return ring.push(std::move(value)); };

@@ -60,6 +60,29 @@ TEST(Mailbox, IsBoundedAndSoIsATurnsShare) {
   EXPECT_EQ(ran, static_cast<int>(Mailbox::kPerTurn));
 }
 
+// However many of others wait, and behind them.
+TEST(Mailbox, WhatIsAssuredOfItsPlaceHasIt) {
+  Mailbox mailbox;
+  std::vector<int> ran;
+  const auto post = [&](int id) {
+    return mailbox.post([&ran, id](Instant) { ran.push_back(id); });
+  };
+  for (std::size_t i = 0; i < Mailbox::kCapacity; ++i) post(0);
+  for (std::size_t i = 0; i < Mailbox::kAssured; ++i)
+    mailbox.post_assured([&ran](Instant) { ran.push_back(1); });
+  EXPECT_THROW(mailbox.post_assured([](Instant) {}), std::logic_error) << "bounded, too";
+  EXPECT_THROW(post(0), std::runtime_error);
+  for (std::size_t left = Mailbox::kCapacity + Mailbox::kAssured; left > 0; left -= 2)
+    EXPECT_EQ(mailbox.drain(Instant()), 2u);
+  std::vector<int> all(Mailbox::kCapacity, 0);
+  all.resize(Mailbox::kCapacity + Mailbox::kAssured, 1);
+  EXPECT_EQ(ran, all);
+  // They take no place from others' requests but while they wait.
+  mailbox.post_assured([](Instant) {});
+  for (std::size_t i = 1; i < Mailbox::kCapacity; ++i) post(0);
+  EXPECT_THROW(post(0), std::runtime_error);
+}
+
 TEST(Mailbox, ErrorsReachTheAsker) {
   Mailbox mailbox;
   std::thread loop([&] {
