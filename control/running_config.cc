@@ -10,11 +10,16 @@ using nlohmann::ordered_json;
 
 namespace {
 
-void check_ports(const config::Change& change, const std::string& text) {
-  std::string down;
-  for (const std::string& why : change.ports.down) down += "\nstays closed: " + why;
-  if (!down.empty())
-    throw std::runtime_error(text + "; but not all of it, and a reload tries that again:" + down);
+// Of a change that the switch has taken.
+void check_whole(const config::Change& change, const std::string& text) {
+  if (change.late.empty() && change.ports.down.empty()) return;
+  std::string lacks = change.late;
+  if (lacks.empty())
+    lacks = "not all of it, and a reload tries that again:";
+  else if (!change.ports.down.empty())
+    lacks += "; what was to be opened again stays closed until the next reload:";
+  for (const std::string& why : change.ports.down) lacks += "\nstays closed: " + why;
+  throw TakenButNotWhole(text + "; but " + lacks);
 }
 
 // Of one request: what the second says must not undo what the first does.
@@ -63,7 +68,7 @@ std::string RunningConfig::read_anew() {
     }
     overrides_.clear();
   }
-  check_ports(change, text);
+  check_whole(change, text);
   return text;
 }
 
@@ -119,7 +124,7 @@ ordered_json RunningConfig::set(const SetRequest& request) {
     const std::lock_guard write(written_);
     overrides_ = std::move(next);
   }
-  check_ports(change, config::describe(change));
+  check_whole(change, config::describe(change));
   ordered_json keys = ordered_json::array();
   for (auto place = places.begin(); place != places.end(); ++place) {
     const auto same = [&](const config::Place& other) { return other.path == place->path; };

@@ -5,16 +5,18 @@
 //   set      keys of it say something else, or again what the file says; nothing is written
 //
 // Both make a whole configuration, check it as any file, and hand it to the switch, which takes it
-// whole or refuses it; then nothing has changed here, either. A port that the switch had to close
-// for it, and could not open again, is an error that is told when all the rest holds. One change at
-// a time: who comes while another is under way is told so at once, but for the signal, which waits.
-// Who only asks does not.
+// whole or refuses it; then nothing has changed here, either. What it has taken holds here, too,
+// and is an error none the less while something of it is not so: a port that it had to close, and
+// could not open again, or a packet loop that has yet to come to its part. One change at a time:
+// who comes while another is under way is told so at once, but for the signal, which waits. Who
+// only asks does not.
 #pragma once
 
 #include <functional>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,12 @@
 #include "control/request.h"
 
 namespace tributary::control {
+
+// The change holds, but for what the text says.
+class TakenButNotWhole : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 class RunningConfig {
  public:
@@ -39,8 +47,9 @@ class RunningConfig {
   // `document`: what the switch was started with.
   RunningConfig(config::Document document, Shell shell);
 
-  // Any thread. Throw std::runtime_error when another change is under way, or a port stays closed;
-  // what is wrong with a file or a value, and what the switch throws that cannot take it.
+  // Any thread. Throw TakenButNotWhole, when all is as the text says; else nothing has changed, and
+  // they throw std::runtime_error when another change is under way, what is wrong with a file or a
+  // value, and what the switch throws that cannot take it.
   std::string reload();            // what came of it
   std::string reload_patiently();  // waits for its turn
   nlohmann::ordered_json set(const SetRequest& request);

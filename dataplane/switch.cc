@@ -71,6 +71,7 @@ Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
   steer();
   const auto raw = pointers(ports_);
   workers_ = std::make_unique<Workers>(config_, raw, *pools_, draw());
+  steps_.emplace(*workers_);
   install_nudge_handler();
   running_ = true;
   try {

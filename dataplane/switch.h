@@ -2,7 +2,6 @@
 // they live and die. One per process, after Eal.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "config/change.h"
 #include "dataplane/frame_pools.h"
 #include "dataplane/link_monitor.h"
+#include "dataplane/loop_steps.h"
 #include "dataplane/port.h"
 #include "dataplane/workers.h"
 
@@ -31,12 +31,17 @@ class Switch {
   // Graceful: every job gets ABORT(shutdown), then the loops end. Idempotent.
   void stop();
 
+  // How long a loop may take to answer. It clears what the jobs that end have held, which is a
+  // matter of milliseconds.
+  static constexpr Duration kPatience = Duration::seconds(10);
   // What of another file's configuration a running switch can take, takes the place of what it has
-  // (config/change.h); returns what came of it. Throws, and changes nothing: std::invalid_argument
-  // when the running switch cannot take it, std::runtime_error when a device cannot be opened or a
-  // loop does not answer at once. One that falls silent after that, std::runtime_error, too, comes
-  // to its part when it wakes up.
-  config::Change apply(const config::SwitchConfig& file);
+  // (config/change.h). Throws, and changes nothing: std::invalid_argument when the running switch
+  // cannot take it, std::runtime_error when a device cannot be opened or a loop does not answer at
+  // once. Returns what came of it when it is the configuration from now on: also where a loop fell
+  // silent after that for longer than `patience`, which comes to its part when it wakes up, or
+  // ports stay closed; then Change::late or PortChange::down says so. Where nothing differs, `late`
+  // is of the change before.
+  config::Change apply(const config::SwitchConfig& file, Duration patience = kPatience);
   // The same but for doing it: what would come of it. Memory and devices may still be lacking.
   [[nodiscard]] config::Change compare(const config::SwitchConfig& file);
   // While it is held, the configuration stays as it is: for readers of jobs and their counters. A
@@ -74,7 +79,7 @@ class Switch {
   void open_ports();
   void launch();
   // switch_change.cc
-  using Prepared = std::vector<std::shared_ptr<Worker::Change>>;
+  using Prepared = LoopSteps::Prepared;
   // By places.
   using OpenPorts = std::vector<std::pair<std::uint16_t, std::unique_ptr<Port>>>;
   Prepared prepare(const config::SwitchConfig& next, const config::Change& change);
@@ -84,17 +89,12 @@ class Switch {
                        config::NumaPlan& plan);
   void tell_loops(const OpenPorts& ports, const config::PortChange& change,
                   const Prepared& prepared);
-  void carry_out(const config::SwitchConfig& next, const config::Change& change, OpenPorts ports,
-                 config::NumaPlan plan, const Prepared& prepared);
-  // Of a change that some loop has not come to: it is kept until all have. Throws.
-  void abandon(const Prepared& prepared);
+  // False: some loop is silent, and will come to it when it wakes up; until then it is kept.
+  bool carry_out(const config::SwitchConfig& next, const config::Change& change, OpenPorts ports,
+                 config::NumaPlan plan, const Prepared& prepared, Duration patience);
+  // Throws when some loop is not through with it yet.
   void forget_abandoned();
-  bool take_steps(const Prepared& prepared);
-  // Throws when a loop does not answer at once, or is not through with the change before.
-  void check_loops();
-  // One step of all loops; false: some loop is silent, and will come to it when it wakes up.
-  template <typename Step>
-  bool everywhere(const Prepared& prepared, Step step);
+  std::string what_is_late();
   // Puts the ports in the place of those that no loop uses any more; returns these.
   std::vector<std::unique_ptr<Port>> exchange_ports(OpenPorts ports,
                                                     const config::PortChange& change,
@@ -108,8 +108,8 @@ class Switch {
   void say_what_is_far(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
   // switch_reopen.cc: ports that are closed first, and then opened.
   OpenPorts::value_type closed_port(const config::SwitchConfig& next, std::uint16_t place) const;
-  // Of those that `config_` has as closed; what cannot be opened is told in `change`.
-  void open_again(config::SwitchConfig next, config::PortChange& change);
+  // Of those that `config_` has as closed; what cannot be opened, or is late, is told in `change`.
+  void open_again(config::SwitchConfig next, config::Change& change, Duration patience);
   std::unique_ptr<Port> try_open(const config::PortConfig& port, std::uint16_t place,
                                  config::PortChange& change);
   // A port that is closed is not opened now, for a reason that names it.
@@ -120,6 +120,9 @@ class Switch {
   // Asks all devices for what is best for the jobs of the configuration.
   void steer();
 
+  static constexpr const char* kLate =
+      "the packet loop did not answer in time; it will when it wakes up";
+
   const LinkMonitor::Report report_;
   // One change at a time; the thread that changes something reads without the other one.
   std::mutex changing_;
@@ -127,13 +130,13 @@ class Switch {
   std::mutex standing_;
   // A loop that did not answer may come to use these, or still does.
   Prepared abandoned_;
-  std::atomic<std::size_t> loops_left_{0};  // see Worker::PortPlan
   config::SwitchConfig config_;
   bool has_pci_ = false;  // DPDK was started with it
   std::optional<FramePools> pools_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<std::unique_ptr<Port>> abandoned_ports_;  // as above
   std::unique_ptr<Workers> workers_;
+  std::optional<LoopSteps> steps_;
   TscClock clock_;
   std::vector<std::unique_ptr<Loop>> loops_;  // by lcore; those that were launched
   std::unique_ptr<LinkMonitor> monitor_;

@@ -7,8 +7,6 @@
 // One control thread does all of it. It holds the configuration during the steps alone, which are a
 // matter of milliseconds: devices may take seconds, and who asks how things stand shall not wait.
 #include <algorithm>
-#include <chrono>
-#include <future>
 #include <stdexcept>
 #include <utility>
 
@@ -21,9 +19,6 @@
 namespace tributary::dataplane {
 namespace {
 
-// The loop clears what the jobs that end have held, which is a matter of milliseconds.
-constexpr auto kLongestChange = std::chrono::seconds(10);
-
 // Of a port that has its device: why the same one cannot have so many queues. Empty: nothing is
 // known against it.
 std::string too_many_queues(const config::PortConfig& port, const Port& has) {
@@ -35,29 +30,14 @@ std::string too_many_queues(const config::PortConfig& port, const Port& has) {
 
 }  // namespace
 
-// All at once: in between two steps, frames of some queues wait.
-template <typename Step>
-bool Switch::everywhere(const Prepared& prepared, Step step) {
-  bool all = true;
-  std::vector<std::future<void>> answers;
-  for (std::size_t i = 0; i < prepared.size(); ++i) try {
-      // By address, so that what was replaced is destroyed here and not by the loop.
-      answers.push_back(
-          (*workers_)[i].mailbox().post([worker = &(*workers_)[i], change = prepared[i].get(),
-                                         step](Instant now) { step(*worker, *change, now); }));
-    } catch (const std::runtime_error&) {
-      all = false;
-    }
-  const auto last = std::chrono::steady_clock::now() + kLongestChange;
-  for (auto& answer : answers) all = answer.wait_until(last) == std::future_status::ready && all;
-  return all;
-}
-
-config::Change Switch::apply(const config::SwitchConfig& file) {
+config::Change Switch::apply(const config::SwitchConfig& file, Duration patience) {
   const std::lock_guard alone(changing_);
   config::Change change =
       config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
-  if (change.empty()) return change;
+  if (change.empty()) {
+    change.late = what_is_late();
+    return change;
+  }
   const config::SwitchConfig whole =
       config::seated(config_, file, config::seat_ports(config_, file));
   const config::SwitchConfig next = config::with_closed(whole, change.ports.reopened);
@@ -67,28 +47,25 @@ config::Change Switch::apply(const config::SwitchConfig& file) {
   OpenPorts ports = open_ports(whole, change.ports, plan);
   for (const std::uint16_t place : change.ports.reopened) ports.push_back(closed_port(next, place));
   tell_loops(ports, change.ports, prepared);
-  check_loops();
-  try {
-    carry_out(next, change, std::move(ports), std::move(plan), prepared);
-  } catch (const std::runtime_error& silent) {
-    if (change.ports.reopened.empty()) throw;
-    leave_closed(change.ports.reopened, silent.what(), change.ports);
-    std::string names;
-    for (const std::uint16_t place : change.ports.reopened)
-      names.append(names.empty() ? "" : ", ").append(next.ports[place].name);
-    throw std::runtime_error(std::string(silent.what()) + "; what was to be opened again, " +
-                             names + ", stays closed until the next reload");
-  }
-  if (!change.ports.reopened.empty()) open_again(whole, change.ports);
+  // All of them or none: a loop that hangs is found before another has changed.
+  steps_->check(kPatience);
+  const bool all = carry_out(next, change, std::move(ports), std::move(plan), prepared, patience);
+  if (all && !change.ports.reopened.empty()) open_again(whole, change, patience);
+  if (all) return change;
+  change.late = kLate;
+  leave_closed(change.ports.reopened, change.late, change.ports);
   return change;
 }
 
 // Once it has begun, there is no way back.
-void Switch::carry_out(const config::SwitchConfig& next, const config::Change& change,
-                       OpenPorts ports, config::NumaPlan plan, const Prepared& prepared) {
+bool Switch::carry_out(const config::SwitchConfig& next, const config::Change& change,
+                       OpenPorts ports, config::NumaPlan plan, const Prepared& prepared,
+                       Duration patience) {
   std::vector<std::unique_ptr<Port>> closing;  // when the configuration is held no more
+  PortMask moved = prepared.front()->forwarding.other_vlans;
+  for (const std::uint16_t port : change.ports.exchanged) moved |= mask_of(port);
   const auto held = hold();
-  const bool all = take_steps(prepared);
+  const bool all = steps_->take(prepared, moved, patience);
   closing = exchange_ports(std::move(ports), change.ports, !all);
   for (const std::uint16_t place : change.ports.resized)
     ports_[place]->set_mtu(next.ports[place].mtu);
@@ -98,24 +75,15 @@ void Switch::carry_out(const config::SwitchConfig& next, const config::Change& c
   steer();
   for (const std::uint16_t place : change.ports.renamed)
     if (monitor_) monitor_->rename(place, next.ports[place].name);
-  PortMask moved = prepared.front()->forwarding.other_vlans;
-  for (const std::uint16_t port : change.ports.exchanged) moved |= mask_of(port);
-  if (!all) abandon(prepared);
-  if (moved != 0 && workers_->size() > 1)
-    everywhere(prepared,
-               [moved](Worker& worker, Worker::Change&, Instant) { worker.forget_behind(moved); });
-}
-
-void Switch::abandon(const Prepared& prepared) {
-  abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
-  throw std::runtime_error("the packet loop did not answer in time; it will when it wakes up");
+  if (!all) abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
+  return all;
 }
 
 // What is prepared depends on what the loops have, and that on what came before. When all of them
 // are through with it, nothing of it is used any more, but by who holds the configuration.
 void Switch::forget_abandoned() {
   if (abandoned_.empty()) return;
-  check_loops();
+  steps_->check(kPatience);
   Prepared changes;
   std::vector<std::unique_ptr<Port>> ports;
   const auto held = hold();
@@ -123,22 +91,14 @@ void Switch::forget_abandoned() {
   ports.swap(abandoned_ports_);
 }
 
-// False: some loop is silent.
-bool Switch::take_steps(const Prepared& prepared) {
-  const bool in_steps = prepared.front()->plan.has_value();
-  loops_left_.store(prepared.size());
-  bool all = true;
-  if (in_steps)
-    all = everywhere(
-        prepared, [](Worker& worker, Worker::Change& to, Instant) { worker.make_room(*to.plan); });
-  all = everywhere(prepared, [](Worker& worker, Worker::Change& to,
-                                Instant now) { worker.apply(to, now); }) &&
-        all;
-  // One that is silent keeps the others from this.
-  if (in_steps && all)
-    all = everywhere(prepared,
-                     [](Worker& worker, Worker::Change&, Instant now) { worker.take_in(now); });
-  return all;
+// Of the change before; empty: nothing.
+std::string Switch::what_is_late() {
+  try {
+    forget_abandoned();
+    return "";
+  } catch (const std::runtime_error& silent) {
+    return silent.what();
+  }
 }
 
 config::Change Switch::compare(const config::SwitchConfig& file) {
@@ -156,9 +116,7 @@ Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config:
     prepared.push_back(worker->prepare(next, change.forwarding));
     for (const std::uint16_t place : ports.resized)
       prepared.back()->mtus.emplace_back(place, next.ports[place].mtu);
-    if (!in_steps) continue;
-    prepared.back()->plan = worker->plan_ports(next, ports);
-    prepared.back()->plan->loops_left = &loops_left_;
+    if (in_steps) prepared.back()->plan = worker->plan_ports(next, ports);
   }
   return prepared;
 }
@@ -252,16 +210,6 @@ void Switch::tell_loops(const OpenPorts& ports, const config::PortChange& change
       else
         to.ports.emplace_back(place, port.get());
     }
-}
-
-// All of them or none: a loop that hangs is found before another has changed.
-void Switch::check_loops() {
-  for (const auto& worker : *workers_)
-    if (!worker->mailbox().ask([w = worker.get()](Instant) { return w->has_taken_in(); },
-                               Duration::seconds(kLongestChange.count())))
-      throw std::runtime_error(
-          "the change of ports before this one is not through yet: some packet loop was silent for "
-          "too long; try again");
 }
 
 void Switch::steer() {

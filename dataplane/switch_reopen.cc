@@ -31,7 +31,7 @@ std::unique_ptr<Port> Switch::try_open(const config::PortConfig& config, std::ui
     port->set_up(pools_->of_port(place, pools_->plan()));
     port->succeed(closed, true);
     return port;
-  } catch (const std::runtime_error& error) {
+  } catch (const std::exception& error) {
     leave_closed(place, error.what(), change);
     return nullptr;
   }
@@ -52,10 +52,11 @@ void Switch::leave_closed(const std::vector<std::uint16_t>& places, const std::s
   }
 }
 
-void Switch::open_again(config::SwitchConfig next, config::PortChange& change) {
+// All else holds by now, so nothing that is wrong is thrown.
+void Switch::open_again(config::SwitchConfig next, config::Change& change, Duration patience) {
   OpenPorts opened;
-  for (const std::uint16_t place : change.reopened) {
-    auto port = try_open(next.ports[place], place, change);
+  for (const std::uint16_t place : change.ports.reopened) {
+    auto port = try_open(next.ports[place], place, change.ports);
     if (port == nullptr)
       next.ports[place].queues = 0;
     else
@@ -63,17 +64,19 @@ void Switch::open_again(config::SwitchConfig next, config::PortChange& change) {
   }
   if (opened.empty()) return;
   config::Change of_ports;
-  of_ports.ports.reopened = change.reopened;
-  const Prepared prepared = prepare(next, of_ports);
-  tell_loops(opened, of_ports.ports, prepared);
+  of_ports.ports.reopened = change.ports.reopened;
+  Prepared prepared;
   try {
-    check_loops();
-  } catch (const std::runtime_error& silent) {
+    prepared = prepare(next, of_ports);
+    tell_loops(opened, of_ports.ports, prepared);
+    steps_->check(kPatience);
+  } catch (const std::exception& wrong) {
     std::vector<std::uint16_t> places;
     for (const auto& [place, port] : opened) places.push_back(place);
-    return leave_closed(places, silent.what(), change);
+    return leave_closed(places, wrong.what(), change.ports);
   }
-  carry_out(next, of_ports, std::move(opened), pools_->plan(), prepared);
+  if (!carry_out(next, of_ports, std::move(opened), pools_->plan(), prepared, patience))
+    change.late = kLate;
 }
 
 }  // namespace tributary::dataplane

@@ -105,8 +105,7 @@ std::size_t Worker::turn(Instant now) {
     meter.mark(stage, packets, rte_rdtsc());
   };
   mark(Stage::commands, mailbox_.drain(now));
-  if (taking_in_ != nullptr && taking_in_->loops_left->load(std::memory_order_acquire) == 0)
-    take_in(now);
+  catch_up(now);
   if (tap_ != nullptr) tap_->begin_turn(now);
 
   std::size_t total = 0;

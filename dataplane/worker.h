@@ -130,9 +130,14 @@ class Worker {
   // Three steps, each of all loops before the next one of any; without a plan, the second is all.
   void make_room(PortPlan& plan);
   void apply(Change& change, Instant now);  // see Aggregation and Forwarder; lets go of queues
-  // Also done by itself, in the turn after the last loop has let go: one that falls silent in
+  // Also done by catch_up() in each turn, after the last loop has let go: one that falls silent in
   // between holds up nobody for longer than that. The change lives until then.
   void take_in(Instant now);
+  bool catch_up(Instant now) {
+    if (taking_in_ != nullptr && taking_in_->loops_left->load(std::memory_order_acquire) == 0)
+      take_in(now);
+    return has_taken_in();
+  }
   [[nodiscard]] bool has_taken_in() const { return taking_in_ == nullptr; }
   // Addresses and neighbours there. Once more when every loop has applied a change: one that had
   // not yet may have told this one what it learned by the rules before.

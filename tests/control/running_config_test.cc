@@ -32,6 +32,7 @@ class RunningConfigTest : public testing::Test {
   config::SwitchConfig in_force = config::parse_switch_config(kFile, "f.yaml");
   bool refuses = false;           // as a switch that lacks memory
   std::vector<std::string> down;  // or ports
+  std::string late;               // or the answer of a loop
   std::function<void()> meanwhile;
   RunningConfig running{config::parse_document(kFile, "f.yaml", ""),
                         {[this] { return text; },
@@ -44,6 +45,7 @@ class RunningConfigTest : public testing::Test {
                            auto change = config::difference(in_force, next, kRoom);
                            in_force = next;
                            change.ports.down = down;
+                           change.late = late;
                            return change;
                          }}};
 
@@ -104,6 +106,36 @@ TEST_F(RunningConfigTest, C1_APortThatStaysClosedIsAnErrorAndTheRestHolds) {
                                          "ports.b.queues (2); but not all of it"));
   }
   EXPECT_TRUE(running.overrides().empty());
+}
+
+// What is told as an error runs: the next change and what was set are seen from there.
+TEST_F(RunningConfigTest, WhatALoopComesLateToIsAnErrorAndHolds) {
+  late = "no answer; it comes";
+  EXPECT_EQ(refusal({{"ports.a.storm.broadcast", "1000"}}),
+            "changed: ports[0].storm.broadcast; but no answer; it comes");
+  ASSERT_EQ(running.overrides().size(), 1u);
+  EXPECT_EQ(running.overrides()[0]["value"], "1000");
+  text += "  - {id: 2, workers: 2}\n";
+  const auto reload = [&] {
+    try {
+      return running.reload();
+    } catch (const TakenButNotWhole& told) {
+      return std::string("error: ") + told.what();
+    }
+  };
+  down = {"port b (net_null1): no answer"};
+  EXPECT_EQ(
+      reload(),
+      "error: jobs: 2 added; 1 as before; changed: ports[0].storm.broadcast; dropped what was "
+      "set: ports.a.storm.broadcast (1000); but no answer; it comes; what was to be opened "
+      "again stays closed until the next reload:\n"
+      "stays closed: port b (net_null1): no answer");
+  EXPECT_TRUE(running.overrides().empty());
+  late.clear();
+  down.clear();
+  EXPECT_EQ(reload(), "nothing changed");
+  EXPECT_EQ(set({{"jobs.2.deadline", "5s"}})["change"], "jobs: 2 changed; 1 as before")
+      << "of the file that was read when the loop was late";
 }
 
 // O1: an element of a list of values sets the list, as it is by then.

@@ -129,6 +129,8 @@ std::string reloaded(const std::string& path, const std::string& text) {
 void reload_on_signal(control::RunningConfig& running, const std::string& path) {
   try {
     reloaded(path, running.reload_patiently());
+  } catch (const control::TakenButNotWhole& change) {
+    reloaded(path, change.what());
   } catch (const std::exception& error) {
     report(std::string("not reloaded: ") + error.what());
   }
