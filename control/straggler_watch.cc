@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "aggregator/child_map.h"
+#include "config/lcore_plan.h"
 #include "control/show_text.h"
 
 namespace tributary::control {
@@ -11,31 +12,30 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod(100);
 
-// What is known of a job now: the ops from `from` on, and who is excluded.
-struct Report {
-  std::uint16_t epoch = 0;
-  std::vector<aggregator::OpLateness> ops;
-  std::vector<bool> excluded;
-};
+}  // namespace
 
-Report ask(dataplane::Worker& w, Instant now, std::size_t place, std::uint32_t job,
-           std::uint32_t from) {
-  const aggregator::Engine& engine = w.engine();
-  Report r;
-  r.epoch = engine.running_epoch(job).value_or(0);
-  r.ops = engine.lateness(job, now, from);
+StragglerReport ask_about(const dataplane::Worker& worker, Instant now, std::size_t place,
+                          const config::JobConfig& job, std::uint32_t from) {
+  const aggregator::Engine& engine = worker.engine();
+  StragglerReport r;
+  if (place >= engine.job_count() || engine.job_config(place) != job) return r;
+  r.epoch = engine.running_epoch(job.id).value_or(0);
+  r.ops = engine.lateness(job.id, now, from);
   for (const Exclusion& ops : engine.exclusions(place)) r.excluded.push_back(ops.open());
   return r;
 }
 
-}  // namespace
-
 StragglerWatch::StragglerWatch(dataplane::Switch& sw,
                                std::function<void(const std::string&)> report)
     : report_(std::move(report)) {
-  for (const dataplane::PlacedJob& placed : sw.jobs())
-    if (placed.config().stragglers.exclude != config::ExcludeBy::none)
-      jobs_.emplace_back(placed.config(), placed);
+  std::vector<std::size_t> next(sw.workers().size());
+  for (const config::JobConfig& job : sw.config().jobs)
+    for (std::uint8_t plane = 0; plane < job.planes; ++plane) {
+      const std::size_t lcore = config::job_lcore(sw.config(), job, plane);
+      const std::size_t place = next[lcore]++;
+      if (job.stragglers.exclude != config::ExcludeBy::none)
+        jobs_.emplace_back(job, plane, sw.workers()[lcore], place);
+    }
   if (!jobs_.empty()) thread_ = std::thread([this] { run(); });
 }
 
@@ -62,10 +62,10 @@ void StragglerWatch::run() {
 }
 
 void StragglerWatch::look(Job& job) {
-  const Report r =
-      on_loop(*job.place.worker,
-              [place = job.place.index, id = job.config.id, from = job.next_op](
-                  dataplane::Worker& w, Instant now) { return ask(w, now, place, id, from); });
+  const StragglerReport r = on_loop(
+      *job.worker,
+      [place = job.place, config = job.config, from = job.next_op](
+          dataplane::Worker& w, Instant now) { return ask_about(w, now, place, config, from); });
   if (r.epoch != job.epoch) {
     job.epoch = r.epoch;
     job.next_op = 0;
@@ -86,8 +86,8 @@ void StragglerWatch::look(Job& job) {
 }
 
 void StragglerWatch::change(Job& job, std::uint32_t child, bool exclude) {
-  const auto ruling = on_loop(
-      *job.place.worker, [id = job.config.id, child, exclude](dataplane::Worker& w, Instant now) {
+  const auto ruling =
+      on_loop(*job.worker, [id = job.config.id, child, exclude](dataplane::Worker& w, Instant now) {
         return w.exclude(id, child, exclude, std::nullopt, now);
       });
   const bool done = ruling.refusal == aggregator::Ruling::Refusal::none;

@@ -16,9 +16,20 @@
 
 namespace tributary::control {
 
+// What the loop knows of a job at a place now: the ops from `from` on, and who is excluded. Nothing
+// while it has another there: it has yet to come to the configuration, or has gone on to the next.
+struct StragglerReport {
+  std::uint16_t epoch = 0;
+  std::vector<aggregator::OpLateness> ops;
+  std::vector<bool> excluded;  // by child
+};
+StragglerReport ask_about(const dataplane::Worker& worker, Instant now, std::size_t place,
+                          const config::JobConfig& job, std::uint32_t from);
+
 class StragglerWatch {
  public:
-  // `report` gets a line for each child that is excluded or taken back; on the watch's thread.
+  // Of the jobs in the switch's configuration, which some loop may be late for. `report` gets a
+  // line for each child that is excluded or taken back; on the watch's thread.
   StragglerWatch(dataplane::Switch& sw, std::function<void(const std::string&)> report);
   ~StragglerWatch();
   StragglerWatch(const StragglerWatch&) = delete;
@@ -26,12 +37,17 @@ class StragglerWatch {
 
  private:
   struct Job {
-    Job(const config::JobConfig& job_config, const dataplane::PlacedJob& placed)
+    Job(const config::JobConfig& job_config, std::uint8_t plane, dataplane::Worker& owner,
+        std::size_t index)
         : config(job_config),
-          place(placed),
-          history(config.stragglers, config::job_fan_in(config)) {}
+          worker(&owner),
+          place(index),
+          history(config.stragglers, config::job_fan_in(config)) {
+      config.plane = plane;
+    }
     config::JobConfig config;  // the engine's own may be exchanged under its hands
-    dataplane::PlacedJob place;
+    dataplane::Worker* worker;
+    std::size_t place;
     StragglerHistory history;
     std::uint16_t epoch = 0;
     std::uint32_t next_op = 0;  // the first that was not judged
