@@ -142,9 +142,17 @@ class Checker : public Observer {
     std::vector<std::uint64_t> ranks;
     auto operator<=>(const Piece&) const = default;
   };
+  // What data asks for, as far as ranks that agree ask for the same.
+  struct Asked {
+    wire::Collective collective{};
+    wire::DType dtype{};
+    wire::ReduceOp reduce_op{};
+    bool operator==(const Asked&) const = default;
+  };
   // What data of a chunk says of queues, until its result is made.
   struct Marks {
-    bool sent_again = false;       // some of it: marks may be lost
+    std::optional<Asked> asked;    // by the first of it
+    bool unclear = false;          // some was sent again: marks may be lost; or asks for another op
     bool decided = false;          // its result is made,
     bool due = false;              // and has to tell of a mark
     std::map<Piece, bool> pieces;  // was each copy marked?

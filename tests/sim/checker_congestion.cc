@@ -72,7 +72,7 @@ Checker::Piece Checker::piece_of(const SwitchNode& node, const wire::Packet& pac
 // already, is in the result once: by whichever copy came to its maker first. A later copy may be
 // cut otherwise, as a switch below has let go of a sum and is asked for what others send anew. So
 // of such data a mark is due only where the first copy that a switch took had it, and none that it
-// took later was without.
+// took later was without. Of ranks that disagree one may be answered alone, as who broadcasts is.
 void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
                          aggregator::Decision decision) {
   const wire::Header& h = packet.header;
@@ -80,8 +80,10 @@ void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
   const bool again = (h.flags & wire::kFlagResend) != 0;
   if (!again && (!taken(decision.verdict) || node.job(h.job) == nullptr)) return;
   Marks& of_chunk = marks_[{h.job, h.epoch, h.shard, h.seq}];
-  if (again) of_chunk.sent_again = true;
-  if (of_chunk.sent_again || of_chunk.decided) return of_chunk.pieces.clear();
+  const Asked asked{h.collective, h.dtype, h.reduce_op};
+  if (!of_chunk.asked) of_chunk.asked = asked;
+  if (again || *of_chunk.asked != asked) of_chunk.unclear = true;
+  if (of_chunk.unclear || of_chunk.decided) return of_chunk.pieces.clear();
   const bool marked = wire::is_marked(packet);
   Piece piece = piece_of(node, packet);
   bool first = true;
@@ -108,7 +110,7 @@ void Checker::check_mark(const std::string& node, const wire::Header& result) {
   }
   // Of somebody who was late nothing is inside; a second attempt knows not all of the first.
   if (marked || result.attempt != 0 || (result.flags & wire::kFlagDegraded) != 0) return;
-  if (of_chunk.due && !of_chunk.sent_again)
+  if (of_chunk.due && !of_chunk.unclear)
     violation(node + " says nothing of a mark in the result of job " + std::to_string(result.job) +
               " shard " + std::to_string(result.shard) + " seq " + std::to_string(result.seq));
 }
