@@ -82,8 +82,11 @@ void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
   Marks& of_chunk = marks_[{h.job, h.epoch, h.shard, h.seq}];
   const Asked asked{h.collective, h.dtype, h.reduce_op};
   if (!of_chunk.asked) of_chunk.asked = asked;
-  if (again || *of_chunk.asked != asked) of_chunk.unclear = true;
-  if (of_chunk.unclear || of_chunk.decided) return of_chunk.pieces.clear();
+  if (of_chunk.decided) return;
+  const auto job = index_of(h.job);
+  const bool disputed = job && jobs_[*job].scenario->disagree && *of_chunk.asked != asked;
+  if (again || disputed) of_chunk.unclear = true;
+  if (of_chunk.unclear) return of_chunk.pieces.clear();
   const bool marked = wire::is_marked(packet);
   Piece piece = piece_of(node, packet);
   bool first = true;
