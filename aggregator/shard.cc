@@ -145,8 +145,8 @@ std::optional<Instant> Shard::last_heard(std::uint32_t place, std::uint32_t rank
 void Shard::prefetch_entry(const wire::Header& h) const {
   const ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr || h.child >= job->fan_in) return;
-  __builtin_prefetch(&job->table.entry_for(h.seq), 1);
-  __builtin_prefetch(&job->children[h.child], 1);
+  prefetch_to_write(&job->table.entry_for(h.seq));
+  prefetch_to_write(&job->children[h.child]);
 }
 
 void Shard::prefetch_data(const wire::Packet& packet, Payloads payloads) const {

@@ -14,6 +14,12 @@ inline constexpr std::size_t kCacheLineBytes = 64;
   __asm__ volatile("");
 }
 
+// The same of what will be written.
+[[gnu::always_inline]] inline void prefetch_to_write(const void* line) {
+  __builtin_prefetch(line, 1);
+  __asm__ volatile("");
+}
+
 // The first kMost bytes, or what there is. Data may begin anywhere in a line. Where there are as
 // many, no loop: counting takes as long as fetching.
 template <std::size_t kMost>
