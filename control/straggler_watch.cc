@@ -65,7 +65,7 @@ void StragglerWatch::look(Job& job) {
   const StragglerReport r = on_loop(
       *job.worker,
       [place = job.place, config = job.config, from = job.next_op](
-          dataplane::Worker& w, Instant now) { return ask_about(w, now, place, config, from); });
+          dataplane::Worker& w, Instant now) { return ask_about(w, now, place, *config, from); });
   if (r.epoch != job.epoch) {
     job.epoch = r.epoch;
     job.next_op = 0;
@@ -86,14 +86,14 @@ void StragglerWatch::look(Job& job) {
 }
 
 void StragglerWatch::change(Job& job, std::uint32_t child, bool exclude) {
-  const auto ruling =
-      on_loop(*job.worker, [id = job.config.id, child, exclude](dataplane::Worker& w, Instant now) {
+  const auto ruling = on_loop(
+      *job.worker, [id = job.config->id, child, exclude](dataplane::Worker& w, Instant now) {
         return w.exclude(id, child, exclude, std::nullopt, now);
       });
   const bool done = ruling.refusal == aggregator::Ruling::Refusal::none;
   if (!done) job.history.set_excluded(child, !exclude);
-  const aggregator::ChildMap children(job.config);
-  std::string line = "job " + place_name(job.config) + ": ";
+  const aggregator::ChildMap children(*job.config);
+  std::string line = "job " + place_name(*job.config) + ": ";
   line.append(children[child].is_switch ? "switch " : "rank ");
   line.append(std::to_string(children[child].id));
   if (!done)

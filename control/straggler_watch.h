@@ -37,15 +37,20 @@ class StragglerWatch {
 
  private:
   struct Job {
+    static std::shared_ptr<const config::JobConfig> of_plane(config::JobConfig job,
+                                                             std::uint8_t plane) {
+      job.plane = plane;
+      return std::make_shared<const config::JobConfig>(std::move(job));
+    }
     Job(const config::JobConfig& job_config, std::uint8_t plane, dataplane::Worker& owner,
         std::size_t index)
-        : config(job_config),
+        : config(of_plane(job_config, plane)),
           worker(&owner),
           place(index),
-          history(config.stragglers, config::job_fan_in(config)) {
-      config.plane = plane;
-    }
-    config::JobConfig config;  // the engine's own may be exchanged under its hands
+          history(config->stragglers, config::job_fan_in(*config)) {}
+    // The engine's own may be exchanged under its hands. Shared with what is asked of the loop,
+    // which neither copies nor destroys one.
+    std::shared_ptr<const config::JobConfig> config;
     dataplane::Worker* worker;
     std::size_t place;
     StragglerHistory history;

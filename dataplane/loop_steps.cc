@@ -61,8 +61,10 @@ bool LoopSteps::take(const Prepared& prepared, PortMask moved, Duration patience
                      [](Worker& worker, Worker::Change&, Instant now) { worker.take_in(now); });
   // Those that wake up late do it then; nobody waits for them once more.
   if (moved != 0 && workers_.size() > 1)
-    everywhere(prepared, all ? patience : Duration(),
-               [moved](Worker& worker, Worker::Change&, Instant) { worker.forget_behind(moved); });
+    all = everywhere(
+              prepared, all ? patience : Duration(),
+              [moved](Worker& worker, Worker::Change&, Instant) { worker.forget_behind(moved); }) &&
+          all;
   return all;
 }
 

@@ -123,6 +123,8 @@ void Switch::launch() {
 
 Switch::~Switch() {
   stop();
+  // What engines let go gives its memory back to them.
+  abandoned_.clear();
   workers_.reset();
   ports_.clear();
   abandoned_ports_.clear();

@@ -66,6 +66,8 @@ bool Switch::carry_out(const config::SwitchConfig& next, const config::Change& c
   for (const std::uint16_t port : change.ports.exchanged) moved |= mask_of(port);
   const auto held = hold();
   const bool all = steps_->take(prepared, moved, patience);
+  // First of all: a silent loop goes by it.
+  if (!all) abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
   closing = exchange_ports(std::move(ports), change.ports, !all);
   for (const std::uint16_t place : change.ports.resized)
     ports_[place]->set_mtu(next.ports[place].mtu);
@@ -75,7 +77,6 @@ bool Switch::carry_out(const config::SwitchConfig& next, const config::Change& c
   steer();
   for (const std::uint16_t place : change.ports.renamed)
     if (monitor_) monitor_->rename(place, next.ports[place].name);
-  if (!all) abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
   return all;
 }
 

@@ -125,6 +125,13 @@ std::string reloaded(const std::string& path, const std::string& text) {
   return text;
 }
 
+std::string reload(control::RunningConfig& running, const std::string& path) try {
+  return reloaded(path, running.reload());
+} catch (const control::TakenButNotWhole& change) {
+  reloaded(path, change.what());
+  throw;
+}
+
 // For nobody who waits for an answer.
 void reload_on_signal(control::RunningConfig& running, const std::string& path) {
   try {
@@ -137,13 +144,16 @@ void reload_on_signal(control::RunningConfig& running, const std::string& path) 
 }
 
 nlohmann::ordered_json set_keys(control::RunningConfig& running,
-                                const control::SetRequest& request) {
+                                const control::SetRequest& request) try {
   nlohmann::ordered_json answer = running.set(request);
   if (request.dry_run) return answer;
   for (const auto& key : answer["keys"])
     report("set " + key["path"].get<std::string>() + ": " + key["from"].get<std::string>() +
            " -> " + key["to"].get<std::string>());
   return answer;
+} catch (const control::TakenButNotWhole& change) {
+  report(std::string("set: ") + change.what());
+  throw;
 }
 
 int serve(const config::SwitchConfig& config, config::Document document, const Options& options) {
@@ -173,7 +183,7 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
                 return what == "overrides" ? running.overrides() : show.table(what);
               },
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
-              [&] { return reloaded(options.config_path, running.reload()); },
+              [&] { return reload(running, options.config_path); },
               [&](const control::ElectRequest& wish) { return control::elect_hosts(sw, wish); },
               [&](const control::SetRequest& wish) { return set_keys(running, wish); });
         },
