@@ -103,10 +103,11 @@ class FoldQueue {
       bool saturated = false;
       if (first.how == Fold::How::open) {
         saturated = kernels.fuse(first.sum, data.data(), count, first.elements);
+      } else if (first.how == Fold::How::fold) {
+        saturated = kernels.fold_all(first.sum, data.data(), count, first.elements);
       } else {
         first.make();
-        for (std::size_t i = 1; i < count; ++i)
-          saturated |= kernels.fold(first.sum, data[i], first.elements);
+        saturated = kernels.fold_all(first.sum, data.data() + 1, count - 1, first.elements);
       }
       if (saturated) first.chunk->overflow = true;
     }

@@ -8,11 +8,11 @@
 // both are narrowed once, by finish(). Everything else is accumulated in its own type.
 //
 // Bits. Every instruction set gives the same bits, and fuse() those of open() and folds in the
-// same order. Floats are IEEE 754 operations in the order of the calls, rounded to nearest even,
-// never contracted; a NaN from fold, fuse or merge is the positive quiet NaN without payload,
-// open() copies it as it came (16-bit floats: quieted). min and max are IEEE 754-2019's minimum
-// and maximum: NaN if either is, and -0 below +0; so they do not depend on the order. A mean is
-// the sum, divided by the divisor in the accumulator's type.
+// same order, fold_all() those of folds. Floats are IEEE 754 operations in the order of the calls,
+// rounded to nearest even, never contracted; a NaN from fold, fold_all, fuse or merge is the
+// positive quiet NaN without payload, open() copies it as it came (16-bit floats: quieted). min and
+// max are IEEE 754-2019's minimum and maximum: NaN if either is, and -0 below +0; so they do not
+// depend on the order. A mean is the sum, divided by the divisor in the accumulator's type.
 //
 // Integers. Saturating sums and products stick at the nearest limit and say so; modular ones wrap
 // modulo 2^bits of the wire type. Logical ops give 0 or 1; any non-zero input, bool or integer,
@@ -48,6 +48,8 @@ struct Kernels {
   bool (*fold)(void* acc, const void* src, std::size_t n);
   // acc = srcs[0] op srcs[1] op ..., from left to right; at least one source.
   bool (*fuse)(void* acc, const void* const* srcs, std::size_t sources, std::size_t n);
+  // acc = acc op srcs[0] op srcs[1] op ..., from left to right
+  bool (*fold_all)(void* acc, const void* const* srcs, std::size_t sources, std::size_t n);
   // acc = acc op other, both accumulators
   bool (*merge)(void* acc, const void* other, std::size_t n);
   // out = acc, narrowed to the wire type; a mean is divided by `divisor` first, the number of

@@ -100,13 +100,14 @@ double median(std::vector<double> values) {
   return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-void measure(const Options& options, const Side& subject, const Side* reference, Row& row) {
+void measure(const Options& options, const Side& subject, const Side* reference, Row& row,
+             std::size_t times) {
   std::vector<double> ours;
   std::vector<double> theirs;
   std::vector<double> ratios;
   row.verified = true;
   // Round 0 warms caches, page tables and clock frequency and is not counted.
-  for (std::size_t round = 0; round <= options.rounds(); ++round) {
+  for (std::size_t round = 0; round <= times * options.rounds(); ++round) {
     double us = 0;
     double them = 0;
     if (reference != nullptr && round % 2 == 0)

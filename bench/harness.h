@@ -66,8 +66,10 @@ struct Side {
 };
 
 // Alternates the sides and fills value, reference, ratio, spread, runs and verified of `row`
-// (in GB/s; `reference` may be nullptr). Which side goes first alternates too.
-void measure(const Options& options, const Side& subject, const Side* reference, Row& row);
+// (in GB/s; `reference` may be nullptr). Which side goes first alternates too. There are `times` as
+// many rounds as usual: short ones tell little each, and are cold until there have been some.
+void measure(const Options& options, const Side& subject, const Side* reference, Row& row,
+             std::size_t times = 1);
 
 // Time this thread ran, without what the scheduler gave to others in between.
 double thread_seconds();

@@ -31,6 +31,7 @@ constexpr std::uint32_t kJob = 1;
 constexpr std::uint32_t kWindow = 128;  // chunks of an op: a round sums one window
 constexpr std::uint32_t kBurst = 32;    // frames that the loop takes from a port at a time
 constexpr int kMostTurns = 1'000;
+constexpr std::size_t kTimesTheRounds = 20;  // one of them takes a tenth of a millisecond
 
 struct Load {
   std::uint32_t workers = 8;
@@ -264,7 +265,7 @@ void run(const Options& options, const Load& load, const char* pages, Report& re
                          if (load.from_memory) flush_frames(job.pool());
                        },
                        [&] { return copies.run(); }, [&] { return copies.verify(); }};
-  measure(options, subject, &reference, row);
+  measure(options, subject, &reference, row, kTimesTheRounds);
   report.add(row);
   stages.add_to(report, row);
 }

@@ -1,7 +1,7 @@
 // From data type, op and arithmetic to an element and an op, for a set of compiled functions.
 //
-// Set<Pair> holds static functions open, fold, fuse and finish<mean> for its instruction set; what
-// Set<Pair> looks like is up to the set, which may specialise it.
+// Set<Pair> holds static functions open, fold, fuse, fold_all and finish<mean> for its instruction
+// set; what Set<Pair> looks like is up to the set, which may specialise it.
 #pragma once
 
 #include "aggregator/kernels/element.h"
@@ -16,6 +16,7 @@ inline constexpr Kernels kKernels = {
     Set<P>::open,
     Set<P>::fold,
     Set<P>::fuse,
+    Set<P>::fold_all,
     Set<typename P::Merged>::fold,
     Set<P>::template finish<kMean>,
     std::is_same_v<typename P::Wire, typename P::Acc> && !kMean,

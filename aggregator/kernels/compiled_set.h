@@ -24,7 +24,11 @@ struct Set {
   }
   TRIBUTARY_TARGET static bool fuse(void* acc, const void* const* srcs, std::size_t sources,
                                     std::size_t n) {
-    return kernels::fuse<P>(static_cast<std::byte*>(acc), srcs, sources, n);
+    return kernels::fuse<P>(true, static_cast<std::byte*>(acc), srcs, sources, n);
+  }
+  TRIBUTARY_TARGET static bool fold_all(void* acc, const void* const* srcs, std::size_t sources,
+                                        std::size_t n) {
+    return kernels::fuse<P>(false, static_cast<std::byte*>(acc), srcs, sources, n);
   }
   template <bool kMean>
   TRIBUTARY_TARGET static bool finish(void* out, const void* acc, std::size_t n,
@@ -68,7 +72,11 @@ struct Vectors {
 
   TRIBUTARY_TARGET static bool fuse(void* acc, const void* const* srcs, std::size_t sources,
                                     std::size_t n) {
-    return kernels::fuse<P, Vectors>(static_cast<std::byte*>(acc), srcs, sources, n);
+    return kernels::fuse<P, Vectors>(true, static_cast<std::byte*>(acc), srcs, sources, n);
+  }
+  TRIBUTARY_TARGET static bool fold_all(void* acc, const void* const* srcs, std::size_t sources,
+                                        std::size_t n) {
+    return kernels::fuse<P, Vectors>(false, static_cast<std::byte*>(acc), srcs, sources, n);
   }
 
   template <bool kMean>

@@ -82,14 +82,21 @@ TRIBUTARY_INLINE bool quick_fold(std::byte* __restrict acc, const std::byte* __r
   return saturated(overflow);
 }
 
+// Takes one source of a quick combination out again; of several, in any order.
+template <typename P>
+TRIBUTARY_INLINE void undo(std::byte* __restrict acc, const std::byte* __restrict src,
+                           std::size_t n) {
+  using Acc = typename P::Acc;
+  for (std::size_t i = 0; i < n; ++i)
+    store(acc, i, P::Op::undo(load<Acc>(acc, i), widened<P>(src, i)));
+}
+
 // What quick_fold() did, again and exactly. Overflow is rare enough to do the work twice.
 template <typename P>
 TRIBUTARY_INLINE bool redo(std::byte* __restrict acc, const std::byte* __restrict src,
                            std::size_t n) {
-  using Acc = typename P::Acc;
   if constexpr (Undoes<typename P::Op>) {
-    for (std::size_t i = 0; i < n; ++i)
-      store(acc, i, P::Op::undo(load<Acc>(acc, i), widened<P>(src, i)));
+    undo<P>(acc, src, n);
     exact_fold<P>(acc, src, n);
   }
   return true;
@@ -137,11 +144,12 @@ struct PlainGroups {
   }
 };
 
-// All at once if it is one group; otherwise block by block of the accumulator, group after group.
-// A block that overflowed is done again, exactly.
+// Sources from left to right, into what acc holds or, opening, into nothing. All at once if it is
+// one group; otherwise block by block of the accumulator, group after group. A block that
+// overflowed is done again, exactly.
 template <typename P, typename Groups = PlainGroups<P>>
-TRIBUTARY_INLINE bool fuse(std::byte* acc, const void* const* srcs, std::size_t sources,
-                           std::size_t n) {
+TRIBUTARY_INLINE bool fuse(bool opening, std::byte* acc, const void* const* srcs,
+                           std::size_t sources, std::size_t n) {
   const std::size_t step = sources <= kGroup ? n : kBlockBytes / sizeof(typename P::Acc);
   bool saturated_once = false;
   for (std::size_t begin = 0; begin < n; begin += step) {
@@ -151,17 +159,21 @@ TRIBUTARY_INLINE bool fuse(std::byte* acc, const void* const* srcs, std::size_t 
     };
     std::byte* block = acc + begin * sizeof(typename P::Acc);
     // One group is taken as it is listed: to copy a list that was just written stalls.
-    bool overflow = sources <= kGroup && Groups::run(true, block, srcs, sources, count);
+    bool overflow = sources <= kGroup && Groups::run(opening, block, srcs, sources, count);
     const void* group[kGroup];
     for (std::size_t first = 0; sources > kGroup && first < sources; first += kGroup) {
       const std::size_t taken = sources - first < kGroup ? sources - first : kGroup;
       for (std::size_t k = 0; k < taken; ++k) group[k] = source(first + k);
-      overflow |= Groups::run(first == 0, block, group, taken, count);
+      overflow |= Groups::run(opening && first == 0, block, group, taken, count);
     }
     if constexpr (Undoes<typename P::Op>) {
       if (overflow) {
-        open<P>(block, source(0), count);
-        for (std::size_t s = 1; s < sources; ++s) exact_fold<P>(block, source(s), count);
+        if (opening)
+          open<P>(block, source(0), count);
+        else
+          for (std::size_t s = 0; s < sources; ++s) undo<P>(block, source(s), count);
+        for (std::size_t s = opening ? 1 : 0; s < sources; ++s)
+          exact_fold<P>(block, source(s), count);
       }
     }
     saturated_once |= overflow;

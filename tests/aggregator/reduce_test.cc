@@ -217,6 +217,31 @@ TEST_P(Kernel, FusedPassIsOpenAndFoldsInOrder) {
   });
 }
 
+// And so is one that adds to what is there, whose overflow is taken back by element.
+TEST_P(Kernel, FoldingAllIsFoldsInOrder) {
+  for_each_case([&](const Kernels& k, const Case& c) {
+    for (std::size_t sources = 1; sources <= 18; ++sources) {
+      const std::size_t n = sources % 4 == 0 ? 700 + sources : 37 + 5 * sources;
+      const std::vector<Bits> begin = opened(c, random_values(c.dtype, n));
+      std::vector<GuardedArray> inputs;
+      std::vector<const void*> pointers;
+      for (std::size_t s = 0; s < sources; ++s)
+        inputs.push_back(place(k.wire_bytes, random_values(c.dtype, n)));
+      for (GuardedArray& input : inputs) pointers.push_back(input.data());
+
+      GuardedArray one_by_one = place(k.acc_bytes, begin);
+      bool saturated = false;
+      for (const void* const source : pointers)
+        saturated = k.fold(one_by_one.data(), source, n) || saturated;
+
+      GuardedArray all = place(k.acc_bytes, begin);
+      ASSERT_EQ(k.fold_all(all.data(), pointers.data(), sources, n), saturated) << sources;
+      ASSERT_EQ(all.values(), one_by_one.values()) << sources << " sources";
+      ASSERT_TRUE(all.guards_intact());
+    }
+  });
+}
+
 TEST_P(Kernel, FinishesInPlace) {
   for_each_case([&](const Kernels& k, const Case& c) {
     for (const std::size_t n : {1u, 63u, 1500u, 5000u}) {

@@ -70,6 +70,11 @@ std::vector<Bytes> results(const Kernels& k, const Case& c) {
   Block fused(acc_bytes, c.offset);
   const bool fused_overflow = k.fuse(fused.data(), pointers.data(), pointers.size(), c.count);
   FUZZ_CHECK(fused.contents() == out.back() && fused_overflow == overflow);
+  Block all(acc_bytes, c.offset + 1);
+  k.open(all.data(), pointers[0], c.count);
+  const bool all_overflow = pointers.size() > 1 && k.fold_all(all.data(), pointers.data() + 1,
+                                                              pointers.size() - 1, c.count);
+  FUZZ_CHECK(all.contents() == out.back() && all_overflow == overflow);
   const bool merged = k.merge(folded.data(), fused.data(), c.count);
   out.push_back(folded.contents());
   Block narrow(c.count * k.wire_bytes, c.offset + 1);
