@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "core/prng.h"
+#include "tests/sim/draw.h"
 
 namespace tributary::sim {
 namespace {
@@ -13,27 +13,6 @@ namespace {
 constexpr Duration kLeastDeadline = Duration::ms(200);
 // Of switches, from a root to a leaf.
 constexpr std::uint32_t kMostLevels = 4;
-
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : random_(seed ^ 0x5EED) {}
-
-  std::uint32_t between(std::uint32_t least, std::uint32_t most) {
-    return least + random_.below(most - least + 1);
-  }
-  Duration between(Duration least, Duration most) {
-    return least + Duration::us(random_.below(
-                       static_cast<std::uint32_t>((most - least).to_ns() / 1000) + 1));
-  }
-  bool one_in(std::uint32_t n) { return random_.below(n) == 0; }
-  template <typename T, std::size_t N>
-  T one_of(const std::array<T, N>& values) {
-    return values[random_.below(N)];
-  }
-
- private:
-  Prng random_;
-};
 
 // Four times as many as any world of the first 14,000 seeds needs, at least.
 constexpr std::uint64_t kMostEvents = 2'000'000;
