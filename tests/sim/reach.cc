@@ -30,6 +30,8 @@ constexpr std::array<const char*, kLegEventCount> kLegEventNames = {
     TRIBUTARY_SIM_LEG_EVENTS(TRIBUTARY_SIM_LABEL)};
 constexpr std::array<const char*, kTakenSlotCount> kTakenSlotNames = {
     TRIBUTARY_SIM_TAKEN_SLOTS(TRIBUTARY_SIM_LABEL)};
+constexpr std::array<const char*, kHeldEventCount> kHeldEventNames = {
+    TRIBUTARY_SIM_HELD_EVENTS(TRIBUTARY_SIM_LABEL)};
 constexpr std::size_t kReason(wire::Reason reason) {
   return static_cast<std::size_t>(reason);
 }
@@ -64,6 +66,7 @@ void visit(const Reach& r, Visitor visitor) {
     visitor(kEngineEventNames[e], r.engine[e], nullptr);
   for (std::size_t t = 0; t < kTakenSlotCount; ++t)
     visitor(kTakenSlotNames[t], r.taken_slots[t], nullptr);
+  for (std::size_t e = 0; e < kHeldEventCount; ++e) visitor(kHeldEventNames[e], r.held[e], nullptr);
   for (std::size_t e = 0; e < kHostEventCount; ++e)
     visitor(kHostEventNames[e], r.host[e], unreachable(static_cast<HostEvent>(e)));
   for (std::size_t e = 0; e < kLegEventCount; ++e) visitor(kLegEventNames[e], r.leg[e], nullptr);
@@ -173,6 +176,7 @@ void Reach::add(const Reach& other) {
   }
   for (std::size_t d = 0; d < kDropReasonCount; ++d) server_drops[d] += other.server_drops[d];
   for (std::size_t t = 0; t < kTakenSlotCount; ++t) taken_slots[t] += other.taken_slots[t];
+  held_data(other.held);
 }
 
 std::uint64_t Reach::fault_total() const {

@@ -12,6 +12,7 @@
 #include "completion/remote_hosts.h"
 #include "core/drop_reason.h"
 #include "tests/sim/fault_kind.h"
+#include "tests/sim/held_data.h"
 #include "tests/sim/workload.h"
 
 namespace tributary::sim {
@@ -147,9 +148,13 @@ struct Reach {
   std::array<std::uint64_t, kLegEventCount> tree_leg{};   // of those, in a tree of switches
   std::array<std::uint64_t, kDropReasonCount> server_drops{};
   std::array<std::uint64_t, kTakenSlotCount> taken_slots{};
+  std::array<std::uint64_t, kHeldEventCount> held{};  // as the nodes see it
 
   void add(const Reach& other);
   void taken(TakenSlot how) { ++taken_slots[static_cast<std::size_t>(how)]; }
+  void held_data(const std::array<std::uint64_t, kHeldEventCount>& events) {
+    for (std::size_t e = 0; e < kHeldEventCount; ++e) held[e] += events[e];
+  }
   void verdict(aggregator::Verdict v) { ++verdicts[static_cast<std::size_t>(v)]; }
   // Everything that an engine, or what stands beside it, has counted since it started.
   void counters(const aggregator::Engine& e);

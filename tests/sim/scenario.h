@@ -133,6 +133,9 @@ struct Scenario {
   Duration turn_max = Duration::us(50);  // from a frame's arrival to the switch's turn
   Duration tick = Duration::ms(2);       // turns of an idle switch
   SwitchCost cost;
+  // The most frames that a switch holds while data of them waits to be summed, for several bursts
+  // of a turn: each draws its own number. 0: all is summed at once.
+  std::uint32_t held_frames = 0;
   std::uint32_t pool_slots = 0;  // of each shard, shared by the jobs with dynamic slots
   Duration preempt_idle;
   bool preempt_busy = false;

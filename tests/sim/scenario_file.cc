@@ -284,6 +284,8 @@ const Fields<Scenario>& scenario_fields() {
       mapping<S, SwitchCost>(
           "switch_cost", [](auto& s) -> auto& { return s.cost; }, cost_fields(),
           "Time that the aggregating switch is busy with a frame, one core. All 0: none."),
+      scalar("held_frames", &S::held_frames, integer<std::uint32_t>(0, 128),
+             "That a switch holds at most while data waits to be summed; 0: none waits."),
       scalar("pool_slots", &S::pool_slots, integer<std::uint32_t>(0, 65'536),
              "Of each shard, shared by the jobs with dynamic slots."),
       scalar("preempt_idle", &S::preempt_idle, time(),

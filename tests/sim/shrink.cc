@@ -107,6 +107,7 @@ std::vector<Step> steps_for(const Scenario& s) {
       [](Scenario& t) { t.lose_first_between_switches = false; },
       [](Scenario& t) { t.lose_first_contributions = false; },
       [](Scenario& t) { t.drift_ppm = 0; },
+      [](Scenario& t) { t.held_frames = 0; },
       [](Scenario& t) { t.preempt_idle = Duration(); },
       [](Scenario& t) { t.preempt_busy = false; },
       [](Scenario& t) { t.cache_megabytes = 0; },

@@ -37,6 +37,7 @@ enum Purpose : std::uint64_t {
   kWorkload,
   kServer,
   kChange,
+  kHeld,
 };
 
 class Simulation : public WorldObserver {
@@ -120,6 +121,8 @@ void Simulation::add_switch(std::size_t index) {
     o.first_epoch = static_cast<std::uint16_t>(o.first_epoch + index * kEpochsPerSwitch);
   o.first_seq = scenario_.first_seq;
   o.seed = stream(scenario_.seed, kSwitch, index);
+  o.held_frames = scenario_.held_frames;
+  o.held_seed = stream(scenario_.seed, kHeld, index);
   auto node = std::make_unique<SwitchNode>(plan_.switches[index].name, std::move(o), observer());
   switches_.push_back(node.get());
   world_.add(std::move(node), clock(1000 + index));
@@ -409,9 +412,11 @@ Outcome Simulation::run(const ProgressSink& progress) {
   for (ServerNode* const server : servers_)
     if (server->server() != nullptr) checker_.on_server_crash(*server);
   outcome.reach = checker_.reach();
-  for (const SwitchNode* node : switches_)
+  for (const SwitchNode* node : switches_) {
+    outcome.reach.held_data(node->held().events());
     for (std::size_t i = 0; i < kDropReasonCount; ++i)
       outcome.reach.switch_drops[i] += node->drops().get(static_cast<DropReason>(i));
+  }
   return outcome;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "tests/sim/draw.h"
+#include "tests/sim/held_worlds.h"
 
 namespace tributary::sim {
 namespace {
@@ -459,6 +460,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   if (draw.one_in(32)) make_overflow(draw, s);
   draw_marks(draw, s);
   draw_preemption(draw, s);
+  draw_held(Draw(seed ^ 0xD09'0000'0000), s);
   s.most_events = kMostEvents;
   return s;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "completion/root_host.h"
+#include "config/aggregation_memory.h"
 #include "config/change.h"
 #include "core/wire/integrity.h"
 #include "tests/sim/world.h"
@@ -72,6 +73,7 @@ SwitchNode::SwitchNode(std::string name, SwitchOptions options, SwitchObserver& 
       observer_(observer),
       identity_(dataplane::identity_of(options_.config)),
       random_(options_.seed),
+      held_(options_.held_frames, options_.config.ports.size(), options_.held_seed),
       scratch_(kLargestFrame),
       tallies_(options_.config.ports.size()) {
   for (const config::PortConfig& port : options_.config.ports)
@@ -184,11 +186,7 @@ void SwitchNode::on_wake(Instant now) {
   spent_ = Duration();
   const std::size_t burst = options_.cost.free() ? waiting_.size() : options_.cost.burst;
   const std::size_t end = std::min(waiting_.size(), next_waiting_ + burst);
-  for (; next_waiting_ < end; ++next_waiting_) {
-    const Waiting next = std::move(waiting_[next_waiting_]);
-    spent_ = spent_ + options_.cost.of(next.frame.wire_bytes());
-    handle(next.port, next.frame, now);
-  }
+  handle_all(end, now);
   // A switch that had something to send polls again at once.
   while (running_->expire(now)) send_outbox(now);
   while (running_->hosted && running_->hosted->expire(now)) send_hosted(now);
@@ -202,6 +200,18 @@ void SwitchNode::on_wake(Instant now) {
   next_waiting_ = 0;
 }
 
+// Sums may wait for the end of this, and of nothing else: deadlines, the tick, and whatever a
+// mailbox would bring come between turns.
+void SwitchNode::handle_all(std::size_t end, Instant now) {
+  for (; next_waiting_ < end; ++next_waiting_) {
+    const Waiting next = std::move(waiting_[next_waiting_]);
+    spent_ = spent_ + options_.cost.of(next.frame.wire_bytes());
+    handle(next.port, next.frame, now);
+    held_.end_frame(running_->engine);
+  }
+  held_.finish(running_->engine);
+}
+
 void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) {
   if (options_.capture) {
     captured_.push_back(frame);
@@ -212,8 +222,13 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     running_->fdb.learn(what.ethernet.source, what.ethernet.vlan_tci.value_or(0) & 0x0FFF, port,
                         now);
   switch (what.action) {
-    case dataplane::Action::aggregate: return aggregate(port, frame, what, now);
-    case dataplane::Action::host: return host(port, frame, what, now);
+    case dataplane::Action::aggregate:
+      if (!held_.holds()) return aggregate(port, frame, what, now);
+      return aggregate(port, frame, dataplane::classify(identity_, held_.keep(frame), true), now);
+    case dataplane::Action::host:
+      if (!held_.holds()) return host(port, frame, what, now);
+      host(port, frame, dataplane::classify(identity_, held_.lend(frame), true), now);
+      return held_.give_back();
     case dataplane::Action::forward: return forward(port, frame, what, now);
     case dataplane::Action::answer_arp:
     case dataplane::Action::answer_echo: return answer(port, frame, what);
@@ -251,6 +266,7 @@ void SwitchNode::host(std::uint16_t port, const FrameRef& frame, const dataplane
                       Instant now) {
   const auto packet = parse(port, frame, what);
   if (!packet) return;
+  held_.note_hosted();
   const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
                               what.ethernet.vlan_tci, what.ethernet.source};
   const DropReason reason = running_->hosted->on_packet(*packet, from, now);
@@ -280,6 +296,7 @@ void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
   const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
                               what.ethernet.vlan_tci, what.ethernet.source};
   observer_.before_packet(*this, frame, packet);
+  held_.begin_packet(port, running_->engine);
   const auto decision = running_->host.concerns(packet)
                             ? running_->host.on_packet(packet, from, now, running_->outbox)
                             : running_->engine.on_packet(packet, from, now, running_->outbox);
@@ -289,6 +306,8 @@ void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
   } else {
     ++tallies_[port].consumed;
   }
+  const config::JobConfig* const job = this->job(packet.header.job);
+  held_.note_packet(packet, decision, job == nullptr || config::holds_data(*job), running_->engine);
   observer_.on_decision(*this, frame, packet, decision);
   send_outbox(now);
 }

@@ -22,6 +22,7 @@
 #include "dataplane/fdb.h"
 #include "dataplane/frame_writer.h"
 #include "dataplane/token_bucket.h"
+#include "tests/sim/held_data.h"
 #include "tests/sim/node.h"
 #include "tests/sim/scenario.h"
 
@@ -53,12 +54,14 @@ struct SwitchOptions {
   Duration turn_max;
   Duration tick;
   SwitchCost cost;
-  bool capture = false;  // keep what comes by, for hostile hosts
+  std::uint32_t held_frames = 0;  // at most, whose data waits to be summed; see held_data.h
+  bool capture = false;           // keep what comes by, for hostile hosts
   // By job id: bytes of payload on the wire for one that is carried.
   std::map<std::uint32_t, std::uint32_t> payload_scale;
   std::uint16_t first_epoch = 1;
   std::uint32_t first_seq = 0;
   std::uint64_t seed = 0;
+  std::uint64_t held_seed = 0;
 };
 
 // Per port, for the whole run. rx = consumed + forwarded + dropped; tx = copies + generated.
@@ -105,6 +108,7 @@ class SwitchNode : public Node {
   [[nodiscard]] std::size_t most_waiting() const { return most_waiting_; }
   // Frames that came by lately, for those who would replay them.
   [[nodiscard]] const std::deque<FrameRef>& captured() const { return captured_; }
+  [[nodiscard]] const HeldData& held() const { return held_; }
   // How many changes of the tree it has read.
   [[nodiscard]] std::size_t version() const { return version_; }
   [[nodiscard]] bool aggregates() const { return !options_.config.jobs.empty(); }
@@ -131,6 +135,7 @@ class SwitchNode : public Node {
 
   void plan_turn(Instant now);
   void handle(std::uint16_t port, const FrameRef& frame, Instant now);
+  void handle_all(std::size_t end, Instant now);
   void aggregate(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                  Instant now);
   void host(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
@@ -160,6 +165,7 @@ class SwitchNode : public Node {
   std::vector<Waiting> waiting_;
   std::size_t next_waiting_ = 0;
   std::size_t most_waiting_ = 0;
+  HeldData held_;  // nothing, between turns
   std::vector<std::byte> scratch_;
   Instant turn_at_ = Instant::max();
   Instant tick_at_;

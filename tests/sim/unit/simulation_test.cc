@@ -40,6 +40,10 @@ std::uint64_t times(const Outcome& outcome, EngineEvent event) {
   return outcome.reach.engine[static_cast<std::size_t>(event)];
 }
 
+std::uint64_t times(const Outcome& outcome, HeldEvent event) {
+  return outcome.reach.held[static_cast<std::size_t>(event)];
+}
+
 class CommittedScenario : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CommittedScenario, BreaksNoPromise) {
@@ -339,6 +343,53 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     EXPECT_EQ(outcome.trace_hash, known.hash)
         << "seed " << known.seed << ": 0x" << std::hex << outcome.trace_hash;
   }
+}
+
+// Sums that wait have the bits of those made at once, nothing is sent later or in another order,
+// and no data is read when its frame is gone.
+TEST(Simulation, WhetherSumsWaitChangesNothing) {
+  std::uint64_t over_bursts = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Scenario scenario = draw_scenario(seed);
+    scenario.held_frames = 0;
+    const Outcome at_once = simulate(scenario);
+    EXPECT_FALSE(at_once.failure) << *at_once.failure;
+    EXPECT_EQ(times(at_once, HeldEvent::turn_end), 0u);
+    for (const std::uint32_t frames : {128u, 3u}) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(frames) + " frames");
+      scenario.held_frames = frames;
+      const Outcome waiting = simulate(scenario);
+      EXPECT_EQ(waiting.trace_hash, at_once.trace_hash);
+      EXPECT_EQ(waiting.events, at_once.events);
+      EXPECT_EQ(waiting.ops_done, at_once.ops_done);
+      over_bursts += times(waiting, HeldEvent::over_burst);
+    }
+  }
+  EXPECT_GE(over_bursts, 500u);
+}
+
+// More chunks and more data of each than can wait together.
+TEST(Simulation, SumsForWhichThereIsNoRoomAreMadeAtOnce) {
+  std::uint64_t of_chunks = 0;
+  std::uint64_t of_data = 0;
+  under_seeds(committed("sums-wait"), 10, [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.sessions_failed, 0u);
+    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 12u * 12u);
+    of_chunks += times(outcome, HeldEvent::queue_full);
+    of_data += times(outcome, HeldEvent::pass_full);
+  });
+  EXPECT_GE(of_chunks, 10u);
+  EXPECT_GE(of_data, 10u);
+}
+
+// Rule 21: a result takes the place of a sum that is not made yet.
+TEST(Simulation, AResultComesWhileDataThatItLacksWaits) {
+  std::uint64_t replaced = 0;
+  under_seeds(committed("tree-degraded-sums-wait"), 12, [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.sessions_failed, 0u);
+    replaced += times(outcome, HeldEvent::replaced);
+  });
+  EXPECT_GE(replaced, 10u);
 }
 
 TEST(Simulation, ARunThatMakesNoProgressSaysWhoWaitsForWhat) {
