@@ -113,6 +113,19 @@ inline constexpr std::array kHostMetrics = {
                &HostCounters::elections},
 };
 
+// Of the engine inside a switch.
+void add_figures(std::vector<EngineFigures>& figures, const completion::Engine& engine,
+                 const config::SwitchConfig& config) {
+  for (std::size_t i = 0; i < engine.job_count(); ++i) {
+    const auto& limits = engine.limits(i);
+    const config::JobConfig* const job = config::find_job(config, limits.id);
+    Labels labels{{"job", std::to_string(limits.id)}};
+    if (job != nullptr && job->planes > 1)
+      labels.push_back({"plane", std::to_string(limits.plane)});
+    figures.push_back({std::move(labels), &engine.counters(i), limits.bytes});
+  }
+}
+
 void collect_remote(Families& out, const dataplane::Workers& workers) {
   for (const auto& metric : kHostMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
@@ -128,14 +141,15 @@ void collect_remote(Families& out, const dataplane::Workers& workers) {
 }  // namespace
 
 void collect_engines(Families& out, std::span<const EngineFigures> engines,
-                     std::uint64_t memory_bytes) {
+                     std::optional<std::uint64_t> memory_bytes) {
   for (const auto& metric : kCompletionMetrics) {
     auto& to = family(out, metric.name, metric.help, metric.gauge);
     for (const EngineFigures& engine : engines)
       sample(to, engine.labels, number(engine.counters->*metric.counter) * metric.scale);
   }
-  sample(family(out, "tributary_completion_memory_bytes", "Reserved, tables included", true), {},
-         static_cast<double>(memory_bytes));
+  auto& memory =
+      family(out, "tributary_completion_memory_bytes", "Reserved, tables included", true);
+  if (memory_bytes) sample(memory, {}, static_cast<double>(*memory_bytes));
   auto& limit = family(out, "tributary_completion_bytes_limit", "Most that may be held", true);
   for (const EngineFigures& engine : engines)
     sample(limit, engine.labels, static_cast<double>(engine.bytes_limit));
@@ -162,24 +176,22 @@ void add_figures(std::vector<EngineFigures>& figures, const completion::Server& 
 void collect_completion(Families& out, dataplane::Switch& sw) {
   std::vector<EngineFigures> figures;
   std::uint64_t memory = 0;
+  bool whole = true;
   for (const auto& worker : sw.workers()) {
-    const auto& engine = worker->completion();
-    for (std::size_t i = 0; i < engine.job_count(); ++i) {
-      const auto& limits = engine.limits(i);
-      const config::JobConfig* const job = config::find_job(sw.config(), limits.id);
-      Labels labels{{"job", std::to_string(limits.id)}};
-      if (job != nullptr && job->planes > 1)
-        labels.push_back({"plane", std::to_string(limits.plane)});
-      figures.push_back({std::move(labels), &engine.counters(i), limits.bytes});
+    if (worker->is_late()) {
+      whole = false;
+    } else {
+      add_figures(figures, worker->completion(), sw.config());
+      memory += worker->completion().memory_bytes();
     }
-    memory += engine.memory_bytes();
+    // What is hosted, and who hosts elsewhere, is the same in every configuration.
     if (const auto* const hosted = worker->hosted()) {
       const completion::Server& server = hosted->server();
       add_figures(figures, server);
       memory += server.memory_bytes();
     }
   }
-  collect_engines(out, figures, memory);
+  collect_engines(out, figures, whole ? std::optional(memory) : std::nullopt);
   collect_remote(out, sw.workers());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct EngineFigures {
   const completion::JobCounters* counters = nullptr;
   std::uint64_t bytes_limit = 0;
 };
+// No `memory_bytes`: that cannot be told now.
 void collect_engines(Families& out, std::span<const EngineFigures> engines,
-                     std::uint64_t memory_bytes);
+                     std::optional<std::uint64_t> memory_bytes);
 
 // Of a server's, or those that a switch hosts: one for each job and shard.
 void add_figures(std::vector<EngineFigures>& figures, const completion::Server& server);

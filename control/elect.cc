@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/change.h"
+#include "control/late_loops.h"
 #include "control/show_hosting.h"
 #include "control/show_text.h"
 
@@ -50,6 +51,7 @@ nlohmann::ordered_json elect_hosts(dataplane::Switch& sw, const ElectRequest& wi
     std::vector<completion::SeatStatus> seats;
   };
   const completion::Ballot ballot = ballot_of(sw.config(), wish);
+  check_in_time(sw, wish.job);
   const auto outcome =
       on_loop(*sw.owners_of(wish.job).front(), [ballot](dataplane::Worker& w, Instant now) {
         const completion::Election election = w.elect(ballot, now);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "control/late_loops.h"
 #include "control/show_text.h"
 
 namespace tributary::control {
@@ -36,6 +37,7 @@ bool is_so(const aggregator::Ruling& ruling, bool exclude) {
 // done if another refuses. Asking again is then enough.
 std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request) {
   const auto held = sw.hold();
+  check_in_time(sw, request.job);
   std::vector<aggregator::Ruling> rulings;
   for (dataplane::Worker* const worker : sw.owners_of(request.job))
     rulings.push_back(on_loop(*worker, [request](dataplane::Worker& w, Instant now) {

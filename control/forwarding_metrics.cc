@@ -1,5 +1,7 @@
 #include "control/forwarding_metrics.h"
 
+#include <span>
+
 #include "config/codec.h"
 #include "config/schema_acl.h"
 
@@ -7,10 +9,10 @@ namespace tributary::control {
 
 std::uint64_t acl_hits(const dataplane::Switch& sw, std::size_t rule) {
   std::uint64_t frames = 0;
-  // A loop that has not come to the configuration yet has other rules, and may come to it now: one
-  // look at each.
-  for (const auto& worker : sw.workers())
+  for (const auto& worker : sw.workers()) {
+    if (worker->is_late()) continue;  // it may have other rules
     if (const auto& hits = worker->acl().hits(); rule < hits.size()) frames += hits[rule].get();
+  }
   return frames;
 }
 
@@ -19,6 +21,7 @@ namespace {
 void collect_acl(Families& out, dataplane::Switch& sw) {
   auto& hits = family(out, "tributary_acl_hits_total", "Frames that an ACL rule decided on", false);
   const auto& rules = sw.config().acl.rules;
+  if (sw.workers().any_late()) return;
   for (std::size_t i = 0; i <= rules.size(); ++i)
     sample(hits, {{"rule", i < rules.size() ? config::name_of(rules[i], i) : "default"}},
            static_cast<double>(acl_hits(sw, i)));
@@ -52,9 +55,12 @@ void collect_lldp(Families& out, dataplane::Switch& sw) {
       if (const auto* lldp = worker->lldp()) all += (lldp->counters().*counter).get();
     return static_cast<double>(all);
   };
-  sample(family(out, "tributary_lldp_neighbours", "Neighbours that LLDP tells of", true), {},
-         sum(&Counters::neighbours));
+  const bool late = sw.workers().any_late();
+  auto& neighbours =
+      family(out, "tributary_lldp_neighbours", "Neighbours that LLDP tells of", true);
+  if (!late) sample(neighbours, {}, sum(&Counters::neighbours));
   auto& events = family(out, "tributary_lldp_events_total", "What happened to LLDP", false);
+  if (late) return;
   sample(events, {{"event", "sent"}}, sum(&Counters::sent));
   sample(events, {{"event", "received"}}, sum(&Counters::received));
   sample(events, {{"event", "aged"}}, sum(&Counters::aged));
@@ -62,7 +68,7 @@ void collect_lldp(Families& out, dataplane::Switch& sw) {
   sample(events, {{"event", "refused"}}, sum(&Counters::refused));
 }
 
-// Of all loops together. A loop that has not come to the configuration yet has other routers.
+// Of all loops together.
 dataplane::NextHop::Counters counters_of(const dataplane::Switch& sw,
                                          const dataplane::NextHop& router) {
   dataplane::NextHop::Counters sum;
@@ -74,7 +80,8 @@ dataplane::NextHop::Counters counters_of(const dataplane::Switch& sw,
 
 // Each loop asks by itself; a router is reachable where it is for all of them.
 void collect_next_hops(Families& out, dataplane::Switch& sw) {
-  const auto& routers = sw.workers()[0].next_hops().hops();
+  std::span<const dataplane::NextHop> routers;
+  if (!sw.workers().any_late()) routers = sw.workers()[0].next_hops().hops();
   const auto labels = [&](const dataplane::NextHop& router) {
     return Labels{{"router", config::format_ipv4(router.ipv4)},
                   {"port", sw.port_name(router.port)}};

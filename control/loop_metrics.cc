@@ -42,6 +42,13 @@ void collect_turns(Families& out, const dataplane::Workers& workers) {
   }
 }
 
+void collect_late(Families& out, const dataplane::Workers& workers) {
+  auto& to = family(out, "tributary_loop_late",
+                    "1: the packet loop has yet to come to a change of the configuration", true);
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    sample(to, {{"lcore", text(i)}}, workers[i].is_late() ? 1 : 0);
+}
+
 // Calls f(labels, counters) for each stage of each lcore.
 template <typename F>
 void for_each_stage(const dataplane::Workers& workers, F f) {
@@ -165,6 +172,7 @@ HandedGroups handed_groups(const dataplane::Workers& workers, std::size_t from, 
 
 void collect_loops(Families& out, dataplane::Switch& sw) {
   collect_turns(out, sw.workers());
+  collect_late(out, sw.workers());
   collect_stages(out, sw.workers());
   collect_queues(out, sw);
   collect_handover(out, sw.workers().handover());

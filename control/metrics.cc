@@ -41,10 +41,12 @@ void collect_process(Families& out, dataplane::Switch& sw) {
             [](const FramePool& pool) { return pool.buffers(); });
   each_pool(family(out, "tributary_packet_buffers_free", "Packet buffers not in use", true),
             [](const FramePool& pool) { return pool.free_buffers(); });
-  sample(family(out, "tributary_aggregation_memory_bytes", "Reserved for sums and results", true),
-         {}, sum(sw, [](const dataplane::Worker& w) {
-           return static_cast<double>(w.engine().memory_bytes());
-         }));
+  auto& memory =
+      family(out, "tributary_aggregation_memory_bytes", "Reserved for sums and results", true);
+  if (!sw.workers().any_late())
+    sample(memory, {}, sum(sw, [](const dataplane::Worker& w) {
+             return static_cast<double>(w.engine().memory_bytes());
+           }));
   sample(family(out, "tributary_outbox_overflows_total",
                 "Messages of the engine that found no room; any is a defect", false),
          {}, sum(sw, [](const dataplane::Worker& w) { return number(w.outbox_overflows()); }));
@@ -147,9 +149,9 @@ ClientMetric hold_histogram(Labels labels, const aggregator::HoldTimes& times) {
 
 // T22: how long slots are held.
 void collect_hold_times(Families& out, dataplane::Switch& sw) {
-  histogram_family(out, "tributary_slot_hold_seconds",
-                   "Time that slots were held, of all jobs since the start")
-      .metric.push_back(hold_histogram({}, slot_holds(sw)));
+  MetricFamily& all = histogram_family(out, "tributary_slot_hold_seconds",
+                                       "Time that slots were held, of all jobs since the start");
+  if (!sw.workers().any_late()) all.metric.push_back(hold_histogram({}, slot_holds(sw)));
   MetricFamily& to =
       histogram_family(out, "tributary_shard_slot_hold_seconds", "Time that slots were held");
   for_each_shard(sw, [&](Labels labels, const aggregator::ShardCounters& c) {

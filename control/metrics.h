@@ -1,5 +1,9 @@
 // The Prometheus endpoint: counters and gauges, read where they stand when a scrape comes.
 //
+// What a packet loop has that is late for a change of the configuration is not looked at: series of
+// its jobs are left out until it has come to it, and so are sums over all loops, which must not go
+// down. tributary_loop_late says so.
+//
 // Everything exported is listed in docs/operations.md; a test compares the two.
 #pragma once
 

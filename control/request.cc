@@ -59,7 +59,10 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
   const std::string command = text_of(request, "command");
   if (command == "show") {
     check_keys(request, {"command", "what"});
-    return {{"ok", true}, {"data", show(text_of(request, "what"))}};
+    Shown shown = show(text_of(request, "what"));
+    ordered_json reply = {{"ok", true}, {"data", std::move(shown.data)}};
+    if (!shown.notes.empty()) reply["notes"] = shown.notes;
+    return reply;
   }
   if (exclude && (command == "exclude" || command == "reinstate")) {
     check_keys(request, {"command", "job", "rank", "from"});

@@ -1,6 +1,7 @@
 // One request of the control socket: a line of JSON in, a line of JSON out.
 //
-//   {"command":"show","what":"ports"}  →  {"ok":true,"data":[...]}
+//   {"command":"show","what":"ports"}  →  {"ok":true,"data":[...]}; with "notes":["..."] where the
+//                                         rows are not all that there is
 //   {"command":"exclude","job":1,"rank":3,"from":42}  →  {"ok":true,"data":{"from":42}}
 //   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": as soon as can
 //   {"command":"elect","job":1,"loads":{"A":7,"ps1":3},"candidates":["A"]}
@@ -15,16 +16,17 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "control/shown.h"
+
 namespace tributary::control {
 
-using ShowFunction = std::function<nlohmann::ordered_json(const std::string& what)>;
+using ShowFunction = std::function<Shown(const std::string& what)>;
 
 struct ExcludeRequest {
   std::uint32_t job = 0;

@@ -10,6 +10,7 @@
 #include "config/load.h"
 #include "config/port_places.h"
 #include "config/topology.h"
+#include "control/late_loops.h"
 #include "control/show_text.h"
 
 namespace tributary::control {
@@ -46,6 +47,20 @@ std::string refusal_text(const aggregator::JoinRefusal& refusal) {
          planes(refusal.above, refusal.further_planes_above);
 }
 
+// Of whose state a table is; counters that any thread may read are nobody's.
+constexpr std::size_t kNobody = 0;
+constexpr std::size_t kFirstLoop = 1;
+constexpr std::size_t kEveryLoop = config::kMaxLcores;
+
+// First the notes: a loop that wakes up in between is told of in vain.
+template <typename F>
+Shown with_notes(const dataplane::Switch& sw, std::size_t lcores, F rows) {
+  std::vector<std::string> notes = late_notes(sw, lcores);
+  Shown shown(rows());
+  shown.notes = std::move(notes);
+  return shown;
+}
+
 }  // namespace
 
 std::string Show::tables() {
@@ -55,51 +70,90 @@ std::string Show::tables() {
          "buffers, config, overrides";
 }
 
-ordered_json Show::table(const std::string& what) {
-  using Member = ordered_json (Show::*)();
-  static constexpr std::array<std::pair<const char*, Member>, 24> kTables = {{
-      {"ports", &Show::ports},           {"jobs", &Show::jobs},
-      {"members", &Show::members},       {"tree", &Show::tree},
-      {"slots", &Show::slots},           {"holds", &Show::holds},
-      {"completion", &Show::completion}, {"escalated", &Show::escalated},
-      {"hosts", &Show::hosts},           {"seats", &Show::seats},
-      {"drops", &Show::drops},           {"stages", &Show::stages},
-      {"lcores", &Show::lcores},         {"rxq", &Show::rxq},
-      {"handover", &Show::handover},     {"acl", &Show::acl},
-      {"groups", &Show::groups},         {"lldp", &Show::lldp},
-      {"routes", &Show::routes},         {"neighbours", &Show::neighbours},
-      {"fragments", &Show::fragments},   {"buffers", &Show::buffers},
-      {"config", &Show::config},         {"vlans", &Show::vlans},
+Shown Show::answer(const std::string& what) {
+  struct Table {
+    const char* name;
+    ordered_json (Show::*rows)();
+    std::size_t of;
+  };
+  static constexpr std::array<Table, 24> kTables = {{
+      {"ports", &Show::ports, kNobody},
+      {"jobs", &Show::jobs, kEveryLoop},
+      {"members", &Show::members, kEveryLoop},
+      {"tree", &Show::tree, kEveryLoop},
+      {"slots", &Show::slots, kEveryLoop},
+      {"holds", &Show::holds, kEveryLoop},
+      {"completion", &Show::completion, kEveryLoop},
+      {"escalated", &Show::escalated, kEveryLoop},
+      {"hosts", &Show::hosts, kEveryLoop},
+      {"seats", &Show::seats, kEveryLoop},
+      {"drops", &Show::drops, kNobody},
+      {"stages", &Show::stages, kNobody},
+      {"lcores", &Show::lcores, kEveryLoop},
+      {"rxq", &Show::rxq, kEveryLoop},
+      {"handover", &Show::handover, kNobody},
+      {"acl", &Show::acl, kEveryLoop},
+      {"groups", &Show::groups, kFirstLoop},
+      {"lldp", &Show::lldp, kEveryLoop},
+      {"routes", &Show::routes, kNobody},
+      {"neighbours", &Show::neighbours, kEveryLoop},
+      {"fragments", &Show::fragments, kNobody},
+      {"buffers", &Show::buffers, kNobody},
+      {"config", &Show::config, kNobody},
+      {"vlans", &Show::vlans, kFirstLoop},
   }};
   const auto held = switch_.hold();
-  for (const auto& [name, member] : kTables)
-    if (what == name) return (this->*member)();
-  if (what.starts_with("holds ")) return holds_of(what.substr(6));
-  if (what.starts_with("stages ")) return stages_of(what.substr(7));
-  if (what.starts_with("op ")) return op(what.substr(3));
-  if (what == "fdb") return fdb("");
-  if (what.starts_with("fdb ")) return fdb(what.substr(4));
-  if (what == "stragglers") return stragglers("");
-  if (what.starts_with("stragglers ")) return stragglers(what.substr(11));
+  for (const Table& table : kTables)
+    if (what == table.name)
+      return with_notes(switch_, table.of, [&] { return (this->*table.rows)(); });
+  return answer_about(what);
+}
+
+// Tables of which some part is asked for, or may be.
+Shown Show::answer_about(const std::string& what) {
+  struct Table {
+    const char* name;
+    ordered_json (Show::*rows)(const std::string& which);
+    std::size_t of;
+    bool whole;  // may be asked for as such
+  };
+  static constexpr std::array<Table, 5> kTables = {{
+      {"holds", &Show::holds_of, kEveryLoop, false},
+      {"stages", &Show::stages_of, kNobody, false},
+      {"op", &Show::op, kEveryLoop, false},
+      {"fdb", &Show::fdb, kFirstLoop, true},
+      {"stragglers", &Show::stragglers, kEveryLoop, true},
+  }};
+  const std::size_t space = what.find(' ');
+  const std::string name = what.substr(0, space);
+  const std::string which = space == std::string::npos ? "" : what.substr(space + 1);
+  for (const Table& table : kTables)
+    if (name == table.name && (table.whole || space != std::string::npos))
+      return with_notes(switch_, table.of, [&] { return (this->*table.rows)(which); });
   throw std::invalid_argument("nothing to show is called '" + what + "'; allowed: " + tables());
 }
 
 ordered_json Show::jobs() {
   ordered_json rows = ordered_json::array();
-  const auto status = job_status(switch_);
   const auto placed = switch_.jobs();
-  for (std::size_t i = 0; i < std::min(status.size(), placed.size()); ++i) {
-    const auto& job = placed[i].config();
-    const aggregator::JobCounters c = placed[i].engine().counters(placed[i].index);
+  const auto status = job_status(switch_);
+  for (const dataplane::PlacedJob& p : placed) {
+    const auto& job = p.config();
+    // There may be more: a loop that was late until just now has told of its jobs, too.
+    const auto of_job = std::find_if(status.begin(), status.end(), [&](const auto& one) {
+      return one.id == job.id && one.plane == job.plane;
+    });
+    if (of_job == status.end()) continue;
+    const aggregator::JobCounters c = p.engine().counters(p.index);
     std::uint64_t escalations = 0;
     for (const Counter& reason : c.escalations) escalations += reason.get();
     rows.push_back(
         {{"job", job.id},
          {"name", job.name},
          {"plane", job.plane},
-         {"lcore", placed[i].lcore},
-         {"state", aggregator::name_of(status[i].state)},
-         {"epoch", status[i].epoch},
+         {"lcore", p.lcore},
+         {"state", aggregator::name_of(of_job->state)},
+         {"epoch", of_job->epoch},
          {"workers", job.workers},
          {"present", c.members.get()},
          {"slots_open", c.slots_open.get()},
@@ -122,7 +176,7 @@ ordered_json Show::jobs() {
                         c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get() +
                         c.aborts_parent.get() + c.aborts_host.get() + c.aborts_above.get() +
                         c.aborts_below.get()},
-         {"last_abort", wire::name_of(status[i].last_abort)}});
+         {"last_abort", wire::name_of(of_job->last_abort)}});
   }
   return rows;
 }

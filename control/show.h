@@ -2,12 +2,13 @@
 //
 // Counters are read where they stand. The state of engines and FDB is read on the packet loops'
 // lcores, through their mailboxes, so what an answer says of a job is consistent and costs its loop
-// one short request. Of the FDB every lcore has a copy; that of lcore 0 is shown.
+// one short request. Of the FDB every lcore has a copy; that of lcore 0 is shown. What a loop has
+// that is late for a change of the configuration is left out, with a note (control/late_loops.h).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "control/shown.h"
 #include "dataplane/switch.h"
 
 namespace tributary::control {
@@ -18,11 +19,13 @@ class Show {
 
   // `what` is one of tables(). Throws std::invalid_argument for anything else, and
   // std::runtime_error when the packet loop does not answer.
-  [[nodiscard]] nlohmann::ordered_json table(const std::string& what);
+  [[nodiscard]] Shown answer(const std::string& what);
+  [[nodiscard]] nlohmann::ordered_json table(const std::string& what) { return answer(what).data; }
   // "ports, jobs, ..."
   static std::string tables();
 
  private:
+  Shown answer_about(const std::string& what);
   nlohmann::ordered_json ports();
   nlohmann::ordered_json buffers();
   nlohmann::ordered_json jobs();

@@ -64,6 +64,7 @@ ordered_json chunk_row(const completion::ChunkStatus& chunk) {
 ordered_json Show::completion() {
   ordered_json rows = ordered_json::array();
   for (const auto& worker : switch_.workers()) {
+    if (worker->is_late()) continue;
     const auto& engine = worker->completion();
     for (std::size_t i = 0; i < engine.job_count(); ++i)
       rows.push_back(engine_row(engine.counters(i), engine.limits(i).bytes,

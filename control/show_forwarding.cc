@@ -33,6 +33,7 @@ ordered_json Show::acl() {
 
 ordered_json Show::groups() {
   ordered_json rows = ordered_json::array();
+  if (switch_.workers()[0].is_late()) return rows;
   // Of the lcore that keeps them. Routers first: their group is nobody's address.
   const auto entries = on_loop(switch_.workers()[0], [](dataplane::Worker& w, Instant now) {
     std::vector<dataplane::GroupRow> all;

@@ -56,7 +56,7 @@ ordered_json Show::seats() {
   ordered_json rows = ordered_json::array();
   for (const auto& worker : switch_.workers()) {
     const auto* const hosted = worker->hosted();
-    if (hosted == nullptr) continue;
+    if (hosted == nullptr || worker->is_late()) continue;
     const auto seats = on_loop(*worker, [hosted](dataplane::Worker&, Instant now) {
       return hosted->server().status(now);
     });

@@ -116,7 +116,8 @@ ordered_json Show::lcores() {
                     {"idle_turns", counters.idle_turns.get()},
                     {"longest_turn_ms", static_cast<double>(counters.longest_turn_ns.get()) * 1e-6},
                     {"queues", listed(queues)},
-                    {"jobs", listed(jobs)}});
+                    {"jobs", listed(jobs)},
+                    {"late", worker.is_late()}});
   }
   return rows;
 }

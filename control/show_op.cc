@@ -7,6 +7,7 @@
 
 #include "aggregator/op_history.h"
 #include "config/aggregation_memory.h"
+#include "control/late_loops.h"
 #include "control/show.h"
 #include "control/show_text.h"
 
@@ -47,21 +48,23 @@ ordered_json Show::op(const std::string& name) {
                                 "' names no op; JOB/OP does, two numbers such as 1/42");
   ordered_json rows = ordered_json::array();
   const auto owners = switch_.owners_of(*job);
-  for (std::size_t plane = 0; plane < owners.size(); ++plane)
+  for (std::size_t plane = 0; plane < owners.size(); ++plane) {
+    if (owners[plane]->is_late()) continue;
     for (const auto& line :
          on_loop(*owners[plane], [job = *job, id = *id](dataplane::Worker&w, Instant now) {
            return w.engine().op_lines(job, id, now);
          }))
       rows.push_back(row_of(plane, line));
-  if (rows.empty())
-    throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +
-                                " is not known here: it has not begun, or is not one of the last " +
-                                std::to_string(config::kOpHistory) +
-                                ", or the job is not here; or it was one chunk in a quick "
-                                "succession of such, of which some and one in " +
-                                std::to_string(aggregator::OpHistory::kAlwaysOfSingles) +
-                                " are kept");
-  return rows;
+  }
+  if (!rows.empty()) return rows;
+  check_in_time(switch_, *job);
+  throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +
+                              " is not known here: it has not begun, or is not one of the last " +
+                              std::to_string(config::kOpHistory) +
+                              ", or the job is not here; or it was one chunk in a quick "
+                              "succession of such, of which some and one in " +
+                              std::to_string(aggregator::OpHistory::kAlwaysOfSingles) +
+                              " are kept");
 }
 
 }  // namespace tributary::control

@@ -22,6 +22,7 @@ ordered_json Show::routes() {
 ordered_json Show::neighbours() {
   ordered_json rows = ordered_json::array();
   for (std::size_t lcore = 0; lcore < switch_.workers().size(); ++lcore) {
+    if (switch_.workers()[lcore].is_late()) continue;
     struct Seen {
       dataplane::NextHop hop;
       std::optional<Duration> age;

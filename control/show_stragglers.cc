@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "config/topology.h"
+#include "control/late_loops.h"
 #include "control/show.h"
 #include "control/show_text.h"
 
@@ -50,8 +51,10 @@ ordered_json Show::stragglers(const std::string& job) {
                     {"port", known ? ports[c.peer.port]->name() : "-"},
                     {"link", known ? ports[c.peer.port]->link_up() ? "up" : "down" : "-"}});
   }
-  if (rows.empty() && !job.empty())
+  if (rows.empty() && !job.empty()) {
+    check_in_time(switch_, only);
     throw std::invalid_argument("job " + job + " is not here; `show jobs` lists those that are");
+  }
   return rows;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,12 +22,14 @@ auto on_loop(dataplane::Worker& at, F read) {
       [worker, read = std::move(read)](Instant now) { return read(*worker, now); }, kLoopAnswer);
 }
 
-// The lists that `read(worker, now)` gives on each lcore, as one.
+// The lists that `read(worker, now)` gives on each lcore whose loop is not late, as one.
 template <typename F>
 auto on_every_loop(const dataplane::Switch& sw, F read) {
-  auto all = on_loop(sw.workers()[0], read);
-  for (std::size_t lcore = 1; lcore < sw.workers().size(); ++lcore)
-    for (auto& row : on_loop(sw.workers()[lcore], read)) all.push_back(std::move(row));
+  std::invoke_result_t<F, dataplane::Worker&, Instant> all;
+  for (const auto& worker : sw.workers()) {
+    if (worker->is_late()) continue;
+    for (auto& row : on_loop(*worker, read)) all.push_back(std::move(row));
+  }
   return all;
 }
 
@@ -62,10 +65,11 @@ inline std::string place_name(const config::JobConfig& job) {
   return job.planes == 1 ? id : id + ":" + std::to_string(job.plane);
 }
 
-// Of all lcores.
+// Of all lcores whose loops are not late.
 inline aggregator::HoldTimes slot_holds(const dataplane::Switch& sw) {
   aggregator::HoldTimes all;
-  for (const auto& worker : sw.workers()) all.include(worker->engine().slot_holds());
+  for (const auto& worker : sw.workers())
+    if (!worker->is_late()) all.include(worker->engine().slot_holds());
   return all;
 }
 

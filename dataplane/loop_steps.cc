@@ -32,11 +32,15 @@ void LoopSteps::check(Duration patience) {
 template <typename Step>
 bool LoopSteps::everywhere(const Prepared& prepared, Duration patience, Step step) {
   std::vector<std::future<void>> answers;
-  for (std::size_t i = 0; i < prepared.size(); ++i)
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    workers_[i].expect_step();
     // By address, so that what was replaced is destroyed by who waits and not by the loop.
-    answers.push_back(
-        workers_[i].mailbox().post_assured([worker = &workers_[i], change = prepared[i].get(),
-                                            step](Instant now) { step(*worker, *change, now); }));
+    answers.push_back(workers_[i].mailbox().post_assured(
+        [worker = &workers_[i], change = prepared[i].get(), step](Instant now) {
+          step(*worker, *change, now);
+          worker->step_taken();
+        }));
+  }
   const auto last = std::chrono::steady_clock::now() + std::chrono::nanoseconds(patience.to_ns());
   bool all = true;
   for (auto& answer : answers) all = answer.wait_until(last) == std::future_status::ready && all;

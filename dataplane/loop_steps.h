@@ -6,7 +6,8 @@
 // Each step is a request to every loop, and is for all of them before the next one is for any. A
 // loop that falls silent after check() may hold up the last steps of the others, and nothing else:
 // its own are in its mailbox, where they have places of their own, however many requests of others
-// wait there. When it wakes up it takes them, and the others go on by themselves.
+// wait there. When it wakes up it takes them, and the others go on by themselves. Until then it is
+// late (Worker::is_late()), and who reads what loops own leaves it out.
 //
 // One control thread at a time, which does not begin a change before check() has returned.
 #pragma once

@@ -2,6 +2,7 @@
 // they live and die. One per process, after Eal.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,8 +45,9 @@ class Switch {
   config::Change apply(const config::SwitchConfig& file, Duration patience = kPatience);
   // The same but for doing it: what would come of it. Memory and devices may still be lacking.
   [[nodiscard]] config::Change compare(const config::SwitchConfig& file);
-  // While it is held, the configuration stays as it is: for readers of jobs and their counters. A
-  // change waits with its devices open for who holds it, and lets others hold it until then.
+  // While it is held, the configuration stays as it is: for readers of jobs and their counters,
+  // but those of a loop that is late (Worker::is_late()). A change waits with its devices open for
+  // who holds it, and lets others hold it until then.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(standing_); }
 
   // While the configuration is held. Its ports are at their places (config/port_places.h).
@@ -62,12 +64,14 @@ class Switch {
   [[nodiscard]] std::string port_name(std::size_t place) const {
     return place < ports_.size() && ports_[place] != nullptr ? ports_[place]->name() : "-";
   }
+  // While the configuration is held: since when it is the one that runs.
+  [[nodiscard]] std::chrono::system_clock::time_point since() const { return since_; }
   // Their plan: while the configuration is held.
   [[nodiscard]] const FramePools& pools() const { return *pools_; }
   [[nodiscard]] const Workers& workers() const { return *workers_; }
   // Changes as long as all loops turn. One caller.
   std::uint64_t heartbeat();
-  // While the configuration is held:
+  // While the configuration is held; jobs() has none of a loop that is late:
   [[nodiscard]] std::vector<PlacedJob> jobs() const { return workers_->jobs(config_); }
   [[nodiscard]] std::vector<Worker*> owners_of(std::uint32_t job) const {
     return workers_->owners_of(config_, job);
@@ -131,6 +135,7 @@ class Switch {
   // A loop that did not answer may come to use these, or still does.
   Prepared abandoned_;
   config::SwitchConfig config_;
+  std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();
   bool has_pci_ = false;  // DPDK was started with it
   std::optional<FramePools> pools_;
   std::vector<std::unique_ptr<Port>> ports_;

@@ -74,6 +74,7 @@ bool Switch::carry_out(const config::SwitchConfig& next, const config::Change& c
   say_what_is_far(next, plan);
   pools_->apply(std::move(plan));
   config_ = next;
+  since_ = std::chrono::system_clock::now();
   steer();
   for (const std::uint16_t place : change.ports.renamed)
     if (monitor_) monitor_->rename(place, next.ports[place].name);

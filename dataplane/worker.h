@@ -172,6 +172,16 @@ class Worker {
     Counter longest_turn_ns;  // from the beginning of one to that of the next, sleep included
   };
   Mailbox& mailbox() { return mailbox_; }
+  [[nodiscard]] std::size_t lcore() const { return lcore_; }
+  // Some step of a change waits for this loop, or is being taken: what it owns may be exchanged at
+  // any moment, jobs, routers and LLDP among it, so that nobody else may look at these, and a
+  // request would wait for nothing. Other threads: to be asked while the configuration is held,
+  // when no further step can come; once it is false there, all that the loop has done is seen.
+  [[nodiscard]] bool is_late() const { return steps_left_.load(std::memory_order_acquire) != 0; }
+  // The control thread that changes the configuration, which it holds; before it posts a step.
+  void expect_step() { steps_left_.fetch_add(1, std::memory_order_relaxed); }
+  // On the loop, at the end of the step; pairs with is_late().
+  void step_taken() { steps_left_.fetch_sub(1, std::memory_order_release); }
   [[nodiscard]] std::span<const Queue> queues() const {
     return *shown_queues_.load(std::memory_order_acquire);
   }
@@ -280,6 +290,7 @@ class Worker {
   Instant turn_began_;
   StageTable stages_;
   Mailbox mailbox_;
+  std::atomic<std::uint32_t> steps_left_{0};  // see is_late()
 };
 
 inline void Worker::take_device_check(std::uint16_t port, const rte_mbuf& frame,

@@ -1,5 +1,7 @@
 #include "dataplane/workers.h"
 
+#include <algorithm>
+
 #include "config/change.h"
 #include "dataplane/socket_memory.h"
 
@@ -26,16 +28,20 @@ PortCounters Workers::port_counters(std::size_t port) const {
   return sum;
 }
 
+bool Workers::any_late() const {
+  return std::any_of(begin(), end(), [](const auto& worker) { return worker->is_late(); });
+}
+
 std::vector<PlacedJob> Workers::jobs(const config::SwitchConfig& config) const {
   std::vector<PlacedJob> placed;
   std::vector<std::size_t> next(workers_.size());
+  std::vector<bool> late;  // one look: it may be over at any time, and then all of its jobs count
+  for (const auto& worker : workers_) late.push_back(worker->is_late());
   for (const config::JobConfig& job : config.jobs)
     for (std::uint8_t plane = 0; plane < job.planes; ++plane) {
       const std::size_t lcore = config::job_lcore(config, job, plane);
-      Worker* const worker = workers_[lcore].get();
-      // A loop that has not come to the configuration yet has other jobs.
-      if (next[lcore] < worker->engine().job_count())
-        placed.push_back({lcore, next[lcore]++, worker});
+      const std::size_t index = next[lcore]++;
+      if (!late[lcore]) placed.push_back({lcore, index, workers_[lcore].get()});
     }
   return placed;
 }

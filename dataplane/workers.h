@@ -42,7 +42,9 @@ class Workers {
 
   // Any thread.
   [[nodiscard]] PortCounters port_counters(std::size_t port) const;
-  // Where the configuration stays as it is: in the order of `config`, which is the one that runs.
+  // While the configuration is held: some loop is late, so a sum over all cannot be made.
+  [[nodiscard]] bool any_late() const;
+  // The same; in the order of `config`, which is the one that runs. Of loops that are not late.
   [[nodiscard]] std::vector<PlacedJob> jobs(const config::SwitchConfig& config) const;
   // Whose a job is, or each of its planes in their order; a job that is not there is as good as the
   // first one's.

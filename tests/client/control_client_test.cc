@@ -95,6 +95,19 @@ TEST(ControlClient, SendsOneLineAndReturnsTheData) {
   EXPECT_EQ(peer.request(), R"({"command":"show","what":"ports"})");
 }
 
+TEST(ControlClient, ReturnsWhatIsSaidBesideTheData) {
+  const auto notes_in = [](const std::string& notes) {
+    FakeSwitch peer;
+    peer.serve([&](const std::string&) { return R"({"ok":true,"data":[])" + notes + "}\n"; });
+    return ask_with_notes(peer.path(), kShowPorts).notes;
+  };
+  EXPECT_EQ(notes_in(""), std::vector<std::string>());
+  EXPECT_EQ(notes_in(R"(,"notes":["not all","but some"])"),
+            (std::vector<std::string>{"not all", "but some"}));
+  EXPECT_EQ(notes_in(R"(,"notes":"none")"), std::vector<std::string>());
+  EXPECT_EQ(notes_in(R"(,"notes":[1,"one"])"), std::vector<std::string>{"one"});
+}
+
 TEST(ControlClient, ReadsRepliesOfManyBlocks) {
   FakeSwitch peer;
   const std::string big(300'000, 'x');

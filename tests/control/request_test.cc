@@ -26,6 +26,16 @@ TEST(Request, ShowIsAnswered) {
   EXPECT_EQ(reply.dump(), R"({"ok":true,"data":[{"what":"ports"}]})");
 }
 
+TEST(Request, WhatIsToBeSaidBesideTheRowsIsInTheAnswer) {
+  const std::string reply =
+      answer_request(R"({"command":"show","what":"jobs"})", [](const std::string&) {
+        Shown shown(ordered_json::array());
+        shown.notes = {"not all", "but some"};
+        return shown;
+      });
+  EXPECT_EQ(reply, R"({"ok":true,"data":[],"notes":["not all","but some"]})");
+}
+
 TEST(Request, ReloadAnswersWhatCameOfIt) {
   const auto show = [](const std::string&) { return ordered_json(); };
   const auto ask_reload = [&](const std::string& line, const ReloadFunction& reload) {

@@ -114,5 +114,27 @@ TEST_F(LateLoops, TheNextChangeHasToWaitUntilAllAreThrough) {
   EXPECT_THAT(polled(sw, 1), ElementsAre(0, 1, 2));
 }
 
+TEST_F(LateLoops, ALoopIsLateUntilItHasTakenAllStepsThatItHasBeenTold) {
+  auto next = file;
+  next.ports[0].lcores = {1};
+  fill(sw.worker(1).mailbox());
+  const auto prepared = prepare(sw, next);
+  EXPECT_FALSE(sw.workers().any_late());
+  EXPECT_FALSE(steps.take(prepared, mask_of(0), Duration()));
+  EXPECT_TRUE(sw.worker(0).is_late() && sw.worker(1).is_late());
+  wake_up(sw, 0);
+  EXPECT_FALSE(sw.worker(0).has_taken_in());
+  EXPECT_FALSE(sw.worker(0).is_late()) << "it waits for the other one, and has the new jobs";
+  EXPECT_TRUE(sw.workers().any_late());
+  const auto jobs = sw.workers().jobs(next);
+  EXPECT_EQ(jobs.size(), sw.worker(0).engine().job_count());
+  for (const PlacedJob& job : jobs) EXPECT_EQ(job.lcore, 0u);
+  std::size_t turns = 0;
+  for (; sw.worker(1).is_late(); ++turns) sw.turn(1);
+  EXPECT_GE(turns, (Mailbox::kCapacity + 3) / Mailbox::kPerTurn);
+  EXPECT_FALSE(sw.workers().any_late());
+  EXPECT_EQ(sw.workers().jobs(next).size(), 1u);
+}
+
 }  // namespace
 }  // namespace tributary::dataplane

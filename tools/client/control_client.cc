@@ -138,8 +138,17 @@ bool too_deep(const std::string& text) {
   return false;
 }
 
-// The data of a reply that says ok.
-Json data_of(const std::string& line, const std::string& path) {
+std::vector<std::string> notes_of(const Json& reply) {
+  std::vector<std::string> notes;
+  const auto list = reply.find("notes");
+  if (list == reply.end() || !list->is_array()) return notes;
+  for (const Json& note : *list)
+    if (note.is_string()) notes.push_back(note.get<std::string>());
+  return notes;
+}
+
+// Of one that says ok.
+Reply reply_in(const std::string& line, const std::string& path) {
   const Json reply = too_deep(line) ? Json() : Json::parse(line, nullptr, false);
   if (!reply.is_object() || !reply.contains("ok") || !reply["ok"].is_boolean())
     throw ControlError("the answer from " + path +
@@ -150,7 +159,7 @@ Json data_of(const std::string& line, const std::string& path) {
     throw ControlError("tributary-switchd refused: " +
                        (has_text ? reply["error"].get<std::string>() : "no reason given"));
   }
-  return reply.contains("data") ? reply["data"] : Json::array();
+  return {reply.contains("data") ? reply["data"] : Json::array(), notes_of(reply)};
 }
 
 // SIGINT and SIGTERM as something to poll, as long as it lives.
@@ -185,12 +194,16 @@ class StopSignals {
 }  // namespace
 
 Json ask_switch(const std::string& socket_path, const Json& request, Duration timeout) {
+  return ask_with_notes(socket_path, request, timeout).data;
+}
+
+Reply ask_with_notes(const std::string& socket_path, const Json& request, Duration timeout) {
   const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout.to_ns());
   const Socket socket;
   connect_to(socket, socket_path);
   send_line(socket, request.dump() + '\n', deadline, socket_path);
   std::string rest;
-  return data_of(receive_line(socket, deadline, socket_path, rest), socket_path);
+  return reply_in(receive_line(socket, deadline, socket_path, rest), socket_path);
 }
 
 void stream_from_switch(const std::string& socket_path, const Json& request,
@@ -201,7 +214,7 @@ void stream_from_switch(const std::string& socket_path, const Json& request,
   connect_to(socket, socket_path);
   send_line(socket, request.dump() + '\n', deadline, socket_path);
   std::string rest;
-  data_of(receive_line(socket, deadline, socket_path, rest), socket_path);
+  reply_in(receive_line(socket, deadline, socket_path, rest), socket_path);
   if (!rest.empty()) sink(rest);
   std::array<pollfd, 2> waits = {{{socket.fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
   std::array<char, 64 << 10> block;

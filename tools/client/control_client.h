@@ -1,7 +1,8 @@
 // Questions to a running tributary-switchd over its unix socket.
 //
 // Request: one line of JSON, {"command":"show","what":"ports"}. Reply: one line,
-// {"ok":true,"data":...} or {"ok":false,"error":"..."}, after which the switch closes.
+// {"ok":true,"data":...}, which may have "notes":["..."], or {"ok":false,"error":"..."}, after
+// which the switch closes.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/time.h"
 #include "tools/client/table.h"
@@ -24,7 +26,16 @@ class ControlError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The reply's data. Throws ControlError; waits at most `timeout` for the whole exchange.
+// What a switch says, and what there is to know about that, for people.
+struct Reply {
+  Json data;
+  std::vector<std::string> notes;
+};
+
+// Throws ControlError; waits at most `timeout` for the whole exchange.
+Reply ask_with_notes(const std::string& socket_path, const Json& request,
+                     Duration timeout = Duration::seconds(5));
+// The reply's data alone.
 Json ask_switch(const std::string& socket_path, const Json& request,
                 Duration timeout = Duration::seconds(5));
 

@@ -40,8 +40,8 @@ std::string subject(const ShowOptions& options) {
   return what;
 }
 
-Json ask(const ShowOptions& options) {
-  return ask_switch(options.socket, Json{{"command", "show"}, {"what", subject(options)}});
+Reply ask(const ShowOptions& options) {
+  return ask_with_notes(options.socket, Json{{"command", "show"}, {"what", subject(options)}});
 }
 
 void print(const ShowOptions& options, const Json& data) {
@@ -52,6 +52,12 @@ void print(const ShowOptions& options, const Json& data) {
     std::cout << render_table(data, options.what == "fdb" ? "no addresses" : "no " + options.what);
   else
     std::cout << data.get<std::string>();
+}
+
+// Beside the rows, which may go to a program.
+void print_notes(const Reply& reply) {
+  std::cout.flush();
+  for (const std::string& note : reply.notes) std::cerr << "note: " << harmless(note) << '\n';
 }
 
 std::string time_of_day() {
@@ -67,9 +73,10 @@ std::string time_of_day() {
 void watch(const ShowOptions& options) {
   using Clock = std::chrono::steady_clock;
   const bool terminal = isatty(STDOUT_FILENO) == 1 && !options.json;
-  Json before = ask(options);
+  Reply before = ask(options);
   Clock::time_point then = Clock::now();
-  print(options, before);
+  print(options, before.data);
+  print_notes(before);
   for (std::uint64_t n = 1; options.times == 0 || n < options.times; ++n) {
     std::cout.flush();
     std::this_thread::sleep_for(std::chrono::nanoseconds(options.every.to_ns()));
@@ -77,10 +84,11 @@ void watch(const ShowOptions& options) {
     if (!options.json)
       std::cout << (terminal ? "" : "\n") << subject(options) << ", " << time_of_day() << '\n';
     try {
-      const Json now = ask(options);
+      const Reply now = ask(options);
       const Clock::time_point at = Clock::now();
       const double seconds = std::chrono::duration<double>(at - then).count();
-      print(options, options.json ? now : with_rates(before, now, seconds));
+      print(options, options.json ? now.data : with_rates(before.data, now.data, seconds));
+      print_notes(now);
       before = now;
       then = at;
     } catch (const ControlError& error) {
@@ -223,10 +231,10 @@ void add_show(CLI::App& app) {
       "  tributary show slots --socket /run/tributary/leaf1.sock");
   command->callback([options] {
     check_words(*options);
-    if (options->every == Duration())
-      print(*options, ask(*options));
-    else
-      watch(*options);
+    if (options->every != Duration()) return watch(*options);
+    const Reply reply = ask(*options);
+    print(*options, reply.data);
+    print_notes(reply);
   });
 }
 

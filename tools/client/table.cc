@@ -11,13 +11,6 @@
 namespace tributary::client {
 namespace {
 
-std::string harmless(const std::string& text) {
-  std::string out = text;
-  for (char& c : out)
-    if (static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F) c = '?';
-  return out;
-}
-
 std::string cell_text(const Json& value) {
   if (value.is_null()) return "-";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
@@ -84,6 +77,13 @@ void end_line(std::string& out, std::string line) {
 }
 
 }  // namespace
+
+std::string harmless(const std::string& text) {
+  std::string out = text;
+  for (char& c : out)
+    if (static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F) c = '?';
+  return out;
+}
 
 std::string render_table(const Json& rows, const std::string& empty) {
   if (!rows.is_array()) throw std::runtime_error("the reply is not a list of objects");

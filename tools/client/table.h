@@ -11,6 +11,9 @@ namespace tributary::client {
 
 using Json = nlohmann::ordered_json;
 
+// Without control characters.
+std::string harmless(const std::string& text);
+
 // One line a row, a heading line first; `empty` alone when there are no rows. Throws
 // std::runtime_error when `rows` is not a list of objects.
 std::string render_table(const Json& rows, const std::string& empty = "(none)");

@@ -179,8 +179,9 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
         [&](std::string_view line) {
           return control::answer_request(
               line,
-              [&](const std::string& what) {
-                return what == "overrides" ? running.overrides() : show.table(what);
+              [&](const std::string& what) -> control::Shown {
+                if (what == "overrides") return running.overrides();
+                return show.answer(what);
               },
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
               [&] { return reload(running, options.config_path); },
