@@ -19,13 +19,22 @@ void LoopSteps::check(Duration patience) {
   };
   bool all = true;
   for (const auto& worker : workers_) all = is_through(*worker) && all;
-  if (all) return;
   // One that was asked first may have waited for one that woke up after that.
-  for (const auto& worker : workers_)
-    if (!is_through(*worker))
+  for (std::size_t i = 0; !all && i < workers_.size(); ++i)
+    if (!is_through(workers_[i]))
       throw std::runtime_error(
           "the change of ports before this one is not through yet: some packet loop was silent for "
           "too long; try again");
+  forget_again(patience);
+}
+
+// The others had done so before a late loop came to the change, which may have told them since.
+void LoopSteps::forget_again(Duration patience) {
+  if (to_forget_ == 0) return;
+  for (const auto& worker : workers_)
+    worker->mailbox().ask(
+        [at = worker.get(), ports = to_forget_](Instant) { at->forget_behind(ports); }, patience);
+  to_forget_ = 0;
 }
 
 // All at once: in between two steps, frames of some queues wait.
@@ -69,6 +78,7 @@ bool LoopSteps::take(const Prepared& prepared, PortMask moved, Duration patience
               prepared, all ? patience : Duration(),
               [moved](Worker& worker, Worker::Change&, Instant) { worker.forget_behind(moved); }) &&
           all;
+  if (!all && workers_.size() > 1) to_forget_ |= moved;
   return all;
 }
 

@@ -29,7 +29,8 @@ class LoopSteps {
   explicit LoopSteps(const Workers& workers) : workers_(workers) {}
 
   // Throws std::runtime_error when a loop does not answer in time, or is not through with the
-  // change before; when it returns, nothing of that waits for any.
+  // change before; when it returns, nothing of that waits for any, and all have forgotten what a
+  // late loop may have told them of ports that moved.
   void check(Duration patience);
   // All steps; `moved`: behind which ports others may be from now on. Each may take as long as
   // `patience` says. False: some loop has not come to its part, so `prepared` and what it leads to
@@ -37,12 +38,14 @@ class LoopSteps {
   bool take(const Prepared& prepared, PortMask moved, Duration patience);
 
  private:
+  void forget_again(Duration patience);
   // One step of all loops; false: some loop is silent.
   template <typename Step>
   bool everywhere(const Prepared& prepared, Duration patience, Step step);
 
   const Workers& workers_;
   std::atomic<std::size_t> loops_left_{0};  // see Worker::PortPlan
+  PortMask to_forget_ = 0;                  // once more, when a late loop is through
 };
 
 }  // namespace tributary::dataplane

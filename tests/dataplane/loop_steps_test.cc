@@ -43,6 +43,16 @@ std::vector<int> polled(RingSwitch& sw, std::size_t lcore) {
   return ports;
 }
 
+// Addresses that a loop knows when it has looked at all there is to forget.
+std::size_t known(RingSwitch& sw, std::size_t lcore) {
+  settle(sw);
+  std::vector<FdbRow> rows;
+  std::uint32_t place = 0;
+  const Fdb& fdb = sw.worker(lcore).fdb();
+  fdb.learned_rows(place, fdb.capacity(), {}, sw.now, rows);
+  return rows.size();
+}
+
 class LateLoops : public testing::Test {
  protected:
   static config::SwitchConfig start() {
@@ -134,6 +144,32 @@ TEST_F(LateLoops, ALoopIsLateUntilItHasTakenAllStepsThatItHasBeenTold) {
   EXPECT_GE(turns, (Mailbox::kCapacity + 3) / Mailbox::kPerTurn);
   EXPECT_FALSE(sw.workers().any_late());
   EXPECT_EQ(sw.workers().jobs(next).size(), 1u);
+}
+
+// Until it comes to the change it goes by the rules before, and tells the others so, who have
+// forgotten them already.
+TEST_F(LateLoops, WhatALateLoopHasToldIsForgottenWhenItIsThrough) {
+  auto next = file;
+  next.ports[0].vlan = {.mode = config::VlanMode::access, .id = 10, .allowed = {}, .native = {}};
+  fill(sw.worker(0).mailbox());
+  const auto prepared = prepare(sw, next);
+  EXPECT_FALSE(steps.take(prepared, mask_of(0), Duration()));
+  wake_up(sw, 1);
+  sw.inject(0, l2_frame(kEverybody, host(1)));
+  sw.turn(0);
+  ASSERT_TRUE(sw.worker(0).is_late());
+  sw.now = sw.now + Duration::us(1);
+  wake_up(sw, 0);
+  EXPECT_EQ(known(sw, 0), 0u);
+  EXPECT_EQ(known(sw, 1), 1u);
+  std::atomic<bool> over{false};
+  std::thread loops([&] {
+    while (!over.load()) sw.turn();
+  });
+  EXPECT_NO_THROW(steps.check(Duration::seconds(60)));
+  over.store(true);
+  loops.join();
+  EXPECT_EQ(known(sw, 1), 0u);
 }
 
 }  // namespace
