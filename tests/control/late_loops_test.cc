@@ -288,5 +288,21 @@ TEST_F(LateLoops, Rule16_WhoLooksWhileALoopIsLateDisturbsNobody) {
   scraper.join();
 }
 
+// All that was replaced goes back to who it came from, before that goes. For AddressSanitizer.
+TEST_F(LateLoops, ASwitchEndsWithAChangeThatALoopWasLateFor) {
+  LateChange late(sw->get(), 1, after());
+  late.go_on();
+  wait_for(1);
+  sw.reset();
+}
+
+TEST_F(LateLoops, ASwitchEndsWithAChangeThatALoopIsLateFor) {
+  LateChange late(sw->get(), 1, after());
+  // It takes its part of the change, or ends before.
+  auto woken = std::async(std::launch::async, [&] { late.go_on(); });
+  sw.reset();
+  woken.get();
+}
+
 }  // namespace
 }  // namespace tributary::control

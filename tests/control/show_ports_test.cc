@@ -247,6 +247,26 @@ TEST_F(ShowChangesTest, C1_AnAnswerIsOfOneConfiguration) {
   changes.join();
 }
 
+// What a loop has been asked, by the end of its last turn, but for the looks of a StoppedLoop. On
+// the loop, at each of these.
+class Requests {
+ public:
+  explicit Requests(const dataplane::Worker& worker) : worker_(&worker) {}
+  std::uint64_t so_far() {
+    if (worker_->counters().turns.get() != turn_) looks_before_ = looks_;
+    turn_ = worker_->counters().turns.get();
+    ++looks_;
+    const auto commands = static_cast<std::size_t>(dataplane::Stage::commands);
+    return worker_->stages()[commands].packets.get() - looks_before_;
+  }
+
+ private:
+  const dataplane::Worker* worker_;
+  std::uint64_t turn_ = 0;
+  std::uint64_t looks_ = 0;
+  std::uint64_t looks_before_ = 0;
+};
+
 // A packet loop that falls silent while a reload opens ports again.
 class SilentLoopTest : public testing::Test {
  protected:
@@ -319,6 +339,28 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsClosedWaitsForTheNextRel
   EXPECT_EQ(row(0)["link"], "up");
   EXPECT_EQ(row(0)["note"], "");
   EXPECT_EQ(show.table("config"), config::dump(file));
+}
+
+// C1: of the second change, which opens it: it is open, and the loop takes it in when it wakes up.
+TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsOpenedIsTakenInLater) {
+  file.ports[0].queues = 2;
+  // Each of the two changes asks whether it answers, and has it make room; what follows in the
+  // second one finds it stopped, or stops it.
+  StoppedLoop stopped(worker(), [requests = Requests(worker())]() mutable {
+    return requests.so_far() >= 6;  // the first one is of four
+  });
+  const config::Change change = sw.get().apply(file, Duration::seconds(3));
+  EXPECT_THAT(change.late, HasSubstr("did not answer"));
+  EXPECT_TRUE(change.ports.down.empty());
+  EXPECT_EQ(row(0)["link"], "up");
+  EXPECT_EQ(row(0)["note"], "");
+  EXPECT_EQ(show.table("config"), config::dump(file));
+  ASSERT_EQ(worker().queues().size(), 1u) << "it polls the other port alone";
+  EXPECT_NE(sw.get().apply(file).late, "");
+  stopped.go_on();
+  EXPECT_EQ(sw.get().apply(file).late, "");
+  EXPECT_EQ(worker().queues().size(), 3u);
+  EXPECT_TRUE(sw.get().apply(file).empty());
 }
 
 // It is the configuration from then on, and who asks for it once more is told how it stands.
