@@ -342,12 +342,14 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
     return violation(where() + "done, though not all ranks have entered the epoch");
   // Where all get the same, the first rank's result is checked against the inputs, and the others'
   // against the first's.
-  if (const auto wrong = wrong_list(jobs_[o.job_index], epoch, index, result))
+  const MissingByChunk missing = missing_of(jobs_[o.job_index], epoch, index, o.rank);
+  if (const auto wrong = wrong_list(jobs_[o.job_index], missing, result))
     return violation(where() + *wrong);
   if (robbed_ops_.contains({o.job->id, epoch, index})) reach_.taken(TakenSlot::op_done);
   if (plan.same_everywhere()) {
     const std::uint64_t bits = hash_of(result.output.empty() ? result.data : result.output, index);
-    const auto [known, fresh] = op_bits_.try_emplace(OpKey{o.job->id, epoch, index}, bits);
+    const auto [known, fresh] = op_bits_.try_emplace(
+        {OpKey{o.job->id, epoch, index}, {result.left_out.begin(), result.left_out.end()}}, bits);
     if (!fresh && known->second != bits) return violation(where() + "ranks hold different bits");
     if (!fresh) return;
   }
@@ -358,7 +360,11 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
                                                          })
                          : wrong_with(plan, *o.job, jobs_[o.job_index].expressions[members.version],
                                       salts_of(o.job_index, epoch), index, result,
-                                      missing_in(o.job_index, epoch, index));
+                                      [&](std::uint32_t chunk) -> std::span<const std::uint64_t> {
+                                        const auto found = missing.find(chunk);
+                                        if (found == missing.end()) return {};
+                                        return found->second;
+                                      });
   if (wrong) violation(where() + *wrong);
 }
 

@@ -157,8 +157,9 @@ class Checker : public Observer {
     bool due = false;              // and has to tell of a mark
     std::map<Piece, bool> pieces;  // was each copy marked?
   };
+  // Of ranks that disagree one may have it in another place than the rest.
   struct OpChunk {
-    std::uint32_t epoch, op, chunk;
+    std::uint32_t epoch, op, chunk, seq;
     auto operator<=>(const OpChunk&) const = default;
   };
   // When ranks first sent a chunk, and who its result was said to lack.
@@ -229,11 +230,12 @@ class Checker : public Observer {
   void check_list(const std::string& node, const aggregator::Outgoing& result);
   [[nodiscard]] static bool all_inside_entered(const Members& members, const OpResult& result);
   void check_wait(const JobView& view, const wire::Header& result, const Waited& chunk);
-  [[nodiscard]] MissingOf missing_in(std::uint32_t job, std::uint32_t epoch,
-                                     std::uint32_t op) const;
-  [[nodiscard]] std::optional<std::string> wrong_list(const JobView& view, std::uint32_t epoch,
-                                                      std::uint32_t op,
-                                                      const OpResult& result) const;
+  using MissingByChunk = std::map<std::uint32_t, std::span<const std::uint64_t>>;
+  [[nodiscard]] static MissingByChunk missing_of(const JobView& view, std::uint32_t epoch,
+                                                 std::uint32_t op, std::uint32_t rank);
+  [[nodiscard]] static std::optional<std::string> wrong_list(const JobView& view,
+                                                             const MissingByChunk& missing,
+                                                             const OpResult& result);
 
   const Scenario& scenario_;
   World* world_ = nullptr;
@@ -257,7 +259,8 @@ class Checker : public Observer {
   Instant next_full_check_;
   std::size_t first_not_ended_ = 0;  // among all ranks; none starts again after its end
   std::vector<JobView> jobs_;
-  std::map<OpKey, std::uint64_t> op_bits_;
+  // With those that the op lacks: ranks that disagree may not lack the same.
+  std::map<std::pair<OpKey, std::vector<std::uint64_t>>, std::uint64_t> op_bits_;
   std::map<ChunkKey, std::uint64_t> result_bits_;
   std::map<ChunkKey, std::uint32_t> bounds_;  // chunks under way at most, by the lowest seq of them
   std::map<ChunkKey, Marks> marks_;

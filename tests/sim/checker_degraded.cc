@@ -27,7 +27,7 @@ void Checker::note_sent(const WorkerNode& node, const FrameRef& frame) {
   const auto packet = view_packet(frame.bytes());
   if (!packet) return;
   const wire::Header& h = packet->header;
-  Waited& chunk = view.waited[{h.epoch, h.op, h.chunk}];
+  Waited& chunk = view.waited[{h.epoch, h.op, h.chunk, h.seq}];
   chunk.sent.resize(view.scenario->workers);
   auto& at = chunk.sent[node.options().rank];
   if (!at) at = world_->now();
@@ -49,7 +49,7 @@ void Checker::check_list(const std::string& node, const aggregator::Outgoing& re
         wire::read_degraded_list(result.extension_span(), view.scenario->workers, missing);
     if (!counted || *counted != h.covered) return violation(which + " has no true list");
   }
-  Waited& chunk = view.waited[{h.epoch, h.op, h.chunk}];
+  Waited& chunk = view.waited[{h.epoch, h.op, h.chunk, h.seq}];
   if (chunk.missing) {
     if (*chunk.missing != missing) violation(which + " has two lists of who is missing");
     return;
@@ -94,23 +94,27 @@ bool Checker::all_inside_entered(const Members& members, const OpResult& result)
   return true;
 }
 
-MissingOf Checker::missing_in(std::uint32_t job, std::uint32_t epoch, std::uint32_t op) const {
-  return [this, job, epoch, op](std::uint32_t chunk) -> std::span<const std::uint64_t> {
-    const auto& waited = jobs_[job].waited;
-    const auto found = waited.find({epoch, op, chunk});
-    if (found == waited.end() || !found->second.missing) return {};
-    return *found->second.missing;
-  };
+// As this rank has the op's chunks: where there are several of a number, those that it sent.
+Checker::MissingByChunk Checker::missing_of(const JobView& view, std::uint32_t epoch,
+                                            std::uint32_t op, std::uint32_t rank) {
+  MissingByChunk missing;
+  for (auto at = view.waited.lower_bound({epoch, op, 0, 0});
+       at != view.waited.end() && at->first.epoch == epoch && at->first.op == op; ++at) {
+    const Waited& chunk = at->second;
+    if (!chunk.missing) continue;
+    const bool sent = rank < chunk.sent.size() && chunk.sent[rank];
+    const auto [known, fresh] = missing.try_emplace(at->first.chunk, *chunk.missing);
+    if (!fresh && sent) known->second = *chunk.missing;
+  }
+  return missing;
 }
 
 // A rank is told of exactly those that some chunk of the op lacks.
-std::optional<std::string> Checker::wrong_list(const JobView& view, std::uint32_t epoch,
-                                               std::uint32_t op, const OpResult& result) const {
+std::optional<std::string> Checker::wrong_list(const JobView& view, const MissingByChunk& missing,
+                                               const OpResult& result) {
   std::vector<std::uint64_t> all(wire::rank_words(view.scenario->workers));
-  for (auto at = view.waited.lower_bound({epoch, op, 0});
-       at != view.waited.end() && at->first.epoch == epoch && at->first.op == op; ++at)
-    if (at->second.missing)
-      for (std::size_t i = 0; i < all.size(); ++i) all[i] |= (*at->second.missing)[i];
+  for (const auto& [chunk, ranks] : missing)
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] |= ranks[i];
   std::vector<std::uint64_t> told(result.left_out.begin(), result.left_out.end());
   told.resize(all.size());
   if (told == all) return std::nullopt;

@@ -58,8 +58,7 @@ void make_late_leaf(Draw& draw, Scenario& s) {
 // worlds: too seldom to be counted on, and reach.cc says never.
 void make_long_turns(Draw& draw, Scenario& s) {
   s.turn_max = draw.between(Duration::us(300), Duration::ms(4));
-  // Without a rank that is late, nobody may ever notice: each may have the chunk at another place.
-  if (draw.one_in(2) && !s.jobs.front().degraded_after) s.jobs.front().disagree = true;
+  if (draw.one_in(2)) s.jobs.front().disagree = true;
   for (JobScenario& job : s.jobs)
     if (job.host_switches > 0) job.disagree = false;
 }

@@ -319,6 +319,13 @@ INSTANTIATE_TEST_SUITE_P(All, DegradedScenario,
                            return name;
                          });
 
+// Found by a long simulation. Each rank's result lacks the other, and says so.
+TEST(Simulation, T9_RanksThatDisagreeMayEachHaveAListOfTheirOwn) {
+  const Outcome outcome = simulate(committed("degraded-disagree"));
+  EXPECT_FALSE(outcome.failure) << *outcome.failure;
+  EXPECT_GT(times(outcome, EngineEvent::degraded), 0u);
+}
+
 TEST(Simulation, TheSameSeedDoesTheSame) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Scenario scenario = draw_scenario(seed);
