@@ -47,10 +47,17 @@ struct HoldTimes {
 
 // Of one job in one shard.
 struct ShardCounters {
+  // What most packets count, together.
   Counter contributions;       // taken into a sum
   Counter contribution_bytes;  // payload of those
+  Counter bytes_in;            // payload of all contributions
   Counter completions;         // chunks finished here
   Counter result_bytes;        // payload multicast, once per chunk
+  Counter bytes_out;           // payload of all messages, once each
+  Counter slots_open;          // gauge
+  Counter slots_high_water;    // gauge; a job's is the sum of its shards'
+  Counter results_retained;    // gauge
+
   Counter duplicates;
   Counter stale;  // of a chunk finished long ago
   Counter probes;
@@ -75,14 +82,9 @@ struct ShardCounters {
   Counter cache_hits;
   Counter cache_misses;
   Counter cache_evictions;
-  Counter bytes_in;                                     // payload of all contributions
-  Counter bytes_out;                                    // payload of all messages, once each
   std::array<Counter, kEscalationReasons> escalations;  // chunks, by reason
   HoldTimes slot_hold;
 
-  Counter slots_open;        // gauge
-  Counter slots_high_water;  // gauge; a job's is the sum of its shards'
-  Counter results_retained;  // gauge
   Counter slot_hold_ns_max;  // longest time that a slot was held
 
   // Adds another shard's figures to these.

@@ -166,12 +166,12 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
   const bool excluded = job.excludes(c.child, c.description.op);
   if (c.at_ps && !excluded)
     return escalate_first(job, e, c, reason_to_ask(packet.header), packet, now, out);
-  if (job.dynamic()) {
+  if (job.dynamic) {
     const wire::Reason why_not = take_slot(job, c.seq, now, out);
     if (why_not != wire::Reason::none) return escalate_first(job, e, c, why_not, packet, now, out);
   }
   job.table.open(e, c, now);
-  if (job.dynamic() && pool_.scarce()) mark_for_slots(job, e);
+  if (job.dynamic && pool_.scarce()) mark_for_slots(job, e);
   e.holds_slot = true;
   job.next_op = std::max(job.next_op, c.description.op + 1);
   if (job.has_exclusions) leave_out_excluded(job, e, c.child);
@@ -217,7 +217,7 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
   job.counters.contribution_bytes.add(c.payload.size());
   if (c.congested) e.congested = true;
   if (kernels != nullptr) take_in(job, e, c, *kernels);
-  if (job.dynamic()) pool_.touch(pool_slot(job, e.seq), now);
+  if (job.dynamic) pool_.touch(pool_slot(job, e.seq), now);
   if (!job.table.add(e, c.child)) return {Verdict::folded};
   return on_complete(job, e, kernels, now, out);
 }

@@ -112,46 +112,62 @@ inline std::size_t most_unsent(const config::JobConfig& job) {
   return job.parent ? std::size_t{2} * job.window + config::hold_buffers(job) : 0;
 }
 
-struct ShardJob {
+struct alignas(64) ShardJob {
   ShardJob(const config::JobConfig& job_config, std::uint32_t job_place, std::uint32_t slot,
            BufferClass& sums, BufferClass* holds, const KernelTable& table_of_kernels)
-      : config(job_config),
+      : plane(job_config.plane),
+        waits_for_order(config::holds_data(job_config)),
+        dynamic(job_config.slots == config::SlotMode::dynamic),
+        shards(job_config.shards),
+        fan_in(config::job_fan_in(job_config)),
+        buffers(sums.buffers),
+        children(fan_in),
         child_map(job_config),
+        tombstones(std::size_t{2} * job_config.window),
+        table(tombstones, fan_in, job_config.window),
+        deadlines(job_config.deadline, tombstones),
+        config(job_config),
         place(job_place),
         first_slot(slot),
-        fan_in(config::job_fan_in(job_config)),
-        waits_for_order(config::holds_data(config)),
         kernels(table_of_kernels),
         admitted(config),
         order(config::declared_order(config), wide_children(child_map, config)),
-        plane(job_config.plane),
-        children(fan_in),
-        tombstones(std::size_t{2} * config.window),
         degraded(config::degrades(config) ? tombstones.size() : 0, config.workers),
-        table(tombstones, fan_in, config.window),
-        buffers(sums.buffers),
         cache(sums.cache),
         hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
-        deadlines(config.deadline, tombstones),
         history(fan_in, config::degrades(config) ? wire::rank_words(config.workers) : 0) {
     awaited_above.reserve(wire::kMaxMissingIds);
     if (config.parent) asked_above.resize(config.window);
   }
 
-  const config::JobConfig config;
+  // What plain data of a worker touches (shard_plain.cc), in as few cache lines as can be: where
+  // jobs are many, they are in no near cache.
+  std::uint16_t epoch = 0;
+  const std::uint8_t plane;     // that this is of the job; other packets are not for it
+  const bool waits_for_order;   // contributions are combined in declared order
+  bool has_exclusions = false;  // or had some in this epoch
+  bool marked = false;          // a mark that came without data: goes with the next chunk (rule 15)
+  bool running = false;
+  const bool dynamic;  // its slots
+  const std::uint8_t shards;
+  const std::uint32_t fan_in;
+  std::uint32_t next_op = 0;  // every op with a chunk that was opened here is before it
+  PlainKind plain;            // of the last plain data
+  BufferPool& buffers;
+  std::vector<Child> children;
   const ChildMap child_map;
+  std::vector<Tombstone> tombstones;
+  ChunkTable table;
+  ChunkDeadlines deadlines;
+  ShardCounters counters;
+
+  const config::JobConfig config;
   const std::uint32_t place;       // in the configuration
   const std::uint32_t first_slot;  // of the job's static partition (O7)
-  const std::uint32_t fan_in;
-  const bool waits_for_order;  // contributions are combined in declared order
   const KernelTable& kernels;
   const AdmittedReductions admitted;
   const Bracketing order;
-
-  std::uint16_t epoch = 0;
-  const std::uint8_t plane;  // that this is of the job; other packets are not for it
-  bool running = false;
   std::uint32_t host_term = 0;  // of the completion host whose results are taken; 0: next door
   std::uint8_t seed = 0;        // of the slot hash, for seqs before seed_from
   std::uint8_t next_seed = 0;   // from seed_from on
@@ -160,10 +176,6 @@ struct ShardJob {
   std::uint32_t left_at_op = kNobodyLeft;
   static constexpr std::uint32_t kNobodyLeft = kNoOp;
   Instant recalled_at;          // when the host was asked for a result that some child holds
-  std::uint32_t next_op = 0;    // every op with a chunk that was opened here is before it
-  bool has_exclusions = false;  // or had some in this epoch
-  PlainKind plain;              // of the last plain data
-  bool marked = false;          // a mark that came without data: goes with the next chunk (rule 15)
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
   // Of a job that has a parent:
   Shared<Instant> parent_heard;
@@ -171,20 +183,14 @@ struct ShardJob {
   Instant said_held_at;                      // beside a probe
   std::uint32_t acknowledged_up = 0;         // every result before it, to the parent
   std::vector<std::uint32_t> awaited_above;  // ranks that the parent said it waits for
-  std::vector<Child> children;
-  std::vector<Tombstone> tombstones;
-  DegradedResults degraded;  // of the complete ones
-  ChunkTable table;
+  DegradedResults degraded;                  // of the complete ones
   // nullptr: the job has its buffers in common with others of the shard.
   std::unique_ptr<OwnBuffers> own_sums;
   std::unique_ptr<OwnBuffers> own_holds;
-  BufferPool& buffers;
   ResultCache& cache;
   BufferPool* hold_buffers;  // nullptr: nothing is ever held, maybe for want of a second child
   std::vector<std::uint32_t> held;  // buffer by slot of the window and position in the order
-  ChunkDeadlines deadlines;
   OpHistory history;
-  ShardCounters counters;
 
   // This child's data is not for the sums of that op (rule 14).
   [[nodiscard]] bool excludes(std::uint16_t child, std::uint32_t op) const {
@@ -196,13 +202,13 @@ struct ShardJob {
   // Data of a chunk that is new; of one that was seen, whatever its state; and of one that is open,
   // from a child that has sent none.
   KeptAs note_first(const ChunkDescription& d, std::uint16_t child, Instant now) {
-    const KeptAs as = OpHistory::kept_as(d, config.shards);
+    const KeptAs as = OpHistory::kept_as(d, shards);
     if (as == KeptAs::nothing) return as;
     if (history.passes_over(d, now)) return KeptAs::passed_over;
     return history.arrived(d, as, child, now, children[child].totals);
   }
   void note_again(const Tombstone& e, const ChunkDescription& d, std::uint16_t child, Instant now) {
-    const KeptAs as = OpHistory::kept_as(d, config.shards);
+    const KeptAs as = OpHistory::kept_as(d, shards);
     if (as != KeptAs::nothing && e.kept != KeptAs::passed_over)
       history.arrived(d, as, child, now, children[child].totals);
   }
@@ -218,7 +224,6 @@ struct ShardJob {
   [[nodiscard]] bool retries_floats(const ChunkDescription& d) const {
     return d.encoding == wire::Encoding::block_scaled && config::retries_floats(config);
   }
-  [[nodiscard]] bool dynamic() const { return config.slots == config::SlotMode::dynamic; }
   // A bracket can only be combined as a whole; and collecting is what some jobs ask for.
   [[nodiscard]] bool folds_prefix() const {
     return order.flat() && config.trigger == config::Trigger::streaming;

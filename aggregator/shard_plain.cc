@@ -57,7 +57,7 @@ void Shard::learn_kind(ShardJob& job, const wire::Packet& packet) {
   const Contribution c = contribution_of(packet);
   plain.description = c.description.word(2) & ~kLastBit;
   const Kernels* same = nullptr;
-  plain.opens = plain.kernels != nullptr && !job.dynamic() &&
+  plain.opens = plain.kernels != nullptr && !job.dynamic &&
                 check_data(job, c, false, same) == DropReason::count_;
 }
 
@@ -85,7 +85,7 @@ inline void Shard::note_plain(ShardJob& job, const wire::Packet& packet, Instant
   job.note_further(e, packet.header.child, now);
   folds_.add({&e, job.buffers.at(e.buffer), packet.payload.data(), job.plain.kernels,
               d.element_count, Fold::How::fold});
-  if (job.dynamic()) pool_.touch(pool_slot(job, e.seq), now);
+  if (job.dynamic) pool_.touch(pool_slot(job, e.seq), now);
   if (!job.table.add(e, bit)) return {Verdict::folded};
   return on_complete(job, e, job.plain.kernels, now, out);
 }

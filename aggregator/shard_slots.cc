@@ -10,7 +10,7 @@ std::uint32_t Shard::pool_slot(const ShardJob& job, std::uint32_t seq) const {
 }
 
 std::uint32_t Shard::slot_of(const ShardJob& job, const Tombstone& e) const {
-  return job.dynamic() ? pool_slot(job, e.seq) : job.first_slot + job.table.slot_of(e);
+  return job.dynamic ? pool_slot(job, e.seq) : job.first_slot + job.table.slot_of(e);
 }
 
 wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Outbox& out) {
@@ -72,7 +72,7 @@ void Shard::free_slot(ShardJob& job, Tombstone& e, Instant now) {
   e.holds_slot = false;
   job.deadlines.cancel(e);
   if (e.state == ChunkState::sent) --job.sent_held;
-  if (job.dynamic()) pool_.give(pool_slot(job, e.seq), job.place);
+  if (job.dynamic) pool_.give(pool_slot(job, e.seq), job.place);
   const Duration held = now - e.opened_at;
   job.counters.slot_hold.add(held);
   job.counters.slot_hold_ns_max.raise_to(static_cast<std::uint64_t>(held.to_ns()));
