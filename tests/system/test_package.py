@@ -81,8 +81,9 @@ def as_systemd(name):
     granted = ",".join("+" + c for c in caps)
     wanted = f"--inh-caps={granted} --ambient-caps={granted} " if caps else ""
     runtime = "/run/" + service["RuntimeDirectory"]
+    environment = f"export {service['Environment']} && " if "Environment" in service else ""
     return (
-        f"mkdir {runtime} && chown {service['User']}:{service['Group']} {runtime} && "
+        f"mkdir {runtime} && chown {service['User']}:{service['Group']} {runtime} && {environment}"
         f"export RUNTIME_DIRECTORY={runtime} && "
         f"exec setpriv --reuid={service['User']} --regid={service['Group']} --clear-groups "
         f"--no-new-privs {wanted}{service['ExecStart']}"
@@ -164,6 +165,13 @@ def test_the_default_configuration_is_good(package, name, tmp_path):
     assert done.returncode == 0 and done.stdout.endswith(": good\n"), done
 
 
+def asks_for_huge_pages(pid):
+    """Whether the kernel may give the heap transparent huge pages."""
+    maps = Path(f"/proc/{pid}/smaps").read_text()
+    heap = re.search(r"\[heap\]$.*?^VmFlags: (.*?)$", maps, re.M | re.S)
+    return "hg" in heap[1].split()
+
+
 @pytest.mark.parametrize("name", UNITS)
 def test_the_service_starts_feeds_the_watchdog_and_stops(package, name, tmp_path):
     command = installed(package, tmp_path, as_systemd(name))
@@ -177,6 +185,8 @@ def test_the_service_starts_feeds_the_watchdog_and_stops(package, name, tmp_path
             status = Path(f"/proc/{service.pid}/status").read_text()
             assert re.search(r"^Uid:\s+0\b", status, re.M) is None, "runs as root"
             assert re.search(r"^NoNewPrivs:\s+1$", status, re.M)
+            if name == "tributary-switchd":
+                assert asks_for_huge_pages(service.pid), "its heap lies on small pages"
             service.signal(signal.SIGTERM)
             manager.wait("STOPPING=1")
             service.wait_exit(30)
