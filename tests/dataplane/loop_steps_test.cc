@@ -62,6 +62,15 @@ class LateLoops : public testing::Test {
     file.ports[2].lcores = {1};
     return file;
   }
+  void check_while_loops_turn() {
+    std::atomic<bool> over{false};
+    std::thread loops([&] {
+      while (!over.load()) sw.turn();
+    });
+    EXPECT_NO_THROW(steps.check(Duration::seconds(60)));
+    over.store(true);
+    loops.join();
+  }
 
   config::SwitchConfig file = start();
   RingSwitch sw{file};
@@ -114,13 +123,7 @@ TEST_F(LateLoops, TheNextChangeHasToWaitUntilAllAreThrough) {
   EXPECT_THROW(steps.check(Duration()), std::runtime_error) << "nobody answers";
   wake_up(sw, 0);
   EXPECT_FALSE(sw.worker(0).has_taken_in()) << "the other one may still send there";
-  std::atomic<bool> over{false};
-  std::thread loops([&] {
-    while (!over.load()) sw.turn();
-  });
-  EXPECT_NO_THROW(steps.check(Duration::seconds(60)));
-  over.store(true);
-  loops.join();
+  check_while_loops_turn();
   EXPECT_THAT(polled(sw, 1), ElementsAre(0, 1, 2));
 }
 
@@ -162,13 +165,7 @@ TEST_F(LateLoops, WhatALateLoopHasToldIsForgottenWhenItIsThrough) {
   wake_up(sw, 0);
   EXPECT_EQ(known(sw, 0), 0u);
   EXPECT_EQ(known(sw, 1), 1u);
-  std::atomic<bool> over{false};
-  std::thread loops([&] {
-    while (!over.load()) sw.turn();
-  });
-  EXPECT_NO_THROW(steps.check(Duration::seconds(60)));
-  over.store(true);
-  loops.join();
+  check_while_loops_turn();
   EXPECT_EQ(known(sw, 1), 0u);
 }
 
