@@ -53,14 +53,10 @@ void make_late_leaf(Draw& draw, Scenario& s) {
   s = late;
 }
 
-// Turns in which much comes together, and ranks that end an epoch while it does. Where a host is
-// below, it may hear of two ops for one chunk before its root can compare them, once in 14,000
-// worlds: too seldom to be counted on, and reach.cc says never.
+// Turns in which much comes together, and ranks that end an epoch while it does.
 void make_long_turns(Draw& draw, Scenario& s) {
   s.turn_max = draw.between(Duration::us(300), Duration::ms(4));
   if (draw.one_in(2)) s.jobs.front().disagree = true;
-  for (JobScenario& job : s.jobs)
-    if (job.host_switches > 0) job.disagree = false;
 }
 
 }  // namespace

@@ -36,49 +36,50 @@ constexpr std::size_t kReason(wire::Reason reason) {
   return static_cast<std::size_t>(reason);
 }
 
-// A visitor gets each item's name, count and the reason why it cannot be reached.
+// A visitor gets each item's name, count and the reason why it is not expected.
 template <typename Visitor>
 void visit(const Reach& r, Visitor visitor) {
   for (std::size_t v = 0; v < kVerdictCount; ++v)
-    visitor("verdict " + std::string(kVerdictNames[v]), r.verdicts[v], nullptr);
+    visitor("verdict " + std::string(kVerdictNames[v]), r.verdicts[v], {});
   for (std::size_t d = 0; d < kDropReasonCount; ++d) {
     const auto reason = static_cast<DropReason>(d);
     visitor("drop " + std::string(drop_label(reason)),
-            r.switch_drops[d] + r.worker_drops[d] + r.server_drops[d], unreachable(reason));
+            r.switch_drops[d] + r.worker_drops[d] + r.server_drops[d], excuse(reason));
   }
   for (std::size_t c = 0; c < kCollectiveCount; ++c)
     visitor("collective " + std::string(wire::name_of(static_cast<wire::Collective>(c))),
-            r.collectives[c], nullptr);
+            r.collectives[c], {});
   for (std::size_t d = 1; d < r.dtypes.size(); ++d)
-    visitor("type " + std::string(wire::name_of(static_cast<wire::DType>(d))), r.dtypes[d],
-            nullptr);
+    visitor("type " + std::string(wire::name_of(static_cast<wire::DType>(d))), r.dtypes[d], {});
   for (std::size_t o = 1; o < r.reduce_ops.size(); ++o)
     visitor("op " + std::string(wire::name_of(static_cast<wire::ReduceOp>(o))), r.reduce_ops[o],
-            nullptr);
-  visitor("overflow reported", r.overflows, nullptr);
-  visitor("floats sent at once", r.floats_at_once, nullptr);
-  visitor("window made smaller", r.window_decreases, nullptr);
-  visitor("result that tells of a queue", r.marked_results, nullptr);
-  for (std::size_t k = 0; k < kKnobCount; ++k) visitor(kKnobNames[k], r.knobs[k], nullptr);
+            {});
+  visitor("overflow reported", r.overflows, {});
+  visitor("floats sent at once", r.floats_at_once, {});
+  visitor("window made smaller", r.window_decreases, {});
+  visitor("result that tells of a queue", r.marked_results, {});
+  for (std::size_t k = 0; k < kKnobCount; ++k) visitor(kKnobNames[k], r.knobs[k], {});
   for (std::size_t k = 0; k < kKnobCount; ++k)
-    visitor("in trees: " + std::string(kKnobNames[k]), r.tree_knobs[k], nullptr);
+    visitor("in trees: " + std::string(kKnobNames[k]), r.tree_knobs[k], {});
   for (std::size_t e = 0; e < kEngineEventCount; ++e)
-    visitor(kEngineEventNames[e], r.engine[e], nullptr);
+    visitor(kEngineEventNames[e], r.engine[e], {});
   for (std::size_t t = 0; t < kTakenSlotCount; ++t)
-    visitor(kTakenSlotNames[t], r.taken_slots[t], nullptr);
-  for (std::size_t e = 0; e < kHeldEventCount; ++e) visitor(kHeldEventNames[e], r.held[e], nullptr);
+    visitor(kTakenSlotNames[t], r.taken_slots[t], {});
+  for (std::size_t e = 0; e < kHeldEventCount; ++e) visitor(kHeldEventNames[e], r.held[e], {});
   for (std::size_t e = 0; e < kHostEventCount; ++e)
-    visitor(kHostEventNames[e], r.host[e], unreachable(static_cast<HostEvent>(e)));
-  for (std::size_t e = 0; e < kLegEventCount; ++e) visitor(kLegEventNames[e], r.leg[e], nullptr);
+    visitor(kHostEventNames[e], r.host[e], excuse(static_cast<HostEvent>(e)));
+  for (std::size_t e = 0; e < kLegEventCount; ++e) visitor(kLegEventNames[e], r.leg[e], {});
   for (std::size_t e = 0; e < kLegEventCount; ++e)
-    visitor("in trees: " + std::string(kLegEventNames[e]), r.tree_leg[e], nullptr);
+    visitor("in trees: " + std::string(kLegEventNames[e]), r.tree_leg[e], {});
   for (std::size_t f = 0; f < kFaultKindCount; ++f)
     for (std::size_t s = 0; s < kChunkStateCount; ++s)
       visitor("fault " + std::string(name_of(static_cast<FaultKind>(f))) + " x " + kStateNames[s],
-              r.faults[f][s], nullptr);
+              r.faults[f][s], {});
 }
 
 }  // namespace
+
+namespace {
 
 const char* unreachable(DropReason reason) {
   switch (reason) {
@@ -112,11 +113,19 @@ const char* unreachable(DropReason reason) {
   }
 }
 
-const char* unreachable(HostEvent event) {
+}  // namespace
+
+Excuse excuse(DropReason reason) {
+  return {unreachable(reason)};
+}
+
+Excuse excuse(HostEvent event) {
   switch (event) {
-    case HostEvent::invalid:
-    case HostEvent::mismatch: return "the aggregation engine has compared all that it sends on";
-    default: return nullptr;
+    case HostEvent::invalid: return {"the aggregation engine has checked all that it sends on"};
+    case HostEvent::mismatch:
+      return {"engines compare what they send on; a host below may hear of two before its root",
+              true};
+    default: return {};
   }
 }
 
@@ -192,12 +201,13 @@ std::uint64_t Reach::fault_total(FaultKind kind) const {
 
 std::string Reach::table() const {
   std::string text;
-  visit(*this, [&](const std::string& name, std::uint64_t count, const char* why_not) {
+  visit(*this, [&](const std::string& name, std::uint64_t count, Excuse excuse) {
     std::array<char, 96> line{};
     std::snprintf(line.data(), line.size(), "  %-40s %12llu", name.c_str(),
                   static_cast<unsigned long long>(count));
     text += line.data();
-    if (why_not != nullptr) text += std::string("  cannot occur: ") + why_not;
+    if (excuse.why != nullptr)
+      text += std::string(excuse.seldom ? "  seldom: " : "  cannot occur: ") + excuse.why;
     text += "\n";
   });
   return text;
@@ -205,12 +215,12 @@ std::string Reach::table() const {
 
 std::string Reach::shortfall(std::uint64_t least) const {
   std::string text;
-  visit(*this, [&](const std::string& name, std::uint64_t count, const char* why_not) {
-    if (why_not == nullptr && count < least)
+  visit(*this, [&](const std::string& name, std::uint64_t count, Excuse excuse) {
+    if (excuse.why == nullptr && count < least)
       text += name + ": " + std::to_string(count) + " of " + std::to_string(least) + "\n";
-    if (why_not != nullptr && count > 0)
-      text += name + ": reached " + std::to_string(count) + " times, though listed as: " + why_not +
-              "\n";
+    if (excuse.why != nullptr && !excuse.seldom && count > 0)
+      text += name + ": reached " + std::to_string(count) +
+              " times, though listed as: " + excuse.why + "\n";
   });
   return text;
 }

@@ -177,14 +177,19 @@ struct Reach {
   [[nodiscard]] std::uint64_t fault_total() const;
   [[nodiscard]] std::uint64_t fault_total(FaultKind kind) const;
 
-  // Every item with its count, or why it cannot occur.
+  // Every item with its count, or why it does not occur.
   [[nodiscard]] std::string table() const;
-  // What can occur but did so fewer than `least` times, one a line; empty: nothing.
+  // What is expected but occurred fewer than `least` times, or cannot and did, one a line; empty:
+  // nothing.
   [[nodiscard]] std::string shortfall(std::uint64_t least) const;
 };
 
-// Why this version cannot reach it; nullptr when it can.
-const char* unreachable(DropReason reason);
-const char* unreachable(HostEvent event);
+// Why an item is not expected.
+struct Excuse {
+  const char* why = nullptr;  // nullptr: it is expected
+  bool seldom = false;        // it can occur, once in more worlds than one would wait for
+};
+Excuse excuse(DropReason reason);
+Excuse excuse(HostEvent event);
 
 }  // namespace tributary::sim
