@@ -143,7 +143,7 @@ Outgoing* Shard::begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out)
   h.chunk = d.chunk;
   h.seq = e.seq;
   h.shard = index_;
-  h.slot = job.dynamic ? pool_slot(job, e.seq) : job.first_slot + job.table.slot_of(e);
+  h.slot = slot_of(job, e);
   h.origin = switch_id_;
   h.dtype = d.dtype;
   h.reduce_op = d.reduce_op;
