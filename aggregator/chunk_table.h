@@ -100,6 +100,9 @@ class ChunkTable {
   [[nodiscard]] const Tombstone& entry_for(std::uint32_t seq) const {
     return entries_[seq & (2 * window_ - 1)];
   }
+  [[nodiscard]] const Tombstone& entry_a_window_before(std::uint32_t seq) const {
+    return entry_for(seq - window_);
+  }
   // What is known of a seq; unseen also when it is none of this table's.
   [[nodiscard]] ChunkState state_of(std::uint32_t seq) const;
   [[nodiscard]] bool has_contributed(const Tombstone& e, std::uint16_t child) const {

@@ -161,6 +161,9 @@ void Shard::prefetch_data(const wire::Packet& packet, Payloads payloads) const {
   const std::uint32_t buffer = open ? e.buffer : job->buffers.upcoming(kPacketsAhead);
   prefetch<kStartBytes>(payload.data(), payload.size());
   prefetch<kStartBytes>(job->buffers.at(buffer), payload.size());
+  // The last child to send this holds the result of a window before, which is let go then.
+  if (open && e.arrived + 1u == job->fan_in)
+    prefetch_to_write(&job->table.entry_a_window_before(h.seq));
 }
 
 Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
