@@ -209,11 +209,18 @@ std::vector<MetricFamily> Metrics::Collect() const {
   return out;
 }
 
+// A connection has a thread until it is closed, also one that asks for nothing: there are several,
+// and a silent one is closed soon.
+static constexpr const char* kServerThreads = "4";
+static constexpr const char* kRequestTimeoutMs = "1000";
+
 MetricsServer::MetricsServer(const std::string& listen,
                              std::shared_ptr<prometheus::Collectable> source)
     : listen_(listen), source_(std::move(source)) {
   try {
-    exposer_ = std::make_unique<prometheus::Exposer>(listen, 1);
+    exposer_ = std::make_unique<prometheus::Exposer>(
+        std::vector<std::string>{"listening_ports", listen, "num_threads", kServerThreads,
+                                 "request_timeout_ms", kRequestTimeoutMs});
   } catch (const std::exception&) {
     throw std::runtime_error("metrics.listen: " + listen +
                              " cannot be bound; another process may listen there");

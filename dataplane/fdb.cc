@@ -88,12 +88,15 @@ void Fdb::note_move(Entry& entry, Instant now) {
   entry.moves = 0;  // another time, if it goes on
 }
 
-void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now) {
-  if (!statics_.ports.empty() && statics_.ports.contains(mac_bits(mac))) return;
+bool Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now) {
+  if (!statics_.ports.empty() && statics_.ports.contains(mac_bits(mac))) return false;
   const std::uint64_t key = mac_key(mac, vlan);
   std::uint32_t index = entries_.find(key);
   const bool new_here = index == kNone || entries_[index].port != port;
-  if (new_here && lists_[port].full()) return counters_.limited.add();
+  if (new_here && lists_[port].full()) {
+    counters_.limited.add();
+    return false;
+  }
   if (index != kNone) {
     if (new_here) note_move(entries_[index], now);
     unlink(index);
@@ -106,6 +109,7 @@ void Fdb::learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t p
   }
   entries_[index].seen = now;
   append(index, port);
+  return true;
 }
 
 std::uint16_t Fdb::static_port_of(std::uint64_t key) const {

@@ -59,7 +59,8 @@ class Fdb {
   // Others take the place of those that are there. What was learned of the new ones is forgotten by
   // the next calls of expire(), a few addresses each.
   void swap_statics(Statics& statics);
-  void learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
+  // False: nothing was learned, as the address is static, or the port has as many as it may.
+  bool learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
   [[nodiscard]] bool has_statics() const { return !statics_.ports.empty(); }
   // The address of a key (mac_key.h) is static, and on another port.
   [[nodiscard]] bool is_elsewhere(std::uint64_t key, std::uint16_t port) const {

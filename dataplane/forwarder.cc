@@ -163,8 +163,9 @@ inline void Forwarder::learn(Lane& lane, std::uint64_t key, Instant now) {
 void Forwarder::learn_anew(Lane& lane, std::uint64_t key, Instant now) {
   const wire::MacAddress mac = mac_of_key(key);
   const std::uint16_t vlan = vlan_of_key(key);
-  if (peers_ != nullptr && !announce({mac, vlan, lane.index, now})) return;
-  fdb_.learn(mac, vlan, lane.index, now);
+  const Learned address{mac, vlan, lane.index, now};
+  if (peers_ != nullptr && !is_news(address)) return;
+  if (fdb_.learn(mac, vlan, lane.index, now) && peers_ != nullptr) peers_->announce(address);
   // The address may have been seen on another port since: that port must learn it anew too.
   for (const auto& other : lanes_)
     if (other->last_source == key) other->learn_again = Instant();
@@ -174,12 +175,10 @@ void Forwarder::learn_anew(Lane& lane, std::uint64_t key, Instant now) {
 
 // False: it is known well enough, everywhere. What is learned here is told, always, and by the same
 // rule as there: or two lcores that see an address on two ports could keep two opinions.
-bool Forwarder::announce(const Learned& address) {
+bool Forwarder::is_news(const Learned& address) const {
   const auto known = fdb_.seen(address.mac, address.vlan);
   if (known && !is_later(address, *known)) return false;
-  if (known && known->port == address.port && address.at - known->at < refresh_) return false;
-  peers_->announce(address);
-  return true;
+  return !known || known->port != address.port || address.at - known->at >= refresh_;
 }
 
 void Forwarder::learn_from_peer(const Learned& address) {

@@ -23,21 +23,28 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string http_get(int port) {
+// A server that says nothing for so long has failed.
+int connect_to(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  const timeval patience{20, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+std::string http_get(int port) {
+  const int fd = connect_to(port);
+  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
   std::string out;
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-    const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
-    if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
-      std::array<char, 4096> piece;
-      ssize_t got = 0;
-      while ((got = recv(fd, piece.data(), piece.size(), 0)) > 0)
-        out.append(piece.data(), static_cast<std::size_t>(got));
-    }
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
+    std::array<char, 4096> piece;
+    ssize_t got = 0;
+    while ((got = recv(fd, piece.data(), piece.size(), 0)) > 0)
+      out.append(piece.data(), static_cast<std::size_t>(got));
   }
   close(fd);
   return out;
@@ -186,6 +193,16 @@ TEST(Metrics, EveryDropReasonOfEveryPortIsThere) {
     if (family.name == "tributary_drops_total") {
       EXPECT_EQ(family.metric.size(), 2 * kDropReasonCount);
     }
+}
+
+// More of them than the server has threads.
+TEST(Metrics, ConnectionsThatAskForNothingKeepNobodyOut) {
+  RunningSwitch sw;
+  const MetricsServer server("127.0.0.1:0", sw.get());
+  std::vector<int> silent;
+  for (int i = 0; i < 6; ++i) silent.push_back(connect_to(server.port()));
+  EXPECT_THAT(http_get(server.port()), HasSubstr("HTTP/1.1 200 OK"));
+  for (const int fd : silent) close(fd);
 }
 
 TEST(Metrics, AnAddressInUseIsNamed) {

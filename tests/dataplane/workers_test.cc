@@ -306,15 +306,32 @@ TEST(Workers, AnAddressSeenByTwoAtOnceEndsInOnePlace) {
   }
 }
 
-TEST(Workers, AFloodOfAddressesIsBoundedAndCounted) {
-  RingSwitch sw(two_lcores(2));
-  for (int i = 0; i < 300; ++i) {
+// Into port 0, each from an address of its own; lcore 1 does not get round to hearing of them.
+void flood_addresses(RingSwitch& sw, int addresses) {
+  for (int i = 0; i < addresses; ++i) {
     Bytes frame = plain_frame(1, 9);
     frame[9] = static_cast<std::byte>(i >> 8);
     frame[10] = static_cast<std::byte>(i);
     sw.inject(0, frame);
     sw.turn(0);
   }
+}
+
+// Or it would take the place of those that other ports learn.
+TEST(Workers, APortTellsOfNoMoreAddressesThanItMayTeach) {
+  auto config = two_lcores(2);
+  config.ports[0].max_addresses = 3;
+  RingSwitch sw(config);
+  flood_addresses(sw, 300);
+  const auto& counters = sw.workers().handover()->path(0, 1).counters;
+  EXPECT_EQ(counters.addresses.get(), 3u);
+  EXPECT_EQ(counters.addresses_lost.get(), 0u);
+  EXPECT_EQ(sw.worker(0).fdb().counters().limited.get(), 297u);
+}
+
+TEST(Workers, AFloodOfAddressesIsBoundedAndCounted) {
+  RingSwitch sw(two_lcores(2));
+  flood_addresses(sw, 300);
   const auto& counters = sw.workers().handover()->path(0, 1).counters;
   EXPECT_EQ(counters.addresses.get(), HandoverPath::kAddresses);
   EXPECT_EQ(counters.addresses_lost.get(), 300 - HandoverPath::kAddresses);
