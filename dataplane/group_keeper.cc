@@ -29,6 +29,7 @@ Duration GroupKeeper::routers_left(std::uint16_t vlan, Instant now) const {
 void GroupKeeper::hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router,
                              Instant now, Instant until) {
   queriers_[vlan].until[ipv6 ? 1 : 0] = until;
+  queriers_[vlan].through[ipv6 ? 1 : 0] = mask_of(port);
   if (from_router) router_until(vlan, port) = until;
   if (news_) look_at(vlan, now);
 }
@@ -36,6 +37,7 @@ void GroupKeeper::hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, 
 void GroupKeeper::forget(std::uint16_t port) {
   for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) {
     router_until(vlan, port) = Instant();
+    for (PortMask& through : queriers_[vlan].through) through &= ~mask_of(port);
     if (!news_ || (told_[vlan].routers & mask_of(port)) == 0) continue;
     told_[vlan].routers &= ~mask_of(port);
     news_->note(place_of(vlan));

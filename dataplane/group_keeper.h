@@ -50,6 +50,11 @@ class GroupKeeper {
   [[nodiscard]] bool has_querier(std::uint16_t vlan, bool ipv6, Instant now) const {
     return now < queriers_[vlan].until[ipv6 ? 1 : 0];
   }
+  // Where the latest query came from: of a router, or of a switch that has no address and forwards
+  // by the reports that it hears. 0: nowhere.
+  [[nodiscard]] PortMask queried_through(std::uint16_t vlan, bool ipv6, Instant now) const {
+    return has_querier(vlan, ipv6, now) ? queriers_[vlan].through[ipv6 ? 1 : 0] : 0;
+  }
   // For how long still; not more than zero: there is none.
   [[nodiscard]] Duration routers_left(std::uint16_t vlan, Instant now) const;
 
@@ -60,6 +65,7 @@ class GroupKeeper {
   static constexpr int kTellPerTurn = 64;
   struct Queriers {
     std::array<Instant, 2> until{};  // of IGMP, of MLD
+    std::array<PortMask, 2> through{};
   };
   struct Told {
     PortMask routers = 0;

@@ -132,10 +132,17 @@ TEST_P(Snoop, MembersLeaveAndAge) {
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
 }
 
+// They are other switches, which hear the reports; other hosts do not, or they would keep theirs.
 TEST_P(Snoop, QueriersWithoutAnAddressAreNoRouters) {
   pass(0, igmp_frame(0x11, 0, 0));
-  pass(1, igmp_frame(0x16, kTestGroup4));
+  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0}));
   EXPECT_EQ(data4(3), (Ports{1}));
+  // Of the other kind nobody asks.
+  EXPECT_EQ(pass(1, mld_frame(131, 0x77)), (Ports{0, 2, 3}));
+  pass(2, igmp_frame(0x11, 0, 0));
+  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{2})) << "the network has changed";
+  EXPECT_EQ(pass(0, igmp_frame(0x16, kTestGroup4)), (Ports{2}));
+  EXPECT_EQ(data4(3), (Ports{0, 1}));
 }
 
 // Nobody there becomes a router, and the querier of the VLAN does not hear of it.
