@@ -205,7 +205,7 @@ void Shard::finish_result(ShardJob& job, const Tombstone& e, Outgoing& o, bool w
   fill_result(o, job, e.description, result_flags(e), job.payload(e), whole);
   o.header.seq = e.seq;
   o.header.shard = index_;
-  o.header.slot = job.dynamic ? pool_slot(job, e.seq) : job.first_slot + job.table.slot_of(e);
+  o.header.slot = slot_of(job, e);
   o.header.seed_generation = job.next_seed;
   if (job.degraded.counted(e.seq) != 0) add_left_out(job, e.seq, o);
   if (job.seed != job.next_seed) {

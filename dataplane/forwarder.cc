@@ -160,6 +160,8 @@ inline void Forwarder::learn(Lane& lane, std::uint64_t key, Instant now) {
   learn_anew(lane, key, now);
 }
 
+// What is learned here is told, always, and by the same rule as there: or two lcores that see an
+// address on two ports could keep two opinions.
 void Forwarder::learn_anew(Lane& lane, std::uint64_t key, Instant now) {
   const wire::MacAddress mac = mac_of_key(key);
   const std::uint16_t vlan = vlan_of_key(key);
@@ -173,8 +175,6 @@ void Forwarder::learn_anew(Lane& lane, std::uint64_t key, Instant now) {
   lane.learn_again = now + refresh_;
 }
 
-// False: it is known well enough, everywhere. What is learned here is told, always, and by the same
-// rule as there: or two lcores that see an address on two ports could keep two opinions.
 bool Forwarder::is_news(const Learned& address) const {
   const auto known = fdb_.seen(address.mac, address.vlan);
   if (known && !is_later(address, *known)) return false;

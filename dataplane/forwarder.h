@@ -116,6 +116,7 @@ class Forwarder {
   // Unless it is known well enough.
   void learn(Lane& lane, std::uint64_t key, Instant now);
   void learn_anew(Lane& lane, std::uint64_t key, Instant now);
+  // False: it is known well enough, everywhere.
   [[nodiscard]] bool is_news(const Learned& address) const;
   // Whoever was behind a link that was lost may be elsewhere now. Looks at one port a call.
   std::size_t forget_lost(Instant now);

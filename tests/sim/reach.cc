@@ -77,10 +77,6 @@ void visit(const Reach& r, Visitor visitor) {
               r.faults[f][s], {});
 }
 
-}  // namespace
-
-namespace {
-
 const char* unreachable(DropReason reason) {
   switch (reason) {
     case DropReason::frame_multi_segment: return "simulated frames are in one piece";
