@@ -135,7 +135,8 @@ void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq,
   std::vector<Peer>& peers = scratch_peers;
   peers.resize(job.child_map.count());
   for (std::uint32_t c = 0; c < peers.size(); ++c) peers[c] = job.membership.member(c).peer;
-  for (const auto& shard : shards) shard->start_epoch(job.place, epoch, seq, peers, now);
+  for (const auto& shard : shards)  // one that is away has no part of this job
+    if (shard != nullptr) shard->start_epoch(job.place, epoch, seq, peers, now);
   job.counters.members.set(job.membership.present());
   for (std::uint32_t c = 0; c < peers.size(); ++c) send_start(job, c, out);
 }

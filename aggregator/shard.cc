@@ -114,6 +114,7 @@ void Shard::clear(std::uint32_t place) {
   if (jobs_[place] == nullptr) return;
   ShardJob& job = *jobs_[place];
   for (Tombstone& e : job.table.entries()) {
+    free_slot(job, e, std::max(turn_, e.opened_at));
     job.deadlines.cancel(e);
     let_go_of_data(job, e);
   }
@@ -199,6 +200,7 @@ void Shard::note_deadline(ShardJob& job, Tombstone& e, Instant now) {
 
 // Takes no buffers, so those that it lets go stay as they are until the next packet.
 bool Shard::expire(Instant now, Outbox& out) {
+  turn_ = now;
   if (now < nothing_due_before_) return false;
   Instant next = Instant::max();
   for (ShardJob* const present : present_) {
@@ -206,8 +208,6 @@ bool Shard::expire(Instant now, Outbox& out) {
     while (Tombstone* const e = job.deadlines.due(now)) {
       if (e->state == ChunkState::open) note_deadline(job, *e, now);
       if (e->state == ChunkState::open && job.config.on_deadline == config::OnDeadline::abort) {
-        job.counters.slot_hold_ns_max.raise_to(
-            static_cast<std::uint64_t>((now - e->opened_at).to_ns()));
         request_deadline_abort(job, *e);
         return true;
       }

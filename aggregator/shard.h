@@ -92,7 +92,7 @@ class Shard {
                    std::span<const Peer> peers, Instant now);
   // This member is now bound there.
   void bind(std::uint32_t job, std::uint32_t rank, const Peer& peer);
-  // The epoch is over: frees all that the job held.
+  // The epoch is over: frees all that the job held, which counts as held until the last expire().
   void clear(std::uint32_t job);
   // A rank has left, with all results of the ops before `first_op`. True when an unfinished chunk
   // of a later one still needs its contribution.
@@ -348,6 +348,7 @@ class Shard {
 
   std::vector<ShardJob*> present_;  // those of jobs_ that are there
   Instant nothing_due_before_;      // no deadline of theirs
+  Instant turn_;                    // when expire() was called last
   HoldTimes past_holds_;            // of jobs that are gone
   std::vector<BufferPool*> pools_;  // all
   bool unsettled_ = false;          // some pool has buffers to take back

@@ -26,13 +26,16 @@ wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Out
   return wire::Reason::none;
 }
 
-// Never from a higher priority; from an equal one only what is idle: a chunk that waits for its
-// last rank, or for a result, no longer than it has to.
+// Never from a higher priority. From an equal one what is idle, a chunk that waits for its last
+// rank or for a result no longer than it has to, and what was borrowed of the share of the one who
+// asks.
 bool Shard::may_preempt(const ShardJob& job, const SlotPool::Owner& owner, Instant now) const {
   const std::uint8_t theirs = jobs_[owner.job]->config.priority;
   const std::uint8_t ours = job.config.priority;
-  const bool idle = preempt_idle_ > Duration() && now - owner.touched >= preempt_idle_;
-  return theirs < ours ? idle || preempt_busy_ : theirs == ours && idle;
+  if (theirs > ours) return false;
+  if (preempt_idle_ > Duration() && now - owner.touched >= preempt_idle_) return true;
+  if (pool_.borrows(owner.job) && pool_.is_owed(job.place)) return true;
+  return theirs < ours && preempt_busy_;
 }
 
 // True when the slot is free now: its owner had no more right to it.

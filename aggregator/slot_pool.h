@@ -4,7 +4,8 @@
 // window fits the pool; it collides with other jobs. (It may where its seed changes, and where seqs
 // wrap in a pool whose size is no power of two; that chunk is escalated like any other.) Each
 // running job is guaranteed an equal share of the pool, or its quota if that is less; beyond that
-// it may borrow what no other running job's guarantee needs. So a greedy job cannot starve another.
+// it may borrow what no other running job's guarantee needs, and gives it back where it is in the
+// way of one who is owed. So a greedy job cannot starve another.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,11 @@ class SlotPool {
   [[nodiscard]] const Owner& owner(std::uint32_t slot) const { return owners_[slot]; }
   // Within its share, whatever the slot.
   [[nodiscard]] bool may_take(std::uint32_t job) const;
+  // It holds less than it is guaranteed; more.
+  [[nodiscard]] bool is_owed(std::uint32_t job) const { return unfilled(shares_[job]) > 0; }
+  [[nodiscard]] bool borrows(std::uint32_t job) const {
+    return shares_[job].held > shares_[job].guaranteed;
+  }
   void take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, Instant now);
   void touch(std::uint32_t slot, Instant now) { owners_[slot].touched = now; }
   // `job` is the slot's owner.

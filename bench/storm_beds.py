@@ -103,8 +103,9 @@ def topology(storm):
     jobs = [_job(side.job, WORKERS, storm.job) for side in storm.sides]
     if storm.holder:
         for switch in switches:
-            switch["slots"] = WINDOW
-        jobs.append(_job(HOLDER, 2, (("slots", "dynamic"), ("deadline", "3600s"))))
+            switch.update(slots=WINDOW, preempt_idle="3600s")
+        # Nobody takes back what a job of higher priority has borrowed.
+        jobs.append(_job(HOLDER, 2, (("slots", "dynamic"), ("priority", 1), ("deadline", "3600s"))))
     return {
         "switches": switches,
         "workers": [{"name": name, "switch": above[name], "port": name,

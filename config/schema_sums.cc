@@ -65,9 +65,12 @@ Fields<JobConfig> slot_use() {
              "static: a partition of `window` slots of its own. dynamic: shares what the static "
              "jobs leave of `switch.slots` with the other dynamic jobs; a chunk that finds its "
              "slot taken goes to the completion engine."),
-      scalar("quota", &JobConfig::quota, integer<std::uint32_t>(0, kMaxWindow),
-             "Most slots that a dynamic job may hold at once in a shard; 0: its window. What is "
-             "guaranteed to it is the smaller of this and an equal share of the pool."),
+      scalar(
+          "quota", &JobConfig::quota, integer<std::uint32_t>(0, kMaxWindow),
+          "Most slots that a dynamic job may hold at once in a shard; 0: its window. What is "
+          "guaranteed to it is the smaller of this and an equal share of the pool; what it holds "
+          "beyond that is taken back where it is in the way of a job that holds less, unless "
+          "that has a lower priority. The sum so far goes to the completion engine."),
       scalar("priority", &JobConfig::priority, integer<std::uint8_t>(0, 255),
              "A dynamic job's chunk never loses its slot to a job of lower priority, and may take "
              "that of one, see `switch.preempt_idle` and `switch.preempt_busy`; the sum so far "

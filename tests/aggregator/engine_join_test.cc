@@ -181,6 +181,8 @@ TEST_F(EngineTest, DeadlineAbortsAndNamesTheMissing) {
   EXPECT_EQ(sent_[0].missing(), (std::vector<std::uint32_t>{0, 2}));
   EXPECT_EQ(counters().slots_open.get(), 0u);  // T22: nothing is held past the deadline
   EXPECT_EQ(counters().slot_hold_ns_max.get(), 500'000'000u);
+  EXPECT_EQ(engine_->slot_holds().count(), 1u);
+  EXPECT_EQ(engine_->slot_holds().total_ns.get(), 500'000'000u);
 }
 
 TEST_F(EngineTest, CompletionCancelsTheDeadline) {

@@ -117,6 +117,35 @@ TEST_F(SlotsTest, GuaranteedShareStaysFree) {
   EXPECT_EQ(escalated(0, wire::Reason::no_slot), 1u);
 }
 
+// One keeps all that it can get, for ever. A chunk of the other, within its share, takes back what
+// is in its way; what the former had so far goes to its completion host.
+TEST_F(SlotsTest, O7_AGreedyJobDoesNotStarveAnother) {
+  config::JobConfig greedy = dynamic_job(7);
+  greedy.window = 32;
+  build_two(32, {greedy, dynamic_job(8)});
+  std::uint32_t held = 0;
+  for (std::uint32_t s = 0; s < 32; ++s) held += give(0, 0, s, 1).verdict == Verdict::opened;
+  EXPECT_EQ(held, 28u) << "all but the other's share";
+  std::uint32_t summed = 0;
+  for (std::uint32_t s = 0; s < 400; ++s) {
+    const std::uint64_t taken = engine_->counters(0).preemptions.get();
+    const bool opened = give(1, 0, s, 1).verdict == Verdict::opened;
+    if (engine_->counters(0).preemptions.get() != taken) {
+      EXPECT_EQ(sent_.at(0).to, Outgoing::To::completion_host);
+      EXPECT_EQ(sent_[0].header.job, 7u);
+      EXPECT_EQ(sent_[0].header.covered, 1u);
+    }
+    const Decision last = give(1, 1, s, 1);
+    EXPECT_EQ(last.verdict, opened ? Verdict::completed : Verdict::forwarded) << s;
+    if (!opened) finish(1, s);
+    summed += opened ? 1 : 0;
+  }
+  EXPECT_EQ(escalated(1, wire::Reason::no_slot), 0u);
+  EXPECT_GE(summed, 200u) << "at last half of the slots are the former's own";
+  EXPECT_EQ(engine_->counters(0).slots_open.get(), 28 - engine_->counters(0).preemptions.get());
+  EXPECT_GE(engine_->counters(0).slots_open.get(), 16u) << "its own share is left alone";
+}
+
 TEST_F(SlotsTest, WhatNobodyElseIsGuaranteedMayBeBorrowed) {
   config::JobConfig modest = dynamic_job(8);
   modest.quota = 1;
@@ -343,6 +372,9 @@ TEST_F(SlotsTest, O9_ADeadJobsSlotsAreFreeAtTheEndOfItsLease) {
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_EQ(sent_[0].header.reason, wire::Reason::lease_expired);
   EXPECT_EQ(engine_->counters(0).slots_open.get(), 0u);
+  EXPECT_EQ(engine_->slot_holds().count(), 2u);
+  EXPECT_EQ(engine_->slot_holds().total_ns.get(), 2'000'000'000u);
+  EXPECT_EQ(engine_->counters(0).slot_hold_ns_max.get(), 1'000'000'000u);
   for (std::uint32_t s = 0; s < 4; ++s) EXPECT_EQ(give(1, 0, s, 1).verdict, Verdict::opened);
   EXPECT_EQ(engine_->counters(1).collisions.get(), 0u);
 }

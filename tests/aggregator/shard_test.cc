@@ -247,6 +247,21 @@ TEST_F(AwayTest, Rule16_NoOpIsSettledAndNoJobIsChangedWithoutIt) {
                std::invalid_argument);
 }
 
+// Another job's shard may be with another owner.
+TEST_F(EngineTest, Rule16_AJobWithoutAPartInTheShardThatIsAwayBeginsItsEpoch) {
+  config::JobConfig wide = test_job(2);
+  wide.id = kJob + 1;
+  wide.shards = 2;
+  build(test_switch({test_job(2), wide}));
+  const auto shard = engine_->hand_over(1);
+  ASSERT_NE(shard, nullptr);
+  join_all();
+  EXPECT_EQ(status().state, JobState::running);
+  complete(0);
+  engine_->take_back(shard, *outbox_);
+  complete(1);
+}
+
 // What its completion host says is its owner's to hear, and who that is it learns later.
 TEST_F(AwayTest, Rule16_ItsCompletionHostWaitsForIt) {
   engine_->set_completion_host(kJob, 1, 0, 1);

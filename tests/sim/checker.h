@@ -218,8 +218,11 @@ class Checker : public Observer {
                          aggregator::Decision decision);
   void check_taking(const SwitchNode& node, const wire::Packet& packet, const HeldSlot& lost);
   [[nodiscard]] std::optional<TakenSlot> may_take(const JobScenario& taker,
-                                                  const JobScenario& owner,
-                                                  Duration silent_for) const;
+                                                  const JobScenario& owner, Duration silent_for,
+                                                  bool borrowed) const;
+  [[nodiscard]] std::uint32_t guaranteed_slots(const JobScenario& job, std::uint32_t running) const;
+  [[nodiscard]] bool is_borrowed(const SwitchNode& node, std::uint8_t shard,
+                                 const JobScenario& taker, const JobScenario& owner) const;
   // checker_congestion.cc
   [[nodiscard]] Piece piece_of(const SwitchNode& node, const wire::Packet& packet) const;
   void note_marks(const SwitchNode& node, const wire::Packet& packet,

@@ -53,6 +53,27 @@ std::optional<Checker::Slots> Checker::slots_of(const SwitchNode& node,
       c->escalations[static_cast<std::size_t>(wire::Reason::no_slot)].get() - c->preemptions.get()};
 }
 
+std::uint32_t Checker::guaranteed_slots(const JobScenario& job, std::uint32_t running) const {
+  const std::uint32_t quota = job.sums.quota == 0 ? job.window : job.sums.quota;
+  return std::min(quota, scenario_.pool_slots / running);
+}
+
+// Before this packet the owner held more than it is guaranteed, and the taker less.
+bool Checker::is_borrowed(const SwitchNode& node, std::uint8_t shard, const JobScenario& taker,
+                          const JobScenario& owner) const {
+  std::uint32_t running = 0;
+  for (const JobView& job : jobs_)
+    if (job.scenario->sums.slots == config::SlotMode::dynamic && shard < job.scenario->shards &&
+        node.place_of(job.scenario->id) && node.engine()->running_epoch(job.scenario->id))
+      ++running;
+  const auto held = [&](const JobScenario& job) {
+    return std::count_if(held_before_.begin(), held_before_.end(),
+                         [&job](const HeldSlot& slot) { return slot.job == job.id; });
+  };
+  return held(owner) > guaranteed_slots(owner, running) &&
+         held(taker) < guaranteed_slots(taker, running);
+}
+
 // What a job is guaranteed it gets: an equal share of the pool, up to its quota.
 void Checker::check_slot_refusal(const SwitchNode& node, const wire::Packet& packet) {
   const auto after = slots_of(node, packet);
@@ -61,8 +82,7 @@ void Checker::check_slot_refusal(const SwitchNode& node, const wire::Packet& pac
       static_cast<std::int64_t>(after->refused - slots_before_->refused) <= 0)
     return;
   const JobScenario& job = *jobs_[*index_of(packet.header.job)].scenario;
-  const std::uint32_t quota = job.sums.quota == 0 ? job.window : job.sums.quota;
-  const std::uint32_t guaranteed = std::min(quota, scenario_.pool_slots / dynamic_jobs_);
+  const std::uint32_t guaranteed = guaranteed_slots(job, dynamic_jobs_);
   if (slots_before_->open < guaranteed)
     violation("job " + std::to_string(job.id) + " was refused a slot though it held " +
               std::to_string(slots_before_->open) + " of its " + std::to_string(guaranteed));
@@ -149,7 +169,7 @@ void Checker::check_taking(const SwitchNode& node, const wire::Packet& packet,
   const auto heard = heard_.find(chunk);
   if (heard == heard_.end()) return violation(what + ", though nothing had opened it");
   const Duration silent_for = world_->local_now(node.id()) - heard->second;
-  const auto how = may_take(taker, owner, silent_for);
+  const auto how = may_take(taker, owner, silent_for, is_borrowed(node, h.shard, taker, owner));
   if (!how)
     return violation(what + " of priority " + std::to_string(taker.sums.priority) +
                      ": its own is " + std::to_string(owner.sums.priority) +
@@ -172,12 +192,13 @@ void Checker::check_taking(const SwitchNode& node, const wire::Packet& packet,
 
 // The table of docs/decisions/020-who-may-lose-a-slot.md; nullopt: it may not.
 std::optional<TakenSlot> Checker::may_take(const JobScenario& taker, const JobScenario& owner,
-                                           Duration silent_for) const {
-  const bool idle = scenario_.preempt_idle > Duration() && silent_for >= scenario_.preempt_idle;
-  if (owner.sums.priority == taker.sums.priority && idle) return TakenSlot::idle_equal;
-  if (owner.sums.priority >= taker.sums.priority) return std::nullopt;
-  if (idle) return TakenSlot::idle_lower;
-  return scenario_.preempt_busy ? std::optional(TakenSlot::busy_lower) : std::nullopt;
+                                           Duration silent_for, bool borrowed) const {
+  if (owner.sums.priority > taker.sums.priority) return std::nullopt;
+  const bool equal = owner.sums.priority == taker.sums.priority;
+  if (scenario_.preempt_idle > Duration() && silent_for >= scenario_.preempt_idle)
+    return equal ? TakenSlot::idle_equal : TakenSlot::idle_lower;
+  if (borrowed) return TakenSlot::borrowed;
+  return scenario_.preempt_busy && !equal ? std::optional(TakenSlot::busy_lower) : std::nullopt;
 }
 
 }  // namespace tributary::sim

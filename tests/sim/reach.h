@@ -121,6 +121,7 @@ inline constexpr std::size_t kLegEventCount = static_cast<std::size_t>(LegEvent:
   X(idle_lower, "slot taken: idle, of a lower priority") \
   X(idle_equal, "slot taken: idle, of an equal")         \
   X(busy_lower, "slot taken: busy, of a lower priority") \
+  X(borrowed, "slot taken: busy, borrowed")              \
   X(of_sum, "slot taken: its sum waited for the result") \
   X(in_tree, "slot taken: in a tree")                    \
   X(op_done, "op done on a rank though a slot was taken")
