@@ -7,6 +7,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "dataplane/filter_words.h"
+
 namespace tributary::dataplane {
 namespace {
 
@@ -22,6 +24,14 @@ void CaptureFilter::Free::operator()(bpf_program* program) const {
 }
 
 CaptureFilter::CaptureFilter(const std::string& expression) {
+  const auto refuse = [&](const std::string& why) {
+    return std::invalid_argument("filter '" + expression + "': " + why);
+  };
+  if (expression.size() > kMostBytes)
+    throw refuse("it has more than " + std::to_string(kMostBytes) + " characters");
+  if (const auto word = looked_up(expression))
+    throw refuse("'" + std::string(*word) +
+                 "' is no word, number or address of man pcap-filter; names are not looked up");
   const std::unique_ptr<pcap_t, ClosePcap> ethernet(
       pcap_open_dead(DLT_EN10MB, CaptureWish::kMostSnap));
   if (!ethernet) throw std::runtime_error("libpcap has no memory for a filter");
@@ -29,8 +39,7 @@ CaptureFilter::CaptureFilter(const std::string& expression) {
   constexpr int kOptimize = 1;
   if (pcap_compile(ethernet.get(), program.get(), expression.c_str(), kOptimize,
                    PCAP_NETMASK_UNKNOWN) != 0)
-    throw std::invalid_argument("filter '" + expression + "': " + pcap_geterr(ethernet.get()) +
-                                "; man pcap-filter has the language");
+    throw refuse(std::string(pcap_geterr(ethernet.get())) + "; man pcap-filter has the language");
   program_.reset(program.release());
 }
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "tests/dataplane/lookups.h"
 #include "tests/dataplane/test_worker.h"
 
 namespace tributary::dataplane {
@@ -311,6 +312,29 @@ TEST(CaptureFilter, MistakesAreQuoted) {
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(error.what(), HasSubstr("filter 'udp prot 7000'"));
     EXPECT_THAT(error.what(), HasSubstr("man pcap-filter"));
+  }
+}
+
+TEST(CaptureFilter, NamesAreRefusedAndNobodyIsAsked) {
+  const unsigned before = lookups();
+  try {
+    const CaptureFilter filter("udp and host nosuch.example");
+    FAIL() << "no error";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'nosuch.example' is no word, number or address"));
+    EXPECT_THAT(error.what(), HasSubstr("names are not looked up"));
+  }
+  EXPECT_EQ(lookups(), before);
+}
+
+TEST(CaptureFilter, LongOnesTakeTooLong) {
+  const std::string most = "udp" + std::string(CaptureFilter::kMostBytes - 3, ' ');
+  EXPECT_NO_THROW(CaptureFilter{most});
+  try {
+    const CaptureFilter filter(most + " ");
+    FAIL() << "no error";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("more than 1000 characters"));
   }
 }
 

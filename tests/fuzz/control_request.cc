@@ -1,6 +1,6 @@
 // The control socket's requests: whatever comes in, one line of valid JSON goes out, and only a
 // well-formed `show` reaches the switch. What asks for a capture is one that can be made, or is
-// refused with a text; so is what is to be set.
+// refused with a text, and nobody is asked for a name; so is what is to be set.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -10,12 +10,14 @@
 #include "config/override.h"
 #include "control/capture.h"
 #include "control/request.h"
+#include "tests/dataplane/lookups.h"
 #include "tests/fuzz/target.h"
 
 namespace {
 
 void check_capture(std::string_view line) {
   using namespace tributary::control;
+  const unsigned lookups = tributary::dataplane::lookups();
   try {
     const auto request = capture_request(line);
     if (!request) return;
@@ -24,6 +26,7 @@ void check_capture(std::string_view line) {
   } catch (const std::invalid_argument& error) {
     FUZZ_CHECK(error.what()[0] != '\0');
   }
+  FUZZ_CHECK(tributary::dataplane::lookups() == lookups);
 }
 
 // What is to be set is found in a document and read back from it, or refused with a text.

@@ -136,6 +136,15 @@ def test_capture_of_drops_tells_why_and_ends_well(make_bed, launch):
         process.check_exit(30)
 
 
+def test_capture_filters_have_no_names(make_bed):
+    """The switch would ask for them, and answer nobody meanwhile."""
+    bed = make_bed("veth", 1)
+    for what in (["capture", "-w", bed.run / "named.pcapng"], ["trace", "1"]):
+        with pytest.raises(Exception, match="'nosuch.example' is no word.*names are not looked up"):
+            bed.switch.client(*what, "--filter", "udp and host nosuch.example", "--socket", bed.switch.socket)
+    assert not (bed.run / "named.pcapng").exists()
+
+
 def test_trace_tells_what_becomes_of_each_frame(make_bed, launch):
     """As in docs/operations.md: verdict, slot and children; what is sent follows."""
     bed = make_bed("veth", 2)

@@ -80,7 +80,9 @@ void add_capture(CLI::App& app) {
   command->add_option("--point", options->points, "Where: any of rx, tx, drop. Left out: all three")
       ->delimiter(',')
       ->check(CLI::IsMember({"rx", "tx", "drop"}));
-  command->add_option("--filter", options->filter, "Which frames: an expression of man pcap-filter")
+  command
+      ->add_option("--filter", options->filter,
+                   "Which frames: an expression of man pcap-filter, without names")
       ->type_name("EXPR");
   command->add_option("--count", options->count, "Ends after so many frames")
       ->check(CLI::PositiveNumber)

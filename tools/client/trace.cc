@@ -36,7 +36,9 @@ void add_trace(CLI::App& app) {
       ->required()
       ->check(CLI::PositiveNumber);
   command->add_option("PORT", options->ports, "Ports to look at; none: all");
-  command->add_option("--filter", options->filter, "Which frames: an expression of man pcap-filter")
+  command
+      ->add_option("--filter", options->filter,
+                   "Which frames: an expression of man pcap-filter, without names")
       ->type_name("EXPR");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
