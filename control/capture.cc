@@ -1,8 +1,6 @@
 #include "control/capture.h"
 
-#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <thread>
 
 #include "control/capture_format.h"
+#include "control/capture_stream.h"
 #include "control/request_fields.h"
 #include "control/send_all.h"
 #include "control/show_text.h"
@@ -27,8 +26,10 @@ using dataplane::CaptureTap;
 using dataplane::CaptureWish;
 using nlohmann::ordered_json;
 
-constexpr int kIdleMs = 5;                        // between looks at an empty ring
-constexpr std::size_t kMostPending = 256u << 10;  // bytes before they are sent
+constexpr int kIdleMs = 5;                       // between looks at an empty ring
+constexpr std::size_t kMostPending = 64u << 10;  // bytes before they are sent
+// The last frame before that, and how a stream ends.
+static_assert(kMostPending + CaptureWish::kMostSnap + (8u << 10) < CaptureStream::kMostLeft);
 // Of a tap, in bytes: a trace is of a few frames, but all that comes of them has to be there.
 constexpr std::size_t kCaptureRoom = 8u << 20;
 constexpr std::size_t kTraceRoom = 32u << 20;
@@ -72,6 +73,14 @@ void set_ports(CaptureRequest& request, const ordered_json& json) {
   request.ports = list->get<std::vector<std::string>>();
 }
 
+CaptureRequest parse_end(const ordered_json& json) {
+  check_keys(json, {"command", "end"});
+  if (json["end"] != true) throw std::invalid_argument("\"end\" must be true");
+  CaptureRequest request;
+  request.end = true;
+  return request;
+}
+
 CaptureRequest parse_capture(const ordered_json& json) {
   check_keys(json, {"command", "ports", "points", "filter", "count", "snap"});
   CaptureRequest request;
@@ -102,6 +111,7 @@ std::optional<CaptureRequest> capture_request(std::string_view line) {
   if (!json.is_object()) return std::nullopt;
   const auto command = json.value("command", ordered_json());
   if (command != "capture" && command != "trace") return std::nullopt;
+  if (command == "capture" && json.contains("end")) return parse_end(json);
   CaptureRequest request = command == "trace" ? parse_trace(json) : parse_capture(json);
   set_ports(request, json);
   if (json.contains("filter")) request.filter = text_of(json, "filter");
@@ -138,11 +148,10 @@ class CaptureServer::Session {
         trace_(request.trace),
         count_(request.count),
         connection_(connection),
+        stream_(connection),
+        name_((trace_ ? "trace of " : "capture of ") + peer_of(connection)),
         frame_(wish.snap),
         missed_(sw.workers().size()) {
-    // A reader may pause; at the end, shutdown() wakes whoever waits for it.
-    const timeval forever{};
-    setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
     const auto shared = std::make_shared<CaptureWish>(std::move(wish));
     const std::size_t room = trace_ ? kTraceRoom : kCaptureRoom;
     for (std::size_t lcore = 0; lcore < sw.workers().size(); ++lcore)
@@ -150,8 +159,8 @@ class CaptureServer::Session {
     install(true);
     thread_ = std::thread([this] { run(); });
   }
+  // Of one that is not over, after end().
   ~Session() {
-    shutdown(connection_, SHUT_RDWR);
     thread_.join();
     close(connection_);
   }
@@ -159,6 +168,14 @@ class CaptureServer::Session {
   Session& operator=(const Session&) = delete;
 
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
+  [[nodiscard]] CaptureStream::Clock::duration unread_for() const { return stream_.unread_for(); }
+  // Which and whose it is, for people.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // Soon it is over, whatever its reader does. Once.
+  void end(const std::string& why) {
+    why_ = why;
+    stream_.stop();
+  }
 
  private:
   // Or takes off. Throws std::runtime_error when a loop does not answer.
@@ -177,8 +194,9 @@ class CaptureServer::Session {
     return !trace_ || (frame.point == CapturePoint::verdict && !frame.verdict.handed_to);
   }
   [[nodiscard]] bool complete() const { return count_ != 0 && seen_ == count_; }
-  // Waits so long; false: the client has closed its end.
-  [[nodiscard]] bool client_is_there(int wait_ms) const;
+  // Frames that are in no file, because they found no room or because nobody waits for them; no tap
+  // is on any loop.
+  [[nodiscard]] std::uint64_t count_missed();
 
   dataplane::Switch& switch_;
   std::vector<std::string> names_;
@@ -186,6 +204,9 @@ class CaptureServer::Session {
   bool trace_;
   std::uint32_t count_;
   int connection_;
+  CaptureStream stream_;
+  std::string name_;
+  std::string why_;                                // before stream_.stop()
   std::vector<std::byte> frame_;                   // of the snap's size
   std::vector<std::unique_ptr<CaptureTap>> taps_;  // by lcore
   std::vector<std::uint64_t> missed_;              // by lcore, before the last frame taken
@@ -255,25 +276,29 @@ void CaptureServer::Session::drain_effects(std::string& out) {
   }
 }
 
-bool CaptureServer::Session::client_is_there(int wait_ms) const {
-  pollfd end{connection_, POLLRDHUP, 0};
-  return poll(&end, 1, wait_ms) == 0;
+std::uint64_t CaptureServer::Session::count_missed() {
+  std::uint64_t missed = 0;
+  for (std::size_t lcore = 0; lcore < taps_.size(); ++lcore) {
+    // What found no room after the last one that was wanted is no loss.
+    missed += complete() ? missed_[lcore] : taps_[lcore]->missed();
+    CapturedFrame frame;
+    while (!complete() && taps_[lcore]->take(frame, frame_)) ++missed;
+  }
+  return missed;
 }
 
 void CaptureServer::Session::run() {
   std::string out = line_of({{"ok", true}, {"data", {{"ports", names_}}}});
   format_->begin(out);
-  bool writable = true;
-  bool there = true;
-  while (there && !complete()) {
-    writable = send_all(connection_, out);
-    out.clear();
+  bool wanted = true;
+  while (wanted && !complete()) {
+    wanted = stream_.send(out);
     const bool idle = drain(out) == 0;
-    there = writable && client_is_there(idle ? kIdleMs : 0);
+    wanted = wanted && stream_.wanted(idle ? kIdleMs : 0);
   }
   try {
     install(false);
-    if (writable) finish(out);
+    finish(out);
   } catch (const std::runtime_error&) {
     // The file ends without its last block; the switch has worse trouble.
   }
@@ -281,36 +306,53 @@ void CaptureServer::Session::run() {
   over_.store(true, std::memory_order_release);
 }
 
-// What the taps have left, and what they had no room for.
+// What the taps have left, as long as the reader takes it, and what they had no room for.
 void CaptureServer::Session::finish(std::string& out) {
-  bool writable = true;
   do {
     drain(out);
-    writable = send_all(connection_, out);
-    const bool more = out.size() >= kMostPending;
-    out.clear();
-    if (!more) break;
-  } while (writable);
+  } while (out.size() >= kMostPending && stream_.send(out));
   if (trace_ && complete()) drain_effects(out);
-  // What found no room after the last one that was wanted is no loss.
-  std::uint64_t missed = 0;
-  for (std::size_t lcore = 0; lcore < taps_.size(); ++lcore)
-    missed += complete() ? missed_[lcore] : taps_[lcore]->missed();
-  format_->end(out, missed);
-  if (writable) send_all(connection_, out);
+  const std::uint64_t missed = count_missed();
+  format_->end(out, missed, stream_.stopped() && !complete() ? why_ : "");
+  stream_.send_last(out);
 }
 
-CaptureServer::CaptureServer(dataplane::Switch& sw) : switch_(sw) {}
-CaptureServer::~CaptureServer() = default;
+CaptureServer::CaptureServer(dataplane::Switch& sw, std::function<void(const std::string&)> report,
+                             std::chrono::nanoseconds patience)
+    : switch_(sw), report_(std::move(report)), patience_(patience) {}
+
+CaptureServer::~CaptureServer() {
+  if (session_) session_->end("the switch stops");
+}
+
+std::string CaptureServer::end_session(const std::string& why) {
+  std::string name = session_->name();
+  session_->end(why);
+  session_.reset();
+  report_("ended the " + name + ": " + why);
+  return name;
+}
+
+void CaptureServer::make_way(int newcomer) {
+  if (!session_) return;
+  if (session_->unread_for() < patience_)
+    throw std::invalid_argument("another capture or trace runs, the " + session_->name() +
+                                "; one at a time can, `tributary capture --end` ends that one");
+  end_session("its reader had stopped reading, and " + peer_of(newcomer) + " wanted to capture");
+}
 
 bool CaptureServer::take(std::string_view line, int connection) {
   try {
     const auto request = capture_request(line);
     if (!request) return false;
     if (session_ && session_->over()) session_.reset();
-    if (session_)
-      throw std::invalid_argument(
-          "another capture or trace runs; one at a time can, end that one first");
+    if (request->end) {
+      if (!session_) throw std::invalid_argument("no capture or trace runs");
+      const std::string name = end_session("`tributary capture --end` of " + peer_of(connection));
+      send_all(connection, line_of({{"ok", true}, {"data", {{"ended", name}}}}));
+      close(connection);
+      return true;
+    }
     std::vector<std::string> names;
     {
       const auto held = switch_.hold();
@@ -318,6 +360,7 @@ bool CaptureServer::take(std::string_view line, int connection) {
         names.push_back(switch_.port_name(place));
     }
     CaptureWish wish = capture_wish(*request, names);
+    make_way(connection);
     session_ =
         std::make_unique<Session>(switch_, *request, std::move(wish), std::move(names), connection);
   } catch (const std::exception& error) {

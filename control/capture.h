@@ -7,13 +7,18 @@
 //      come, the client closes its end, or the switch stops
 //   {"command":"trace","ports":["w0"],"filter":"udp port 47000","count":10}
 //   →  the same line, then lines of text: what became of `count` received frames
+//   {"command":"capture","end":true}
+//   →  {"ok":true,"data":{"ended":"capture of process 4711"}}
 //
 // All keys but the command may be left out, and the count of a trace: all ports, all points, no
-// filter, no end, whole frames. One of them at a time, on a thread of its own. Frames come in the
-// order of each lcore.
+// filter, no end, whole frames. One of them at a time, on a thread of its own: it goes on until its
+// reader wants no more, somebody asks for its end, or somebody else wants to capture and the reader
+// has left no room for kPatience. Frames come in the order of each lcore.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +31,7 @@
 namespace tributary::control {
 
 struct CaptureRequest {
+  bool end = false;                // of the one that runs; nothing else counts
   bool trace = false;              // of which `count` counts decisions; else frames
   std::vector<std::string> ports;  // empty: all
   bool rx = true;
@@ -44,7 +50,11 @@ dataplane::CaptureWish capture_wish(const CaptureRequest& request,
 
 class CaptureServer {
  public:
-  explicit CaptureServer(dataplane::Switch& sw);
+  static constexpr std::chrono::seconds kPatience{10};
+
+  // `report` is told, on the thread of take(), of each one that somebody else has ended.
+  CaptureServer(dataplane::Switch& sw, std::function<void(const std::string&)> report,
+                std::chrono::nanoseconds patience = kPatience);
   // Ends what runs; before the switch stops.
   ~CaptureServer();
   CaptureServer(const CaptureServer&) = delete;
@@ -55,7 +65,14 @@ class CaptureServer {
 
  private:
   class Session;
+  // Ends the one that runs for somebody else, and says which that was.
+  std::string end_session(const std::string& why);
+  // So that another one can begin. Throws std::invalid_argument: it has to wait.
+  void make_way(int newcomer);
+
   dataplane::Switch& switch_;
+  std::function<void(const std::string&)> report_;
+  std::chrono::nanoseconds patience_;
   std::unique_ptr<Session> session_;
 };
 

@@ -21,8 +21,11 @@ class CaptureFormat {
   // `bytes` is the beginning of the frame, as far as it was kept.
   virtual void add(std::string& out, std::size_t lcore, const dataplane::CapturedFrame& frame,
                    std::span<const std::byte> bytes) = 0;
-  // `missed`: frames that found no room.
-  virtual void end(std::string& out, std::uint64_t missed) = 0;
+  // `missed`: frames that found no room. `why`: who ended it, if it was not complete; the client
+  // looks for that: in the comment of a file's last block, in the last line of a text, after
+  // kEnded.
+  virtual void end(std::string& out, std::uint64_t missed, const std::string& why) = 0;
+  static constexpr const char* kEnded = "ended: ";
 };
 
 // `ports`: names, by index. `snap`: bytes kept of a frame.

@@ -51,8 +51,9 @@ class PcapngFormat : public CaptureFormat {
     pcapng_packet(out, packet);
   }
 
-  void end(std::string& out, std::uint64_t missed) override {
-    pcapng_losses(out, 0, static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)), missed);
+  void end(std::string& out, std::uint64_t missed, const std::string& why) override {
+    pcapng_losses(out, 0, static_cast<std::uint64_t>(clock_ns(CLOCK_REALTIME)), missed,
+                  why.empty() ? "" : kEnded + why);
   }
 
  private:

@@ -133,12 +133,13 @@ class TraceFormat : public CaptureFormat {
     out += '\n';
   }
 
-  void end(std::string& out, std::uint64_t missed) override {
-    if (missed == 0) return;
-    out.append(std::to_string(missed));
-    out.append(
-        " lines are missing: frames came faster than they could be written; choose some "
-        "with ports or a filter\n");
+  void end(std::string& out, std::uint64_t missed, const std::string& why) override {
+    if (missed != 0)
+      out.append(std::to_string(missed))
+          .append(
+              " lines are missing: frames came faster than they could be written; choose some "
+              "with ports or a filter\n");
+    if (!why.empty()) out.append(kEnded).append(why) += '\n';
   }
 
  private:

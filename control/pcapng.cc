@@ -113,11 +113,12 @@ void pcapng_packet(std::string& out, const PcapngPacket& packet) {
 }
 
 void pcapng_losses(std::string& out, std::uint32_t interface, std::uint64_t when_ns,
-                   std::uint64_t missed) {
+                   std::uint64_t missed, std::string_view comment) {
   Writer block(out, Block::interface_statistics);
   block.add(interface);
   block.add_time(when_ns);
   block.add_number_option(kStatisticsMissed, missed);
+  if (!comment.empty()) block.add_option(kComment, comment);
   block.end_options();
 }
 

@@ -27,8 +27,8 @@ struct PcapngPacket {
 void pcapng_section(std::string& out, std::string_view application);
 void pcapng_interface(std::string& out, std::string_view name, std::uint32_t snap);
 void pcapng_packet(std::string& out, const PcapngPacket& packet);
-// `missed`: packets of this interface that found no room.
+// `missed`: packets of this interface that found no room. `comment`: empty: none.
 void pcapng_losses(std::string& out, std::uint32_t interface, std::uint64_t when_ns,
-                   std::uint64_t missed);
+                   std::uint64_t missed, std::string_view comment = {});
 
 }  // namespace tributary::control

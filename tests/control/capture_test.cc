@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -19,7 +21,10 @@ namespace tributary::control {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
+
+constexpr auto kEnd = R"({"command":"capture","end":true})";
 
 std::string error_of(const std::string& line) {
   try {
@@ -83,6 +88,16 @@ TEST(CaptureRequest, MistakesSayWhatIsAllowed) {
   EXPECT_THAT(error_of(R"({"command":"capture","snap":0})"), HasSubstr("from 1 to 16384"));
   EXPECT_THAT(error_of(R"({"command":"capture","count":-1})"), HasSubstr("\"count\""));
   EXPECT_THAT(error_of(R"({"command":"capture","filter":"udp prot"})"), HasSubstr("'udp prot'"));
+  EXPECT_THAT(error_of(R"({"command":"capture","end":false})"), HasSubstr("must be true"));
+  EXPECT_THAT(error_of(R"({"command":"capture","end":true,"count":1})"),
+              HasSubstr("unknown key 'count'; allowed: command, end"));
+  EXPECT_THAT(error_of(R"({"command":"trace","count":1,"end":true})"), HasSubstr("'end'"));
+}
+
+TEST(CaptureRequest, TheEndOfTheOneThatRuns) {
+  const auto request = capture_request(kEnd);
+  ASSERT_TRUE(request);
+  EXPECT_TRUE(request->end);
 }
 
 // Types of the blocks of a file that begins at `at`; whole ones only.
@@ -110,52 +125,98 @@ TEST(Pcapng, BlocksHaveTheirLengthOnBothEnds) {
   const std::array<std::byte, 5> bytes{};
   pcapng_packet(out, {.interface = 0, .when_ns = 1, .length = 9, .bytes = bytes, .comment = "why"});
   pcapng_losses(out, 0, 2, 3);
-  EXPECT_THAT(block_types(out, 3), ElementsAre(0x0A0D0D0A, 1, 6, 5));
+  pcapng_losses(out, 0, 2, 3, "why");
+  EXPECT_THAT(block_types(out, 3), ElementsAre(0x0A0D0D0A, 1, 6, 5, 5));
 }
 
-// A device that always has frames.
-TEST(CaptureServer, EndsWellUnderLoadWhenTheClientDoes) {
-  config::SwitchConfig config = null_config();
-  config.ports[0].devargs = "net_null2,size=64";
-  RunningSwitch running(config);
-  CaptureServer captures(running.get());
-  std::array<int, 2> ends{};
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-  ASSERT_TRUE(captures.take(R"({"command":"capture","points":["rx"],"snap":64})", ends[1]));
-  std::string got;
-  std::array<char, 1 << 16> piece;
-  const auto receive = [&] {
-    const ssize_t n = recv(ends[0], piece.data(), piece.size(), 0);
+// A client that reads when it is told to.
+class Reader {
+ public:
+  Reader() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()), 0); }
+  ~Reader() { close(ends_[0]); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  void ask(CaptureServer& captures, const std::string& line) {
+    ASSERT_TRUE(captures.take(line, ends_[1]));
+  }
+  // False: the stream has ended.
+  bool receive() {
+    std::array<char, 1 << 16> piece;
+    const ssize_t n = recv(ends_[0], piece.data(), piece.size(), 0);
     if (n > 0) got.append(piece.data(), static_cast<std::size_t>(n));
     return n > 0;
-  };
-  while (got.size() < 1 << 20) ASSERT_TRUE(receive());
-  shutdown(ends[0], SHUT_WR);
-  while (receive()) {
   }
-  close(ends[0]);
-  const auto types = block_types(got, got.find('\n') + 1);
+  const std::string& receive_all() {
+    while (receive()) {
+    }
+    return got;
+  }
+  // The reply's line.
+  std::string reply() {
+    while (got.find('\n') == std::string::npos && receive()) {
+    }
+    return got.substr(0, got.find('\n'));
+  }
+  [[nodiscard]] std::string stream() const { return got.substr(got.find('\n') + 1); }
+  void want_no_more() { shutdown(ends_[0], SHUT_WR); }
+  std::string got;
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+const std::string kMe = "process " + std::to_string(getpid());
+
+// With a device that always has frames, or with none that has any.
+class CaptureServerTest : public testing::Test {
+ protected:
+  void begin(bool busy, std::chrono::nanoseconds patience = CaptureServer::kPatience) {
+    config::SwitchConfig config = null_config();
+    if (busy) config.ports[0].devargs = "net_null2,size=64";
+    running_.emplace(config);
+    captures.emplace(
+        running_->get(), [this](const std::string& text) { reported.push_back(text); }, patience);
+  }
+  // A whole file that says at its end why it ended.
+  static void expect_ended(Reader& reader, const std::string& why) {
+    reader.receive_all();
+    const auto types = block_types(reader.stream(), 0);
+    ASSERT_FALSE(types.empty());
+    EXPECT_EQ(types.back(), 5u);
+    EXPECT_THAT(reader.stream().substr(reader.stream().size() - 200), HasSubstr("ended: " + why));
+  }
+  std::vector<std::string> reported;
+
+ private:
+  std::optional<RunningSwitch> running_;
+
+ protected:
+  std::optional<CaptureServer> captures;
+};
+
+TEST_F(CaptureServerTest, EndsWellUnderLoadWhenTheClientDoes) {
+  begin(true);
+  Reader reader;
+  reader.ask(*captures, R"({"command":"capture","points":["rx"],"snap":64})");
+  while (reader.got.size() < 1 << 20) ASSERT_TRUE(reader.receive());
+  reader.want_no_more();
+  reader.receive_all();
+  const auto types = block_types(reader.stream(), 0);
   ASSERT_GT(types.size(), 5'000u);
   EXPECT_EQ(types.back(), 5u);
+  EXPECT_THAT(reader.stream(), testing::Not(HasSubstr("ended: ")));
 }
 
 // Exactly as many lines as decisions were asked for, and then it ends by itself.
-TEST(CaptureServer, ATraceEndsAfterSoManyFrames) {
-  config::SwitchConfig config = null_config();
-  config.ports[0].devargs = "net_null3,size=64";
-  RunningSwitch running(config);
-  CaptureServer captures(running.get());
-  std::array<int, 2> ends{};
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-  ASSERT_TRUE(captures.take(R"({"command":"trace","count":100})", ends[1]));
-  std::string got;
-  std::array<char, 1 << 16> piece;
-  for (ssize_t n = 0; (n = recv(ends[0], piece.data(), piece.size(), 0)) > 0;)
-    got.append(piece.data(), static_cast<std::size_t>(n));
-  close(ends[0]);
+TEST_F(CaptureServerTest, ATraceEndsAfterSoManyFrames) {
+  begin(true);
+  Reader reader;
+  reader.ask(*captures, R"({"command":"trace","count":100})");
+  reader.receive_all();
   std::size_t decisions = 0;
   std::size_t drops = 0;
-  std::istringstream lines(got.substr(got.find('\n') + 1));
+  std::istringstream lines(reader.stream());
   for (std::string line; std::getline(lines, line);) {
     if (line.find("  dropped: ") != std::string::npos)
       ++drops;
@@ -166,6 +227,75 @@ TEST(CaptureServer, ATraceEndsAfterSoManyFrames) {
   }
   EXPECT_EQ(decisions, 100u);
   EXPECT_EQ(drops, 100u);
+}
+
+TEST_F(CaptureServerTest, OneAtATimeUntilSomebodyAsksForItsEnd) {
+  begin(false);
+  Reader first;
+  first.ask(*captures, R"({"command":"capture"})");
+  EXPECT_THAT(first.reply(), HasSubstr("true"));
+  Reader second;
+  second.ask(*captures, R"({"command":"trace","count":1})");
+  EXPECT_THAT(second.receive_all(),
+              HasSubstr("another capture or trace runs, the capture of " + kMe));
+  Reader third;
+  third.ask(*captures, kEnd);
+  EXPECT_EQ(third.receive_all(), R"({"ok":true,"data":{"ended":"capture of )" + kMe + "\"}}\n");
+  expect_ended(first, "`tributary capture --end` of " + kMe);
+  EXPECT_THAT(reported, ElementsAre(HasSubstr("ended the capture of " + kMe + ": `tributary")));
+  Reader fourth;
+  fourth.ask(*captures, kEnd);
+  EXPECT_THAT(fourth.receive_all(), HasSubstr("no capture or trace runs"));
+}
+
+// Of a capture and of a trace, both of which have more to say than their readers take.
+TEST_F(CaptureServerTest, TheEndOfOneThatNobodyReadsIsWholeToo) {
+  begin(true);
+  for (const std::string line :
+       {R"({"command":"capture"})", R"({"command":"trace","count":4000000000})"}) {
+    Reader silent;
+    silent.ask(*captures, line);
+    EXPECT_THAT(silent.reply(), HasSubstr("true"));
+    Reader other;
+    other.ask(*captures, kEnd);
+    EXPECT_THAT(other.receive_all(), HasSubstr("\"ended\""));
+    if (line.find("trace") == std::string::npos) {
+      expect_ended(silent, "`tributary capture --end` of " + kMe);
+    } else {
+      silent.receive_all();
+      EXPECT_THAT(silent.got, EndsWith("\nended: `tributary capture --end` of " + kMe + "\n"));
+    }
+  }
+}
+
+TEST_F(CaptureServerTest, OneThatIsNotReadMakesWay) {
+  begin(true, std::chrono::nanoseconds(1));
+  Reader silent;
+  silent.ask(*captures, R"({"command":"capture"})");
+  Reader bad;  // it does not get that far
+  bad.ask(*captures, R"({"command":"capture","filter":"host nosuch.example"})");
+  EXPECT_THAT(bad.receive_all(), HasSubstr("'nosuch.example'"));
+  std::optional<Reader> next;
+  do {  // until all room is taken
+    next.emplace();
+    next->ask(*captures, R"({"command":"capture","count":1})");
+  } while (next->reply().find("true") == std::string::npos);
+  expect_ended(silent, "its reader had stopped reading, and " + kMe + " wanted to capture");
+  next->receive_all();
+  EXPECT_THAT(next->stream(), testing::Not(HasSubstr("ended: ")));
+  EXPECT_EQ(reported.size(), 1u);
+}
+
+TEST_F(CaptureServerTest, OneThatIsNotReadStaysAWhile) {
+  begin(true, std::chrono::hours(1));
+  Reader silent;
+  silent.ask(*captures, R"({"command":"capture"})");
+  Reader next;
+  next.ask(*captures, R"({"command":"capture","count":1})");
+  EXPECT_THAT(next.receive_all(), HasSubstr("`tributary capture --end` ends that one"));
+  captures.reset();
+  expect_ended(silent, "the switch stops");
+  EXPECT_THAT(reported, testing::IsEmpty());
 }
 
 }  // namespace

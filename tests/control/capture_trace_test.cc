@@ -117,10 +117,17 @@ TEST(CaptureTrace, WhereThereAreSeveralLcoresItSaysWhich) {
 TEST(CaptureTrace, LossesAreTold) {
   const auto format = trace_format({"w0"}, 1);
   std::string out;
-  format->end(out, 0);
+  format->end(out, 0, "");
   EXPECT_EQ(out, "");
-  format->end(out, 12);
+  format->end(out, 12, "");
   EXPECT_THAT(out, HasSubstr("12 lines are missing"));
+}
+
+TEST(CaptureTrace, TheLastLineSaysWhoEndedIt) {
+  const auto format = trace_format({"w0"}, 1);
+  std::string out;
+  format->end(out, 12, "the switch stops");
+  EXPECT_THAT(out, EndsWith(" filter\nended: the switch stops\n"));
 }
 
 }  // namespace

@@ -145,6 +145,34 @@ def test_capture_filters_have_no_names(make_bed):
     assert not (bed.run / "named.pcapng").exists()
 
 
+def test_a_capture_that_is_stopped_can_be_ended_by_others(make_bed, launch):
+    """Its file is whole, and says why it ended; so does the client, when it goes on."""
+    bed = make_bed("veth", 2)
+    path = bed.run / "stopped.pcapng"
+    with capture(bed, path) as process:
+        process.signal(signal.SIGSTOP)
+        for worker in launch(bed).start([SMALL]):
+            worker.finish()
+        ended = bed.switch.client("capture", "--end", "--socket", bed.switch.socket)
+        assert re.fullmatch(r"ended the capture of process \d+", ended)
+        with capture(bed, bed.run / "next.pcapng") as successor:
+            successor.signal(signal.SIGINT)
+            successor.check_exit(30)
+        process.signal(signal.SIGCONT)
+        assert process.wait_exit(30) == 1
+        assert re.search(r"before you ended it: `tributary capture --end` of process \d+$", process.describe())
+    assert b"ended: `tributary capture --end` of process " in path.read_bytes()[-200:]
+    with PcapNgReader(str(path)) as reader:
+        assert any(frame[UDP].dport == 47000 for frame in reader if UDP in frame)
+    for arguments, mistake in (
+        (["--end"], "no capture or trace runs"),
+        (["--end", "w0"], "--end excludes PORT"),
+        (["w0"], "--write is required"),
+    ):
+        with pytest.raises(Exception, match=mistake):
+            bed.switch.client("capture", *arguments, "--socket", bed.switch.socket)
+
+
 def test_trace_tells_what_becomes_of_each_frame(make_bed, launch):
     """As in docs/operations.md: verdict, slot and children; what is sent follows."""
     bed = make_bed("veth", 2)

@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tools/client/commands.h"
 #include "tools/client/control_client.h"
+#include "tools/client/stream_end.h"
 
 namespace tributary::client {
 namespace {
@@ -22,6 +24,7 @@ struct CaptureOptions {
   std::uint32_t count = 0;
   std::uint32_t snap = 0;
   std::string path;
+  bool end = false;
   std::string socket = kDefaultSocket;
 };
 
@@ -63,11 +66,27 @@ void capture(const CaptureOptions& options) {
   if (!options.filter.empty()) request["filter"] = options.filter;
   if (options.count != 0) request["count"] = options.count;
   if (options.snap != 0) request["snap"] = options.snap;
+  StreamEnd end;
   std::unique_ptr<Output> output;  // an older file stays when the switch refuses
   stream_from_switch(options.socket, request, [&](std::string_view bytes) {
     if (!output) output = std::make_unique<Output>(options.path);
     output->write(bytes);
+    end.add(bytes);
   });
+  if (const auto why = why_file_ended(end.bytes()))
+    throw ControlError("the capture ended before you ended it: " + *why);
+}
+
+void end_capture(const CaptureOptions& options) {
+  const Json data = ask_switch(options.socket, Json{{"command", "capture"}, {"end", true}});
+  const bool told = data.is_object() && data.contains("ended") && data["ended"].is_string();
+  std::cout << "ended the " << (told ? data["ended"].get<std::string>() : "capture") << '\n';
+}
+
+// CLI11's own exclusion would say so in the help of every option.
+void check_end_alone(const CLI::App& command) {
+  for (const char* other : {"PORT", "--point", "--filter", "--count", "--snap", "--write"})
+    if (command.count(other) != 0) throw CLI::ExcludesError("--end", other);
 }
 
 }  // namespace
@@ -90,22 +109,32 @@ void add_capture(CLI::App& app) {
   command->add_option("--snap", options->snap, "Bytes kept of each frame. Left out: all")
       ->check(CLI::Range(1, 16384))
       ->type_name("BYTES");
-  command->add_option("--write,-w", options->path, "The file, pcapng; - is standard output")
-      ->required()
+  command
+      ->add_option("--write,-w", options->path,
+                   "The file, pcapng; - is standard output. Needed, but for --end")
       ->type_name("FILE");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
       ->type_name("PATH");
+  command->add_flag("--end", options->end, "Only end the capture or trace that runs, anybody's");
   command->footer(
-      "Ends at Ctrl-C. A dropped frame carries the reason as its comment. A tx frame is one that "
-      "was\n"
-      "given to the port's queue. What found no room is counted in the file's last "
-      "block.\n"
+      "Ends at Ctrl-C. A dropped frame carries the reason as its comment. A tx frame is one that\n"
+      "was given to the port's queue. What found no room is counted in the file's last block.\n"
+      "One capture or trace runs at a time; another takes its place if its reader has stopped\n"
+      "reading. One that somebody else has ended fails, and says who that was.\n"
       "Examples:\n"
       "  tributary capture -w all.pcapng\n"
       "  tributary capture w0 --point rx,drop --filter 'udp port 47000' --count 100 -w w0.pcapng\n"
-      "  tributary capture --point drop -w - | tshark -r -");
-  command->callback([options] { capture(*options); });
+      "  tributary capture --point drop -w - | tshark -r -\n"
+      "  tributary capture --end");
+  command->callback([options, command] {
+    if (options->end) {
+      check_end_alone(*command);
+      return end_capture(*options);
+    }
+    if (options->path.empty()) throw CLI::RequiredError("--write");
+    capture(*options);
+  });
 }
 
 }  // namespace tributary::client

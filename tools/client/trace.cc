@@ -7,6 +7,7 @@
 
 #include "tools/client/commands.h"
 #include "tools/client/control_client.h"
+#include "tools/client/stream_end.h"
 
 namespace tributary::client {
 namespace {
@@ -22,8 +23,13 @@ void trace(const TraceOptions& options) {
   Json request{{"command", "trace"}, {"count", options.count}};
   if (!options.ports.empty()) request["ports"] = options.ports;
   if (!options.filter.empty()) request["filter"] = options.filter;
-  stream_from_switch(options.socket, request,
-                     [](std::string_view bytes) { std::cout << bytes << std::flush; });
+  StreamEnd end;
+  stream_from_switch(options.socket, request, [&](std::string_view bytes) {
+    std::cout << bytes << std::flush;
+    end.add(bytes);
+  });
+  if (const auto why = why_text_ended(end.bytes()))
+    throw ControlError("the trace ended before it was complete: " + *why);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
       {[&] { return config::read_file(options.config_path); },
        [&](const config::SwitchConfig& next) { return sw.compare(next); },
        [&](const config::SwitchConfig& next) { return changer->apply(next); }});
-  std::optional<control::CaptureServer> captures(std::in_place, sw);
+  std::optional<control::CaptureServer> captures(std::in_place, sw, report);
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
     socket.emplace(
