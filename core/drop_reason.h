@@ -73,6 +73,7 @@ namespace tributary {
   X(acl_denied, "acl-denied", "denied by an ACL rule, or by its default")                         \
   X(group_malformed, "group-malformed", "IGMP or MLD message that is cut short or damaged")       \
   X(group_flood, "group-flood", "more IGMP or MLD messages than the first lcore is through with") \
+  X(snooping_limit, "snooping-limit", "reports of more groups than a port may name a second")     \
   X(lldp_malformed, "lldp-malformed", "LLDP message that is cut short or breaks its rules")       \
   X(lldp_refused, "lldp-refused", "LLDP from more neighbours, or more often, than is taken")      \
   X(bridge_reserved, "bridge-reserved",                                                           \

@@ -224,6 +224,7 @@ void Forwarder::spread_in_group(Lane& lane, rte_mbuf* frame, const wire::Etherne
   PortMask wanted = 0;
   switch (snooping_->way_of(lane.index, view, frame->nb_segs == 1, vlan, now, wanted)) {
     case Snooping::Way::malformed: return drop(lane, frame, DropReason::group_malformed);
+    case Snooping::Way::beyond_limit: return drop(lane, frame, DropReason::snooping_limit);
     case Snooping::Way::keeper:
       if (!groups_.ways->of(groups_.lcore).give({frame, lane.index, vlan}))
         drop(lane, frame, DropReason::group_flood);

@@ -1,5 +1,6 @@
 #include "dataplane/group_message.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -18,7 +19,8 @@ constexpr std::uint8_t kHopByHop = 0;
 constexpr std::uint8_t kIcmpv6 = 58;
 constexpr std::size_t kIgmpBytes = 8;
 constexpr std::size_t kMldBytes = 24;
-constexpr std::size_t kListBytes = 8;  // in front of the records of IGMPv3 and MLDv2
+constexpr std::size_t kListBytes = 8;    // in front of the records of IGMPv3 and MLDv2
+constexpr std::size_t kRecordBytes = 4;  // in front of a record's address
 
 enum : std::uint8_t {
   kIgmpQuery = 0x11,
@@ -46,10 +48,10 @@ bool is_group(std::span<const std::byte> address) {
 
 // Length of the record at the beginning; 0: it is cut short, or of no group.
 std::size_t record_bytes(std::span<const std::byte> rest, std::size_t address_bytes) {
-  if (rest.size() < 4 + address_bytes) return 0;
+  if (rest.size() < kRecordBytes + address_bytes) return 0;
   const std::size_t bytes =
-      4 + address_bytes + u16(rest, 2) * address_bytes + u8(rest, 1) * std::size_t{4};
-  return bytes <= rest.size() && is_group(rest.subspan(4, address_bytes)) ? bytes : 0;
+      kRecordBytes + address_bytes + u16(rest, 2) * address_bytes + u8(rest, 1) * std::size_t{4};
+  return bytes <= rest.size() && is_group(rest.subspan(kRecordBytes, address_bytes)) ? bytes : 0;
 }
 
 bool records_are_whole(std::span<const std::byte> body, std::size_t address_bytes) {
@@ -63,10 +65,10 @@ bool records_are_whole(std::span<const std::byte> body, std::size_t address_byte
 }
 
 GroupMessage malformed(bool ipv6) {
-  return {GroupKind::malformed, ipv6, false, {}};
+  return {GroupKind::malformed, ipv6, false, {}, {}};
 }
 
-GroupMessage read_igmp(std::span<const std::byte> packet) {
+GroupMessage find_igmp(std::span<const std::byte> packet) {
   const std::size_t header = packet.size() < wire::kIpv4Bytes ? 0 : (u8(packet, 0) & 15u) * 4;
   if (packet.size() < wire::kIpv4Bytes) return malformed(false);
   if (u8(packet, 9) != kProtocolIgmp) return {};
@@ -76,17 +78,12 @@ GroupMessage read_igmp(std::span<const std::byte> packet) {
       wire::ones_complement_sum(packet.first(header)) != 0xFFFF)
     return malformed(false);
   const auto body = packet.subspan(header, total - header);
-  if (wire::ones_complement_sum(body) != 0xFFFF) return malformed(false);
   switch (u8(body, 0)) {
-    case kIgmpQuery: return {GroupKind::query, false, any_set(packet.subspan(12, 4)), {}};
+    case kIgmpQuery: return {GroupKind::query, false, any_set(packet.subspan(12, 4)), packet, body};
     case kIgmpReport1:
     case kIgmpReport2:
     case kIgmpLeave:
-      if (!is_group(body.subspan(4, 4))) return malformed(false);
-      return {GroupKind::report, false, false, body};
-    case kIgmpReport3:
-      if (!records_are_whole(body, 4)) return malformed(false);
-      return {GroupKind::report, false, false, body};
+    case kIgmpReport3: return {GroupKind::report, false, false, packet, body};
     default: return {};  // DVMRP, PIMv1 and others
   }
 }
@@ -100,7 +97,7 @@ std::uint16_t icmpv6_sum(std::span<const std::byte> packet, std::span<const std:
   return wire::ones_complement_add(sum, wire::ones_complement_sum(body));
 }
 
-GroupMessage read_mld(std::span<const std::byte> packet) {
+GroupMessage find_mld(std::span<const std::byte> packet) {
   if (packet.size() < wire::kIpv6Bytes) return malformed(true);
   // MLD has hop-by-hop options: the router alert. What has none is not for routers to see.
   if (u8(packet, 6) != kHopByHop) return {};
@@ -114,15 +111,19 @@ GroupMessage read_mld(std::span<const std::byte> packet) {
   const std::uint8_t type = u8(body, 0);
   if (type != kMldQuery && type != kMldReport1 && type != kMldDone && type != kMldReport2)
     return {};
-  if (icmpv6_sum(packet, body) != 0xFFFF || u8(packet, 7) != 1) return malformed(true);
-  if (type == kMldReport2) {
-    if (!records_are_whole(body, 16)) return malformed(true);
-    return {GroupKind::report, true, false, body};
-  }
-  if (body.size() < kMldBytes) return malformed(true);
-  if (type == kMldQuery) return {GroupKind::query, true, any_set(packet.subspan(8, 16)), {}};
-  if (!is_group(body.subspan(8, 16))) return malformed(true);
-  return {GroupKind::report, true, false, body};
+  if (u8(packet, 7) != 1 || (type != kMldReport2 && body.size() < kMldBytes))
+    return malformed(true);
+  if (type == kMldQuery)
+    return {GroupKind::query, true, any_set(packet.subspan(8, 16)), packet, body};
+  return {GroupKind::report, true, false, packet, body};
+}
+
+constexpr std::size_t address_bytes_of(bool ipv6) {
+  return ipv6 ? 16 : 4;
+}
+// Of IGMPv3 or MLDv2.
+bool is_list(const GroupMessage& report) {
+  return u8(report.body, 0) == (report.ipv6 ? kMldReport2 : kIgmpReport3);
 }
 
 wire::MacAddress mac_of(std::span<const std::byte> group) {
@@ -140,24 +141,46 @@ wire::MacAddress multicast_mac6(std::span<const std::byte, 16> group) {
   return mac;
 }
 
-GroupMessage read_group_message(const wire::EthernetView& frame, bool linear) {
+std::uint32_t GroupMessage::most_records() const {
+  const auto records =
+      static_cast<std::uint32_t>(body.size() / (kRecordBytes + address_bytes_of(ipv6)));
+  return std::max(records, 1U);
+}
+
+GroupMessage find_group_message(const wire::EthernetView& frame, bool linear) {
   const bool ipv6 = frame.ether_type == wire::kEtherTypeIpv6;
   if (!ipv6 && frame.ether_type != wire::kEtherTypeIpv4) return {};
-  const GroupMessage message = ipv6 ? read_mld(frame.payload) : read_igmp(frame.payload);
+  const GroupMessage message = ipv6 ? find_mld(frame.payload) : find_igmp(frame.payload);
   // Of a frame in pieces the first one says what it is; none of these messages is so large.
   return message.kind == GroupKind::none || linear ? message : malformed(ipv6);
 }
 
+bool is_sound(const GroupMessage& message) {
+  const auto body = message.body;
+  const std::uint16_t sum =
+      message.ipv6 ? icmpv6_sum(message.packet, body) : wire::ones_complement_sum(body);
+  if (sum != 0xFFFF) return false;
+  if (message.kind == GroupKind::query) return true;
+  const std::size_t address_bytes = address_bytes_of(message.ipv6);
+  if (is_list(message)) return records_are_whole(body, address_bytes);
+  return is_group(body.subspan(message.ipv6 ? 8 : 4, address_bytes));
+}
+
+GroupMessage read_group_message(const wire::EthernetView& frame, bool linear) {
+  const GroupMessage message = find_group_message(frame, linear);
+  const bool is_one = message.kind == GroupKind::query || message.kind == GroupKind::report;
+  return !is_one || is_sound(message) ? message : malformed(message.ipv6);
+}
+
 GroupRecords::GroupRecords(const GroupMessage& report) : ipv6_(report.ipv6) {
   if (report.kind != GroupKind::report) return;
-  const std::uint8_t type = u8(report.body, 0);
-  listed_ = type == (ipv6_ ? kMldReport2 : kIgmpReport3);
+  listed_ = is_list(report);
   left_ = listed_ ? u16(report.body, 6) : 1;
   rest_ = listed_ ? report.body.subspan(kListBytes) : report.body;
 }
 
 bool GroupRecords::next(GroupRecord& record) {
-  const std::size_t address_bytes = ipv6_ ? 16 : 4;
+  const std::size_t address_bytes = address_bytes_of(ipv6_);
   for (; left_ > 0; --left_) {
     const std::uint8_t type = u8(rest_, 0);
     const auto address = rest_.subspan(listed_ || !ipv6_ ? 4 : 8, address_bytes);

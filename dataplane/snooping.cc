@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/schema.h"
+
 namespace tributary::dataplane {
 namespace {
 
@@ -15,6 +17,9 @@ bool is_for_everybody(const wire::MacAddress& group) {
 }
 
 static_assert((config::job_group_ipv4(0) >> 16 & 0x7F) == 0x43);
+
+// The largest report, of records of 8 bytes, is not beyond the limit whenever it comes.
+static_assert(config::kMaxMtu / 8 <= Snooping::kGroupsPerSecond);
 
 }  // namespace
 
@@ -66,15 +71,21 @@ std::vector<GroupRow> Snooping::router_rows(Instant now) const {
 
 Snooping::Way Snooping::way_of(std::uint16_t ingress, const wire::EthernetView& frame, bool linear,
                                std::uint16_t vlan, Instant now, PortMask& to) {
-  const GroupMessage message = read_group_message(frame, linear);
+  const GroupMessage message = find_group_message(frame, linear);
+  if (message.kind != GroupKind::none) return way_of_message(ingress, message, vlan, now, to);
+  to = keeper_ ? of_group(*keeper_, frame.destination, vlan, now)
+               : of_group(*view_, frame.destination, vlan, now);
+  return Way::ports;
+}
+
+Snooping::Way Snooping::way_of_message(std::uint16_t ingress, const GroupMessage& message,
+                                       std::uint16_t vlan, Instant now, PortMask& to) {
   if (message.kind == GroupKind::malformed) return Way::malformed;
-  if (message.kind != GroupKind::none) {
-    if (!keeper_) return Way::keeper;
-    to = on_message(ingress, message, vlan, now);
-  } else {
-    to = keeper_ ? of_group(*keeper_, frame.destination, vlan, now)
-                 : of_group(*view_, frame.destination, vlan, now);
-  }
+  if (message.kind == GroupKind::report && !budgets_[ingress].take(now, message.most_records()))
+    return Way::beyond_limit;
+  if (!is_sound(message)) return Way::malformed;
+  if (!keeper_) return Way::keeper;
+  to = on_message(ingress, message, vlan, now);
   return Way::ports;
 }
 

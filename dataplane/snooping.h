@@ -5,6 +5,11 @@
 //   frames of a group that is wanted      who wants it, and routers
 //   frames of a group that nobody wants   every port, or routers only, as configured
 //
+// A port may name kGroupsPerSecond groups a second, and as many at once: what is beyond that is not
+// looked into. A host sends all that it wants in one go (RFC 3376 section 5.2), up to a thousand
+// records in a large frame; each is a look at the table of groups. A report that is dropped is as
+// one that the network has lost: a change is said twice, the rest at every query.
+//
 // Where no querier speaks, nobody repeats reports, and everything goes everywhere. Results of jobs
 // go everywhere, too, where they pass another switch: workers need not know IGMP.
 //
@@ -24,6 +29,7 @@
 #include "dataplane/group_message.h"
 #include "dataplane/group_view.h"
 #include "dataplane/group_ways.h"
+#include "dataplane/token_bucket.h"
 #include "dataplane/vlan.h"
 
 namespace tributary::dataplane {
@@ -31,7 +37,10 @@ namespace tributary::dataplane {
 class Snooping {
  public:
   // What becomes of a frame to a group.
-  enum class Way : std::uint8_t { ports, malformed, keeper };
+  enum class Way : std::uint8_t { ports, malformed, beyond_limit, keeper };
+  // Of each port. Twice what the default table has room for: who wants all of it says so twice
+  // within a second.
+  static constexpr std::uint32_t kGroupsPerSecond = 2048;
 
   Snooping(const config::SwitchConfig& config, std::uint64_t seed, const GroupEnd& end = {});
 
@@ -82,6 +91,8 @@ class Snooping {
  private:
   static constexpr PortMask kAll = ~PortMask{0};
 
+  Way way_of_message(std::uint16_t ingress, const GroupMessage& message, std::uint16_t vlan,
+                     Instant now, PortMask& to);
   PortMask on_message(std::uint16_t ingress, const GroupMessage& message, std::uint16_t vlan,
                       Instant now);
   // Of what is no message, by what a keeper or a view knows.
@@ -95,6 +106,9 @@ class Snooping {
   Rules rules_;
   std::optional<GroupKeeper> keeper_;
   std::optional<GroupView> view_;  // where there is no keeper
+  // By port. A message that goes to the keeper is charged for here, so that its way is not full of
+  // what is of no use, and there, where all that came through the port is together.
+  std::vector<TokenBucket> budgets_{config::kMaxPorts, {kGroupsPerSecond, kGroupsPerSecond}};
   Counters counters_;
 };
 

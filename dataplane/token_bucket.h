@@ -13,15 +13,16 @@ class TokenBucket {
   TokenBucket(std::uint32_t per_second, std::uint32_t burst)
       : interval_(Duration::seconds(1) / per_second), most_(interval_ * burst), saved_(most_) {}
 
-  // True if one more is permitted now.
-  bool take(Instant now) {
+  // True if so many more are permitted now: all of them, or none is taken.
+  bool take(Instant now, std::uint32_t permits = 1) {
     if (now > last_) {
       const Duration since = std::min(now - last_, most_);
       saved_ = std::min(saved_ + since, most_);
       last_ = now;
     }
-    if (saved_ < interval_) return false;
-    saved_ = saved_ - interval_;
+    const Duration price = interval_ * permits;
+    if (saved_ < price) return false;
+    saved_ = saved_ - price;
     return true;
   }
 

@@ -70,6 +70,12 @@ inline Bytes igmp3_frame(const std::vector<ListedGroup>& groups) {
   seal_igmp(frame);
   return frame;
 }
+// Asks for so many groups, from 224.3.0.0 + `first` on.
+inline Bytes long_report(std::size_t groups, std::uint32_t first = 0) {
+  std::vector<ListedGroup> listed;
+  for (std::uint32_t n = first; n < first + groups; ++n) listed.push_back({4, 0xE0030000 + n, 0});
+  return igmp3_frame(listed);
+}
 
 inline Bytes mld_message(std::uint8_t type, std::size_t bytes) {
   // Hop-by-hop options with a router alert.

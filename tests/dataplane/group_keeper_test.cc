@@ -131,6 +131,30 @@ TEST(GroupKeeper, O1_AFloodOfReportsIsBoundedAndCountedAndLeavesOthersHeard) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
+// Whoever polls the port: each lcore lets as much through as the port may say, which is all that
+// the keeper looks into, and the way to it stays free.
+TEST(GroupKeeper, O1_ThroughSeveralLcoresAPortSaysNoMoreThanThroughOne) {
+  auto config = snooping_lcores(3, 2);
+  config.ports[1].queues = 2;
+  config.ports[1].lcores = {1, 2};
+  RingSwitch sw(config);
+  constexpr std::size_t kReports = 4 * kBurst;
+  constexpr std::size_t kGroups = 127;  // and room for one more
+  constexpr std::size_t kHeard = Snooping::kGroupsPerSecond / (kGroups + 1);
+  for (std::size_t i = 0; i < kReports; ++i) {
+    sw.inject_at(1, i % 2, long_report(kGroups));
+    sw.turn();
+  }
+  turn(sw, 3);
+  EXPECT_EQ(sw.worker(0).snooping()->counters().reports.get(), kHeard);
+  EXPECT_EQ(sw.drops(1, DropReason::snooping_limit), kReports - kHeard);
+  EXPECT_EQ(sw.drops(1, DropReason::group_flood), 0u);
+  for (const std::size_t lcore : {1u, 2u})
+    EXPECT_EQ(sw.workers().group_ways()->of(lcore).counters().messages.get(), kHeard) << lcore;
+  discard_sent(sw);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
 // A report of more groups than others have room for in one go: they get all of them, later.
 TEST(GroupKeeper, AFloodOfNewsIsToldAsOthersHaveRoom) {
   auto config = snooping_lcores(2, 2);

@@ -61,6 +61,26 @@ TEST(GroupMessage, Mld) {
   EXPECT_EQ(read(ipv6_frame({.protocol = 58, .payload = 24})).kind, GroupKind::none);
 }
 
+// What there may be to look at is known before it is looked at.
+TEST(GroupMessage, AReportHasRoomForSoManyRecords) {
+  const auto room = [](const Bytes& frame) {
+    const auto parsed = wire::parse_ethernet(frame);
+    const auto message = find_group_message(std::get<wire::EthernetView>(parsed), true);
+    EXPECT_EQ(message.kind, GroupKind::report);
+    return message.most_records();
+  };
+  EXPECT_EQ(room(igmp_frame(0x16, kTestGroup4)), 1u);
+  EXPECT_EQ(room(igmp3_frame({})), 1u);
+  EXPECT_EQ(room(igmp3_frame(std::vector<ListedGroup>(100, {4, kTestGroup4, 0}))), 101u);
+  EXPECT_EQ(room(mld_frame(131, 0x77)), 1u);
+  EXPECT_EQ(room(mld2_frame(std::vector<ListedGroup>(100, {4, 0x77, 0}))), 100u);
+  // Sources take room, too.
+  EXPECT_EQ(room(igmp3_frame({{4, kTestGroup4, 20}})), 12u);
+  Bytes bent = igmp3_frame(std::vector<ListedGroup>(100, {4, kTestGroup4, 0}));
+  bent[kIgmpAt + 7] = std::byte{1};
+  EXPECT_EQ(room(bent), 101u) << "whatever it says of itself";
+}
+
 // Whatever is cut off a message, or bent in it, is noticed.
 TEST(GroupMessage, DamageIsNoticed) {
   for (const Bytes& whole : {igmp_frame(0x16, kTestGroup4), igmp3_frame({{2, kTestGroup4, 1}}),

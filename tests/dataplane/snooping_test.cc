@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "config/schema.h"
 #include "tests/dataplane/group_frame.h"
 
 namespace tributary::dataplane {
@@ -145,6 +146,38 @@ TEST_P(Snoop, QueriersWithoutAnAddressAreNoRouters) {
   EXPECT_EQ(data4(3), (Ports{0, 1}));
 }
 
+// Of a port that says more than it may the rest is dropped, and nobody else's.
+TEST_P(Snoop, O1_AFloodOfReportsIsLimitedByPort) {
+  constexpr std::size_t kGroups = 182;  // in 1,500 bytes; and room for one more
+  constexpr std::size_t kHeard = Snooping::kGroupsPerSecond / (kGroups + 1);
+  pass(0, igmp_frame(0x11, 0));
+  const auto flood = [&](const Bytes& report) {
+    for (std::size_t i = 0; i < 2 * kHeard; ++i)
+      EXPECT_EQ(pass(1, report), i < kHeard ? Ports{0} : Ports{}) << i;
+  };
+  flood(long_report(kGroups));
+  EXPECT_EQ(sw.drops(1, DropReason::snooping_limit), kHeard);
+  EXPECT_EQ(sw.worker().snooping()->counters().reports.get(), kHeard);
+  EXPECT_EQ(pass(1, mld2_frame({{4, 0x77, 0}})), Ports{0}) << "a short one has room still";
+  EXPECT_EQ(pass(1, igmp_frame(0x11, 0)), (Ports{0, 2, 3})) << "queries are none";
+  EXPECT_EQ(pass(2, igmp_frame(0x16, kTestGroup4)), (Ports{0, 1}));
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
+  // It is heard again when it repeats what it wants.
+  sw.now = sw.now + Duration::seconds(1);
+  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), Ports{0});
+  flood(long_report(kGroups));
+}
+
+// A look at every byte of what is damaged takes as long.
+TEST_P(Snoop, O1_AFloodOfDamagedReportsIsLimitedLikewise) {
+  Bytes report = long_report(182);
+  report.back() ^= std::byte{1};
+  constexpr std::size_t kHeard = Snooping::kGroupsPerSecond / 183;
+  for (std::size_t i = 0; i < 2 * kHeard; ++i) EXPECT_EQ(pass(1, report), Ports{});
+  EXPECT_EQ(sw.drops(1, DropReason::group_malformed), kHeard);
+  EXPECT_EQ(sw.drops(1, DropReason::snooping_limit), kHeard);
+}
+
 // Nobody there becomes a router, and the querier of the VLAN does not hear of it.
 class SnoopKeys : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Lcores, SnoopKeys, testing::Values(1u, 2u));
@@ -215,6 +248,17 @@ TEST_P(SnoopKeys, UnknownGroupsMayGoToRoutersOnly) {
   EXPECT_EQ(pass_through(sw, 1, ipv4_frame({}, kGroup4)), Ports{2});
   EXPECT_EQ(pass_through(sw, 2, ipv4_frame({}, kGroup4)), Ports{});
   EXPECT_EQ(sw.drops(2, DropReason::no_member), 1u);
+}
+
+TEST_P(SnoopKeys, C1_TheLargestReportIsWithinTheLimit) {
+  auto config = with_lcores(snooping_config(), GetParam());
+  config.forwarding.snooping.groups = 2048;
+  for (auto& port : config.ports) port.mtu = config::kMaxMtu;
+  config.memory.megabytes = 64;
+  RingSwitch sw(config);
+  constexpr std::size_t kGroups = (config::kMaxMtu - 24 - 8) / 8;
+  EXPECT_EQ(pass_through(sw, 1, long_report(kGroups)), (Ports{0, 2, 3}));
+  EXPECT_EQ(sw.worker().snooping()->groups().counters().groups.get(), kGroups);
 }
 
 TEST_P(SnoopKeys, GroupsAreOfTheirVlan) {

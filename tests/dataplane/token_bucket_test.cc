@@ -33,6 +33,18 @@ TEST(TokenBucket, FractionsAreNotLost) {
   EXPECT_EQ(n, 100);
 }
 
+TEST(TokenBucket, SeveralAtOnceOrNone) {
+  TokenBucket bucket(1000, 50);
+  const Instant now = Instant::from_ns(1'000'000'000);
+  EXPECT_TRUE(bucket.take(now, 45));
+  EXPECT_FALSE(bucket.take(now, 6));
+  EXPECT_TRUE(bucket.take(now, 5)) << "what was refused has taken nothing";
+  EXPECT_FALSE(bucket.take(now));
+  EXPECT_FALSE(bucket.take(now + Duration::ms(49), 50));
+  EXPECT_TRUE(bucket.take(now + Duration::ms(50), 50));
+  EXPECT_FALSE(bucket.take(now + Duration::seconds(10), 51)) << "more than is ever saved up";
+}
+
 TEST(TokenBucket, TimeGoingBackGivesNothing) {
   TokenBucket bucket(1000, 1);
   EXPECT_EQ(taken(bucket, Instant::from_ns(5'000'000)), 1);

@@ -57,6 +57,7 @@ void check(const std::vector<std::byte>& frame, GroupTable& table, std::vector<M
     FUZZ_CHECK(table.lookup(record.group, 1, now).has_value() == wanted);
   }
   FUZZ_CHECK(message.kind == GroupKind::report || count == 0);
+  FUZZ_CHECK(count <= message.most_records());
   FUZZ_CHECK(count * kLeastRecord <= frame.size());
   FUZZ_CHECK(table.counters().groups.get() == model.size() && model.size() <= kCapacity);
 }

@@ -99,6 +99,7 @@ const char* unreachable(DropReason reason) {
     case DropReason::acl_denied:
     case DropReason::group_malformed:
     case DropReason::group_flood:
+    case DropReason::snooping_limit:
     case DropReason::lldp_malformed:
     case DropReason::lldp_refused:
     case DropReason::bridge_reserved:
