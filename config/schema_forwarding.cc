@@ -78,7 +78,7 @@ const Fields<SnoopingConfig>& snooping_fields() {
               "Names of ports that get every group, besides those where queries come in."),
       scalars("host_ports", &S::host_ports, identifier(), 0, kMaxPorts,
               "Names of ports with hosts only: a query that comes in there is dropped, and makes "
-              "nobody a router or querier."),
+              "nobody a router or querier, to whom groups or reports would go."),
       scalar("flood_unknown", &S::flood_unknown, boolean(),
              "On: groups that nobody has asked for go to every port. Off: to routers only."),
   };

@@ -5,6 +5,7 @@ namespace tributary::dataplane {
 GroupKeeper::GroupKeeper(std::uint32_t groups, std::uint64_t seed, GroupWays* ways)
     : queriers_(kVlanIds),
       routers_(kVlanIds * config::kMaxPorts),
+      asked_until_(kVlanIds * 2 * config::kMaxPorts),
       table_(groups, seed),
       ways_(ways) {
   if (ways == nullptr) return;
@@ -19,6 +20,16 @@ PortMask GroupKeeper::routers(std::uint16_t vlan, Instant now) const {
   return out;
 }
 
+PortMask GroupKeeper::queried_through(std::uint16_t vlan, bool ipv6, Instant now) const {
+  if (!has_querier(vlan, ipv6, now)) return 0;
+  const Instant* const until =
+      &asked_until_[(std::size_t{vlan} * 2 + (ipv6 ? 1 : 0)) * config::kMaxPorts];
+  PortMask out = 0;
+  for (std::uint16_t port = 0; port < ports_; ++port)
+    if (now < until[port]) out |= mask_of(port);
+  return out;
+}
+
 Duration GroupKeeper::routers_left(std::uint16_t vlan, Instant now) const {
   Duration left;
   for (std::uint16_t port = 0; port < ports_; ++port)
@@ -29,7 +40,7 @@ Duration GroupKeeper::routers_left(std::uint16_t vlan, Instant now) const {
 void GroupKeeper::hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router,
                              Instant now, Instant until) {
   queriers_[vlan].until[ipv6 ? 1 : 0] = until;
-  queriers_[vlan].through[ipv6 ? 1 : 0] = mask_of(port);
+  asked_until(vlan, ipv6, port) = until;
   if (from_router) router_until(vlan, port) = until;
   if (news_) look_at(vlan, now);
 }
@@ -37,7 +48,7 @@ void GroupKeeper::hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, 
 void GroupKeeper::forget(std::uint16_t port) {
   for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) {
     router_until(vlan, port) = Instant();
-    for (PortMask& through : queriers_[vlan].through) through &= ~mask_of(port);
+    for (const bool ipv6 : {false, true}) asked_until(vlan, ipv6, port) = Instant();
     if (!news_ || (told_[vlan].routers & mask_of(port)) == 0) continue;
     told_[vlan].routers &= ~mask_of(port);
     news_->note(place_of(vlan));

@@ -50,11 +50,10 @@ class GroupKeeper {
   [[nodiscard]] bool has_querier(std::uint16_t vlan, bool ipv6, Instant now) const {
     return now < queriers_[vlan].until[ipv6 ? 1 : 0];
   }
-  // Where the latest query came from: of a router, or of a switch that has no address and forwards
-  // by the reports that it hears. 0: nowhere.
-  [[nodiscard]] PortMask queried_through(std::uint16_t vlan, bool ipv6, Instant now) const {
-    return has_querier(vlan, ipv6, now) ? queriers_[vlan].through[ipv6 ? 1 : 0] : 0;
-  }
+  // Where queries come from: of routers, or of switches that have no address and forward by the
+  // reports that they hear. 0: nowhere. Of all that speak: whoever poses as one of these does not
+  // keep reports from the other, which would hold data back for want of them.
+  [[nodiscard]] PortMask queried_through(std::uint16_t vlan, bool ipv6, Instant now) const;
   // For how long still; not more than zero: there is none.
   [[nodiscard]] Duration routers_left(std::uint16_t vlan, Instant now) const;
 
@@ -65,7 +64,6 @@ class GroupKeeper {
   static constexpr int kTellPerTurn = 64;
   struct Queriers {
     std::array<Instant, 2> until{};  // of IGMP, of MLD
-    std::array<PortMask, 2> through{};
   };
   struct Told {
     PortMask routers = 0;
@@ -74,6 +72,9 @@ class GroupKeeper {
   };
   [[nodiscard]] Instant& router_until(std::uint16_t vlan, std::uint16_t port) {
     return routers_[std::size_t{vlan} * config::kMaxPorts + port];
+  }
+  [[nodiscard]] Instant& asked_until(std::uint16_t vlan, bool ipv6, std::uint16_t port) {
+    return asked_until_[(std::size_t{vlan} * 2 + (ipv6 ? 1 : 0)) * config::kMaxPorts + port];
   }
   [[nodiscard]] std::uint32_t place_of(std::uint16_t vlan) const {
     return table_.capacity() + vlan;
@@ -85,6 +86,8 @@ class GroupKeeper {
   std::size_t ports_ = 0;
   std::vector<Queriers> queriers_;  // by VLAN
   std::vector<Instant> routers_;    // by VLAN and port: until when there is one
+  // By VLAN, IGMP or MLD, and port: until when a querier is there, of any kind.
+  std::vector<Instant> asked_until_;
   GroupTable table_;
   // Of several lcores only:
   GroupWays* ways_;

@@ -140,10 +140,38 @@ TEST_P(Snoop, QueriersWithoutAnAddressAreNoRouters) {
   EXPECT_EQ(data4(3), (Ports{1}));
   // Of the other kind nobody asks.
   EXPECT_EQ(pass(1, mld_frame(131, 0x77)), (Ports{0, 2, 3}));
-  pass(2, igmp_frame(0x11, 0, 0));
-  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{2})) << "the network has changed";
-  EXPECT_EQ(pass(0, igmp_frame(0x16, kTestGroup4)), (Ports{2}));
-  EXPECT_EQ(data4(3), (Ports{0, 1}));
+}
+
+// A host may pose as one: it hears reports then, but does not keep them from the other, which would
+// hold data back for want of them. Nor does the other's silence end what the host has begun.
+TEST_P(Snoop, C1_QueriersWithoutAnAddressHearReportsUntilTheyAreSilent) {
+  const Bytes query = igmp_frame(0x11, 0, 0);
+  const Bytes report = igmp_frame(0x16, kTestGroup4);
+  const Duration half = snooping_config().forwarding.snooping.router_ageing / 2;
+  pass(0, query);
+  pass(2, query);
+  EXPECT_EQ(pass(1, report), (Ports{0, 2}));
+  EXPECT_EQ(pass(0, report), Ports{2});
+  EXPECT_EQ(data4(3), (Ports{0, 1})) << "no routers";
+  EXPECT_EQ(pass(1, mld_frame(131, 0x77)), (Ports{0, 2, 3})) << "of the other kind nobody asks";
+  sw.now = sw.now + half;
+  pass(2, query);
+  EXPECT_EQ(pass(1, report), (Ports{0, 2}));
+  sw.now = sw.now + half + Duration::ns(1);
+  EXPECT_EQ(pass(1, report), Ports{2}) << "the network has changed";
+  sw.now = sw.now + half;
+  EXPECT_EQ(pass(1, report), (Ports{0, 2, 3})) << "nobody asks";
+}
+
+TEST_P(Snoop, C1_BehindAPortThatGoesNobodyAsks) {
+  pass(0, igmp_frame(0x11, 0, 0));
+  pass(3, igmp_frame(0x11, 0, 0));
+  auto file = sw.config();
+  file.ports.erase(file.ports.begin());
+  sw.reload(file);
+  file.ports.push_back({"n0", "net_ring_n0", 1500});
+  sw.reload(file);
+  EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), Ports{3});
 }
 
 // Of a port that says more than it may the rest is dropped, and nobody else's.
