@@ -4,7 +4,6 @@
 // looked at a piece at a time, and packets go on in between: no look takes longer than a piece.
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -53,29 +52,20 @@ FdbFilter filter_of(const dataplane::Switch& sw, const std::string& text) {
   return filter;
 }
 
-// Learned addresses, until `wants(row)` is false for one; none where the loop is late. What the
-// loop writes to outlives a look that nobody waits for any more, and it has room for the rows of
-// one.
+// Learned addresses, until `wants(row)` is false for one; none where the loop is late.
 template <typename F>
 void for_each_learned(const dataplane::Switch& sw, const FdbFilter& filter, F wants) {
-  struct Piece {
-    std::uint32_t place = 0;
-    std::vector<FdbRow> rows;
-  };
   if (sw.workers()[0].is_late()) return;
-  const auto piece = std::make_shared<Piece>();
-  piece->rows.reserve(kPiece);
-  for (bool more = true; more;) {
-    piece->rows.clear();
-    more = on_loop(sw.workers()[0], [piece, filter](dataplane::Worker& w, Instant now) {
-      w.fdb().learned_rows(piece->place, kPiece, filter, now, piece->rows);
-      return piece->place != w.fdb().capacity();
+  const auto look = [filter](dataplane::Worker& w, Instant now, std::uint32_t& place,
+                             std::vector<FdbRow>& rows) {
+    w.fdb().learned_rows(place, kPiece, filter, now, rows);
+    return place != w.fdb().capacity();
+  };
+  in_pieces<FdbRow, std::uint32_t>(sw.workers()[0], kPiece, look, [&](const auto& rows) {
+    return std::all_of(rows.begin(), rows.end(), [&](const FdbRow& row) {
+      return sw.ports()[row.port] == nullptr || wants(row);  // or about to be forgotten
     });
-    for (const FdbRow& row : piece->rows) {
-      if (sw.ports()[row.port] == nullptr) continue;  // about to be forgotten
-      if (!wants(row)) return;
-    }
-  }
+  });
 }
 
 // Which ports a VLAN has, in which form.

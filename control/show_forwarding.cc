@@ -5,6 +5,7 @@
 #include "config/codec.h"
 #include "config/schema_acl.h"
 #include "control/forwarding_metrics.h"
+#include "control/group_rows.h"
 #include "control/show.h"
 #include "control/show_text.h"
 
@@ -12,6 +13,9 @@ namespace tributary::control {
 namespace {
 
 using nlohmann::ordered_json;
+
+// Places that one look of the loop is about: some tens of microseconds.
+constexpr std::uint32_t kPiece = 256;
 
 }  // namespace
 
@@ -31,18 +35,23 @@ ordered_json Show::acl() {
   return rows;
 }
 
+// Of the lcore that keeps them, a piece at a time: there may be 65,536, and a port for each VLAN.
 ordered_json Show::groups() {
   ordered_json rows = ordered_json::array();
   if (switch_.workers()[0].is_late()) return rows;
-  // Of the lcore that keeps them. Routers first: their group is nobody's address.
-  const auto entries = on_loop(switch_.workers()[0], [](dataplane::Worker& w, Instant now) {
-    std::vector<dataplane::GroupRow> all;
-    if (w.snooping() == nullptr) return all;
-    all = w.snooping()->router_rows(now);
-    for (const auto& group : w.snooping()->groups().rows(now)) all.push_back(group);
-    return all;
-  });
-  for (const auto& entry : entries)
+  const auto look = [](dataplane::Worker& w, Instant now, std::uint32_t& place,
+                       std::vector<dataplane::GroupRow>& piece) {
+    if (w.snooping() == nullptr) return false;
+    w.snooping()->rows(place, kPiece, now, piece);
+    return place != w.snooping()->row_places();
+  };
+  GroupRows entries;
+  in_pieces<dataplane::GroupRow, std::uint32_t>(switch_.workers()[0], kPiece, look,
+                                                [&](const auto& piece) {
+                                                  for (const auto& row : piece) entries.add(row);
+                                                  return true;
+                                                });
+  for (const auto& entry : entries.all())
     rows.push_back(
         {{"vlan", entry.vlan},
          {"group", wire::is_zero(entry.group) ? "routers" : config::format_mac(entry.group)},

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -20,6 +22,27 @@ auto on_loop(dataplane::Worker& at, F read) {
   dataplane::Worker* worker = &at;
   return worker->mailbox().ask(
       [worker, read = std::move(read)](Instant now) { return read(*worker, now); }, kLoopAnswer);
+}
+
+// A table of a loop that is too large for one look: `look(worker, now, place, rows)` puts the next
+// of its rows there, from `place` on, and says whether that was not all; packets go on in between.
+// `take(rows)` is given them, and says whether it wants more. What the loop writes to outlives a
+// look that nobody waits for any more, and has room for `most` rows without asking for memory.
+template <typename Row, typename Place, typename Look, typename Take>
+void in_pieces(dataplane::Worker& of, std::size_t most, Look look, Take take) {
+  struct Piece {
+    Place place{};
+    std::vector<Row> rows;
+  };
+  const auto piece = std::make_shared<Piece>();
+  piece->rows.reserve(most);
+  for (bool more = true; more;) {
+    piece->rows.clear();
+    more = on_loop(of, [piece, look](dataplane::Worker& w, Instant now) {
+      return look(w, now, piece->place, piece->rows);
+    });
+    if (!take(piece->rows)) return;
+  }
 }
 
 // The lists that `read(worker, now)` gives on each lcore whose loop is not late, as one.

@@ -144,17 +144,18 @@ std::size_t GroupTable::expire(Instant now, std::size_t look_at) {
   return gone;
 }
 
-std::vector<GroupRow> GroupTable::rows(Instant now) const {
-  std::vector<GroupRow> out;
-  for (const Entry& entry : entries_.entries()) {
+void GroupTable::rows(std::uint32_t& place, std::uint32_t looks, Instant now,
+                      std::vector<GroupRow>& into) const {
+  const std::uint32_t end = place + std::min(looks, capacity() - place);
+  for (; place != end; ++place) {
+    const Entry& entry = entries_[place];
     const PortMask ports = wanted(entry, now);
     if (ports == 0) continue;
     Duration left;
     for (PortMask rest = ports; rest != 0; rest &= rest - 1)
       left = std::max(left, entry.until[static_cast<std::size_t>(std::countr_zero(rest))] - now);
-    out.push_back({mac_of_key(entry.key), vlan_of_key(entry.key), ports, left});
+    into.push_back({mac_of_key(entry.key), vlan_of_key(entry.key), ports, left});
   }
-  return out;
 }
 
 }  // namespace tributary::dataplane

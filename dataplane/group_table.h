@@ -54,7 +54,11 @@ class GroupTable {
   // Looks at so many entries, the next ones at the next call; returns the groups that went.
   std::size_t expire(Instant now, std::size_t look_at);
 
-  [[nodiscard]] std::vector<GroupRow> rows(Instant now) const;
+  // A piece at a time: of the next `looks` places those that somebody wants are put behind `into`,
+  // a row each, and `place` goes on, to capacity() at last. A group that goes and comes again
+  // between two pieces may be missing, or there twice.
+  void rows(std::uint32_t& place, std::uint32_t looks, Instant now,
+            std::vector<GroupRow>& into) const;
   [[nodiscard]] std::uint32_t capacity() const {
     return static_cast<std::uint32_t>(entries_.entries().size());
   }

@@ -58,15 +58,21 @@ std::optional<PortMask> Snooping::members(const wire::MacAddress& group, std::ui
   return keeper_ ? keeper_->members(group, vlan, now) : view_->members(group, vlan, now);
 }
 
-std::vector<GroupRow> Snooping::router_rows(Instant now) const {
-  std::vector<GroupRow> out;
-  for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) {
-    const PortMask there = keeper_->routers(vlan, now) & ~rules_.fixed_routers;
-    const bool queried = has_querier(vlan, false, now) || has_querier(vlan, true, now);
-    if (there == 0 && !queried) continue;
-    out.push_back({{}, vlan, there | rules_.fixed_routers, keeper_->routers_left(vlan, now)});
-  }
-  return out;
+void Snooping::add_router_row(std::uint16_t vlan, Instant now, std::vector<GroupRow>& into) const {
+  const PortMask there = keeper_->routers(vlan, now) & ~rules_.fixed_routers;
+  const bool queried = has_querier(vlan, false, now) || has_querier(vlan, true, now);
+  if (there == 0 && !queried) return;
+  into.push_back({{}, vlan, there | rules_.fixed_routers, keeper_->routers_left(vlan, now)});
+}
+
+void Snooping::rows(std::uint32_t& place, std::uint32_t looks, Instant now,
+                    std::vector<GroupRow>& into) const {
+  for (; place < kFirstGroup && looks != 0; ++place, --looks)
+    add_router_row(static_cast<std::uint16_t>(place), now, into);
+  if (looks == 0) return;
+  std::uint32_t group = place - kFirstGroup;
+  groups().rows(group, looks, now, into);
+  place = kFirstGroup + group;
 }
 
 Snooping::Way Snooping::way_of(std::uint16_t ingress, const wire::EthernetView& frame, bool linear,

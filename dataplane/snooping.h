@@ -71,8 +71,11 @@ class Snooping {
 
   // Of who keeps them: the only lcore, or the first.
   [[nodiscard]] const GroupTable& groups() const { return keeper_->table(); }
-  // A row for each VLAN with routers.
-  [[nodiscard]] std::vector<GroupRow> router_rows(Instant now) const;
+  // A row for each VLAN with routers, whose group is nobody's address, and for each group that
+  // somebody wants. A piece at a time, as of GroupTable; of who keeps groups.
+  void rows(std::uint32_t& place, std::uint32_t looks, Instant now,
+            std::vector<GroupRow>& into) const;
+  [[nodiscard]] std::uint32_t row_places() const { return kFirstGroup + groups().capacity(); }
   // Of any lcore. Where routers are known to be; 0: nowhere.
   [[nodiscard]] PortMask routers(std::uint16_t vlan, Instant now) const;
   [[nodiscard]] bool has_querier(std::uint16_t vlan, bool ipv6, Instant now) const;
@@ -90,9 +93,11 @@ class Snooping {
 
  private:
   static constexpr PortMask kAll = ~PortMask{0};
+  static constexpr std::uint32_t kFirstGroup = kVlanIds;  // places of rows(): behind the VLANs
 
   Way way_of_message(std::uint16_t ingress, const GroupMessage& message, std::uint16_t vlan,
                      Instant now, PortMask& to);
+  void add_router_row(std::uint16_t vlan, Instant now, std::vector<GroupRow>& into) const;
   PortMask on_message(std::uint16_t ingress, const GroupMessage& message, std::uint16_t vlan,
                       Instant now);
   // Of what is no message, by what a keeper or a view knows.

@@ -11,6 +11,12 @@ Instant at(std::int64_t seconds) {
 wire::MacAddress group(std::uint8_t n) {
   return {0x01, 0x00, 0x5e, 0x01, 0x02, n};
 }
+std::vector<GroupRow> all_rows(const GroupTable& table, Instant now) {
+  std::vector<GroupRow> rows;
+  std::uint32_t place = 0;
+  table.rows(place, table.capacity(), now, rows);
+  return rows;
+}
 
 TEST(GroupTable, PortsJoinAndAgeEachOnItsOwn) {
   GroupTable table(4, 1);
@@ -58,13 +64,35 @@ TEST(GroupTable, IsBoundedAndSaysSo) {
   for (std::uint8_t n = 0; n < 10; ++n) table.join(group(n), 0, 0, at(10));
   EXPECT_EQ(table.counters().groups.get(), 4u);
   EXPECT_EQ(table.counters().refused.get(), 6u);
-  EXPECT_EQ(table.rows(at(0)).size(), 4u);
+  EXPECT_EQ(all_rows(table, at(0)).size(), 4u);
   table.join(group(3), 0, 1, at(20));  // one that is known gets its port
   EXPECT_EQ(table.lookup(group(3), 0, at(15)), mask_of(1));
   EXPECT_EQ(table.expire(at(10), 100), 3u);
   table.join(group(9), 0, 0, at(30));
   EXPECT_TRUE(table.lookup(group(9), 0, at(15)));
-  EXPECT_EQ(table.rows(at(15)).size(), 2u);
+  EXPECT_EQ(all_rows(table, at(15)).size(), 2u);
+}
+
+// A look at a large table takes no longer than its piece, whatever is there.
+TEST(GroupTable, O1_ALookIsOfSoManyPlacesAndNoMore) {
+  constexpr std::uint32_t kLooks = 8;
+  GroupTable table(64, 1);
+  for (std::uint8_t n = 0; n < 50; ++n) table.join(group(n), n % 3, n % 2, at(n % 5 == 0 ? 1 : 9));
+  table.forget(1);  // places in between are free
+  std::vector<GroupRow> pieces;
+  std::uint32_t place = 0;
+  for (std::uint32_t looks = kLooks; place != table.capacity(); looks += kLooks) {
+    const std::size_t before = pieces.size();
+    table.rows(place, kLooks, at(1), pieces);
+    EXPECT_EQ(place, looks) << "and not as far as the next group that somebody wants";
+    EXPECT_LE(pieces.size() - before, kLooks);
+  }
+  const auto whole = all_rows(table, at(1));
+  ASSERT_EQ(pieces.size(), whole.size());
+  for (std::size_t i = 0; i < pieces.size(); ++i) EXPECT_EQ(pieces[i].group, whole[i].group);
+  EXPECT_EQ(whole.size(), 20u) << "of 25 the time of five has come";
+  EXPECT_EQ(whole[0].ports, mask_of(0));
+  EXPECT_EQ(whole[0].left, Duration::seconds(8));
 }
 
 // A host that asks for whatever there is takes no room from those that ask for little.

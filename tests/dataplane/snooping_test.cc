@@ -226,6 +226,28 @@ TEST_P(SnoopKeys, C1_AQueryFromAHostsPortIsDropped) {
       << "what it wants it may say";
 }
 
+// Those of VLANs with routers first, a piece at a time.
+TEST_P(Snoop, O1_RowsAreOfRoutersAndOfGroups) {
+  pass(0, igmp_frame(0x11, 0));
+  pass(1, igmp_frame(0x16, kTestGroup4));
+  pass(2, igmp_frame(0x16, kTestGroup4 + 1));
+  const Snooping& snooping = *sw.worker().snooping();
+  constexpr std::uint32_t kLooks = 5;
+  std::vector<GroupRow> rows;
+  for (std::uint32_t place = 0, looks = 0; place != snooping.row_places();) {
+    snooping.rows(place, kLooks, sw.now, rows);
+    looks = std::min(looks + kLooks, snooping.row_places());
+    ASSERT_EQ(place, looks);
+  }
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_TRUE(wire::is_zero(rows[0].group));
+  EXPECT_EQ(rows[0].ports, mask_of(0));
+  EXPECT_EQ(rows[0].left, snooping_config().forwarding.snooping.router_ageing);
+  EXPECT_EQ(rows[1].group, kGroup4);
+  EXPECT_EQ(rows[1].ports, mask_of(1));
+  EXPECT_EQ(rows[2].ports, mask_of(2));
+}
+
 TEST_P(Snoop, GroupsOfTheLinkAndOfJobsGoEverywhere) {
   pass(0, igmp_frame(0x11, 0));
   pass(0, mld_frame(130, 0));
