@@ -130,9 +130,16 @@ class Engine {
   static std::size_t payload_bytes(const config::SwitchConfig& config);
   [[nodiscard]] std::uint64_t memory_bytes() const;  // payload buffers and tables, all reserved
 
+  // Of all jobs and chunks. With large tables either takes longer than a packet loop has, which
+  // looks at a job, or at so many chunks, at a time.
   [[nodiscard]] std::vector<JobStatus> job_status(Instant now) const;
+  [[nodiscard]] JobStatus job_status(Instant now, std::size_t index) const;
   [[nodiscard]] std::vector<SlotStatus> slot_status(Instant now, std::size_t most,
                                                     Slots which = Slots::held) const;
+  // Puts what it finds from `place` on behind `into`, and moves `place` on; false: that was all.
+  // Whatever happens between two looks but a change of configuration, no chunk comes up twice.
+  bool slot_status(Instant now, Slots which, SlotPlace& place, SlotLimits limits,
+                   std::vector<SlotStatus>& into) const;
   // The time-line of an op, over all shards in order of time; empty when it is not known (any
   // more).
   [[nodiscard]] std::vector<OpLine> op_lines(std::uint32_t job, std::uint32_t op,

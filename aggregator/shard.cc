@@ -226,22 +226,41 @@ bool Shard::expire(Instant now, Outbox& out) {
   return false;
 }
 
-void Shard::add_slots(Instant now, std::size_t most, Slots which,
+bool Shard::add_slots(Instant now, Slots which, SlotPlace& place, SlotLimits& limits,
                       std::vector<SlotStatus>& out) const {
-  constexpr std::size_t kMostMissing = 16;
-  for (const ShardJob* const job : present_) {
-    const ChunkTable& table = job->table;
-    for (const Tombstone& e : table.entries()) {
-      const bool sent = e.state == ChunkState::sent;
-      if (e.state != ChunkState::open && !e.holds_slot && !(sent && which == Slots::all)) continue;
-      if (out.size() == most) return;
-      std::vector<std::uint32_t> missing(kMostMissing);
-      missing.resize(missing_ranks(*job, e, missing).size());
-      out.push_back({job->config.id, job->plane, index_, slot_of(*job, e), e.description.op,
-                     e.description.chunk, e.seq, e.arrived, job->fan_in, now - e.opened_at,
-                     std::move(missing), sent, e.holds_slot});
+  for (; place.job < present_.size(); ++place.job, place.entry = 0) {
+    const ShardJob& job = *present_[place.job];
+    const auto entries = job.table.entries();
+    for (; place.entry < entries.size(); ++place.entry) {
+      if (limits.looks == 0 || limits.rows == 0) return false;
+      --limits.looks;
+      const Tombstone& e = entries[place.entry];
+      const bool sent = e.state == ChunkState::sent && which == Slots::all;
+      if (e.state != ChunkState::open && !e.holds_slot && !sent) continue;
+      --limits.rows;
+      out.push_back(slot_status(job, e, now));
     }
   }
+  return true;
+}
+
+SlotStatus Shard::slot_status(const ShardJob& job, const Tombstone& e, Instant now) const {
+  constexpr std::size_t kMostMissing = 16;
+  std::vector<std::uint32_t> missing(kMostMissing);
+  missing.resize(missing_ranks(job, e, missing).size());
+  return {job.config.id,
+          job.plane,
+          index_,
+          slot_of(job, e),
+          e.description.op,
+          e.description.chunk,
+          e.seq,
+          e.arrived,
+          job.fan_in,
+          now - e.opened_at,
+          std::move(missing),
+          e.state == ChunkState::sent,
+          e.holds_slot};
 }
 
 std::size_t Shard::table_bytes() const {

@@ -156,7 +156,9 @@ class Shard {
   // ---- for people
 
   [[nodiscard]] const ShardJob* find_job(std::uint32_t job) const { return jobs_[job].get(); }
-  void add_slots(Instant now, std::size_t most, Slots which, std::vector<SlotStatus>& out) const;
+  // From there on; true: that was all of the shard.
+  bool add_slots(Instant now, Slots which, SlotPlace& place, SlotLimits& limits,
+                 std::vector<SlotStatus>& out) const;
   [[nodiscard]] ChunkLook look(const wire::Header& header) const;  // see Engine
   [[nodiscard]] std::uint8_t index() const { return index_; }
   [[nodiscard]] std::size_t job_places() const { return jobs_.size(); }
@@ -166,6 +168,7 @@ class Shard {
   [[nodiscard]] const HoldTimes& past_holds() const { return past_holds_; }
 
  private:
+  [[nodiscard]] SlotStatus slot_status(const ShardJob& job, const Tombstone& e, Instant now) const;
   void add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot);
   BufferClass* class_for(std::size_t buffer_bytes);
   static void note_deadline(ShardJob& job, Tombstone& e, Instant now);

@@ -1,6 +1,7 @@
 // What people see of the engine, filled on its thread on request.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,6 +64,18 @@ struct SlotStatus {
 };
 // Which of them: those that hold a slot, or all.
 enum class Slots : std::uint8_t { held, all };
+// How far a look at all chunks has come: the shard, the job of those that it has, and the place in
+// that one's table, which a chunk never changes.
+struct SlotPlace {
+  std::size_t shard = 0;
+  std::size_t job = 0;
+  std::size_t entry = 0;
+};
+// How much a look may still be about: places in tables, and rows.
+struct SlotLimits {
+  std::size_t looks = 0;
+  std::size_t rows = 0;
+};
 
 // For `show op`: one line of an op's time-line in one shard.
 struct OpLine {

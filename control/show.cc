@@ -20,11 +20,37 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kMostSlots = 1024;
 
+// Some tens of microseconds each: a job at least, and more while they have few members; and of the
+// tables of chunks so many places, or so many rows, which take longer.
+constexpr std::size_t kMembersPerLook = 256;
+constexpr aggregator::SlotLimits kSlotsPerLook = {4096, 128};
+
 std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
-  auto jobs = on_every_loop(
-      sw, [](dataplane::Worker& w, Instant now) { return w.engine().job_status(now); });
+  const auto look = [](dataplane::Worker& w, Instant now, std::size_t& next,
+                       std::vector<aggregator::JobStatus>& jobs) {
+    const std::size_t count = w.engine().job_count();
+    for (std::size_t members = 0; next < count && members < kMembersPerLook; ++next) {
+      jobs.push_back(w.engine().job_status(now, next));
+      members += 1 + jobs.back().members.size();
+    }
+    return next < count;
+  };
+  auto jobs = in_pieces_of_every_loop<aggregator::JobStatus, std::size_t>(sw, look);
   sort_by_job(sw, jobs, &aggregator::JobStatus::id);
   return jobs;
+}
+
+// Of each loop as many as are shown at most.
+std::vector<aggregator::SlotStatus> slot_status(dataplane::Switch& sw) {
+  const auto look = [](dataplane::Worker& w, Instant now, aggregator::SlotPlace& place,
+                       std::vector<aggregator::SlotStatus>& slots) {
+    return w.engine().slot_status(now, aggregator::Slots::all, place, kSlotsPerLook, slots);
+  };
+  auto slots =
+      in_pieces_of_every_loop<aggregator::SlotStatus, aggregator::SlotPlace>(sw, look, kMostSlots);
+  sort_by_job(sw, slots, &aggregator::SlotStatus::job);
+  if (slots.size() > kMostSlots) slots.resize(kMostSlots);
+  return slots;
 }
 
 std::string mac_text(const aggregator::Peer& peer) {
@@ -236,12 +262,7 @@ ordered_json Show::tree() {
 
 ordered_json Show::slots() {
   ordered_json rows = ordered_json::array();
-  auto slots = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
-    return w.engine().slot_status(now, kMostSlots, aggregator::Slots::all);
-  });
-  sort_by_job(switch_, slots, &aggregator::SlotStatus::job);
-  if (slots.size() > kMostSlots) slots.resize(kMostSlots);
-  for (const auto& slot : slots) {
+  for (const auto& slot : slot_status(switch_)) {
     rows.push_back({{"job", slot.job},
                     {"plane", slot.plane},
                     {"shard", slot.shard},

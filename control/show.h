@@ -1,9 +1,10 @@
 // What `show` answers: tables of the running switch as lists of flat JSON objects.
 //
 // Counters are read where they stand. The state of engines and FDB is read on the packet loops'
-// lcores, through their mailboxes, so what an answer says of a job is consistent and costs its loop
-// one short request. Of the FDB every lcore has a copy; that of lcore 0 is shown. What a loop has
-// that is late for a change of the configuration is left out, with a note (control/late_loops.h).
+// lcores, through their mailboxes, so what an answer says of a job is consistent, and costs its
+// loop short requests: of what may be large a piece at a time, and packets go on in between. Of the
+// FDB every lcore has a copy; that of lcore 0 is shown. What a loop has that is late for a change
+// of the configuration is left out, with a note (control/late_loops.h).
 #pragma once
 
 #include <string>

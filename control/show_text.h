@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -52,6 +54,23 @@ auto on_every_loop(const dataplane::Switch& sw, F read) {
   for (const auto& worker : sw.workers()) {
     if (worker->is_late()) continue;
     for (auto& row : on_loop(*worker, read)) all.push_back(std::move(row));
+  }
+  return all;
+}
+
+// The rows of all loops that are not late, and of each so many at most, or a few more.
+template <typename Row, typename Place, typename Look>
+std::vector<Row> in_pieces_of_every_loop(
+    const dataplane::Switch& sw, Look look,
+    std::size_t most = std::numeric_limits<std::size_t>::max()) {
+  std::vector<Row> all;
+  for (const auto& worker : sw.workers()) {
+    if (worker->is_late()) continue;
+    const std::size_t before = all.size();
+    in_pieces<Row, Place>(*worker, 0, look, [&](auto& rows) {
+      std::move(rows.begin(), rows.end(), std::back_inserter(all));
+      return all.size() - before < most;
+    });
   }
   return all;
 }
