@@ -253,13 +253,15 @@ class StormTest : public ::testing::Test {
   std::vector<Pending> pending_;
 };
 
-// O8: another job holds every slot of the pool, so every chunk of this one collides.
+// O8: another job, of higher priority, holds every slot of the pool, so every chunk of this one
+// collides.
 TEST_F(StormTest, EveryChunkCollides) {
   for (const std::uint32_t loss : {0u, 150'000u}) {
     SCOPED_TRACE(loss);
     epochs_ = {};
     std::vector<config::JobConfig> jobs = {job_of(1, 5, 4), job_of(2, 2, 4)};
     for (auto& job : jobs) job.slots = config::SlotMode::dynamic;
+    jobs[1].priority = 1;
     build(jobs, 4);
     expect_exact_ints();
     join(1);
