@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dataplane/peer_memory.h"
+
 namespace tributary::dataplane {
 namespace {
 
@@ -16,22 +18,27 @@ thread_local detail::FaultState state_of_thread;
 
 std::uintptr_t page_bytes = 4096;  // written before the handlers are there
 
+// In a call that may be left: one page at once, as the driver's other thread may be about to unmap
+// it. False: it is of another kind, such as huge pages, where a part cannot be replaced.
+bool replace_page(const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  auto* const page = reinterpret_cast<void*>(at & ~(page_bytes - 1));
+  return mmap(page, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+              0) != MAP_FAILED;
+}
+
 // Beyond the end of a file that is mapped: the mapping stays, and is ours to put something into.
-// False: it is of another kind, such as huge pages, where a part cannot be replaced.
-bool stand_in(const siginfo_t& info) {
+bool stand_in(const siginfo_t& info, bool armed) {
   if (info.si_code != BUS_ADRERR) return false;
   const int before = errno;
-  auto* const at = static_cast<std::byte*>(info.si_addr);
-  std::byte* const page = at - (reinterpret_cast<std::uintptr_t>(at) & (page_bytes - 1));
-  const bool there = mmap(page, page_bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+  const bool there = armed ? replace_page(info.si_addr) : stand_in_for_peer(info.si_addr);
   errno = before;
   return there;
 }
 
 void on_fault(int signal, siginfo_t* info, void* /*context*/) {
   detail::FaultState& state = state_of_thread;
-  if (signal == SIGBUS && (state.armed || state.survives_truncation) && stand_in(*info)) {
+  if (signal == SIGBUS && stand_in(*info, state.armed)) {
     state.stood_in = true;
     return;
   }
@@ -46,12 +53,9 @@ detail::FaultState& detail::fault_state() {
   return state_of_thread;
 }
 
-void survive_truncation() {
-  state_of_thread.survives_truncation = true;
-}
-
 void install_fault_handlers() {
   page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  open_mappings();
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;  // left by a jump: the mask must not change

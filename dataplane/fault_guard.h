@@ -1,19 +1,22 @@
 // Survives a peer that takes shared memory away while a driver touches it.
 //
-// A memif client owns the memory that both sides use. When it dies, the EAL interrupt thread
-// unmaps that memory while the packet loop may be inside rx or tx burst; a hostile client can
-// also truncate it. Either is a fault at an address that was valid an instant before: a failure
-// of the peer, which must not take the switch along. guarded() runs a driver call and says what
-// became of it; after a fault, the port is to be treated as disconnected (Port::lose_peer()).
+// A memif client owns the memory that both sides use, and so does a virtual machine. When the
+// client dies, the EAL interrupt thread unmaps that memory while the packet loop may be inside rx
+// or tx burst; a hostile peer can also truncate it. Either is a fault at an address that was valid
+// an instant before: a failure of the peer, which must not take the switch along.
 //
-//   truncated   a page of zeros takes the place of each that is gone, and the call goes on to its
-//               end: whatever it had taken it gives back, so a client that does this again and
-//               again costs no buffers. The mapping is the driver's, who ends it with the rest
-//   unmapped    the address may be anybody's next: the call is left where it was, and the buffers
-//               that it held are lost to the pool. Only a client that goes in that very moment
-//               causes it, once in its connection
+//   truncated   zeros take the place of what is gone, and who touched it goes on: on any thread, as
+//               drivers look at what a peer has to offer on threads of their own. A driver call
+//               gives back whatever it had taken, so a peer that does this again and again costs no
+//               buffers. The mapping is the driver's, who ends it with the rest
+//   unmapped    the address may be anybody's next: a guarded() call is left where it was, and the
+//               buffers that it held are lost to the pool. Only a memif client that goes in that
+//               very moment causes it, once in its connection
 //
-// The guarded function must be plain C inside (no destructors are run) and hold no locks.
+// guarded() and watched() run a driver call and say what became of it; after a fault, the port is
+// to be treated as disconnected (Port::lose_peer()). A guarded() call has to be plain C inside (no
+// destructors are run) and hold no locks. vhost-user's bursts do: they are watched(), and nothing
+// is unmapped before they end.
 #pragma once
 
 #include <csetjmp>
@@ -21,11 +24,9 @@
 
 namespace tributary::dataplane {
 
-// Installs the process's SIGSEGV and SIGBUS handlers; faults outside guarded() still kill.
+// Installs the process's SIGSEGV and SIGBUS handlers. What is not a peer's memory, nor touched by a
+// guarded() call, still kills.
 void install_fault_handlers();
-// Of the calling thread: memory that was truncated is replaced whatever it does. For the one where
-// drivers look at what a client has to offer before any burst does.
-void survive_truncation();
 
 // What became of a driver call.
 enum class Guarded : std::uint8_t {
@@ -39,10 +40,18 @@ struct FaultState {
   sigjmp_buf environment;
   volatile bool armed = false;
   volatile bool stood_in = false;
-  volatile bool survives_truncation = false;
 };
 FaultState& fault_state();  // of this thread
 }  // namespace detail
+
+// Never cut short.
+template <typename F>
+Guarded watched(F&& driver_call) {
+  detail::FaultState& state = detail::fault_state();
+  state.stood_in = false;
+  driver_call();
+  return state.stood_in ? Guarded::stood_in : Guarded::intact;
+}
 
 template <typename F>
 Guarded guarded(F&& driver_call) {
@@ -51,11 +60,10 @@ Guarded guarded(F&& driver_call) {
     state.armed = false;
     return Guarded::cut_short;
   }
-  state.stood_in = false;
   state.armed = true;
-  driver_call();
+  const Guarded outcome = watched(driver_call);
   state.armed = false;
-  return state.stood_in ? Guarded::stood_in : Guarded::intact;
+  return outcome;
 }
 
 }  // namespace tributary::dataplane

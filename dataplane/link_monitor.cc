@@ -40,6 +40,7 @@ void LinkMonitor::exchange(std::size_t place, Port* port) {
   const Port* const before = std::exchange(ports_[place], port);
   if (port == nullptr) return report_("port " + before->name() + ": removed");
   was_up_[place] = port->link_up();
+  going_[place] = false;
   if (!port->is_device()) return report_("port " + port->name() + ": closed, to be opened again");
   report_("port " + port->name() + ": " + port->config().devargs + ", mtu " +
           std::to_string(port->config().mtu) + ", link " + (was_up_[place] ? "up" : "down"));
@@ -56,11 +57,12 @@ void LinkMonitor::check(std::size_t place) {
   if (ports_[place] == nullptr) return;
   Port& port = *ports_[place];
   const bool lost = port.lost_peer();
-  if (lost)
+  if (lost && !going_[place])
     report_("port " + port.name() +
             ": its peer took away the memory that both share, and is disconnected");
   const bool up = port.poll_link();  // not while it is lost
   if (lost) port.put_peer_out();
+  going_[place] = lost && port.lost_peer();
   if (up == was_up_[place]) return;
   was_up_[place] = up;
   report_("port " + port.name() + ": link " + (up ? "up" : "down"));

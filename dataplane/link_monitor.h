@@ -52,9 +52,10 @@ class LinkMonitor {
   void check(std::size_t place);
   static void check_heartbeat(Loop& loop);
 
-  std::mutex guard_;  // of the two that follow, by places of ports
+  std::mutex guard_;  // of the three that follow, by places of ports
   std::array<Port*, config::kMaxPorts> ports_{};
   std::array<bool, config::kMaxPorts> was_up_{};
+  std::array<bool, config::kMaxPorts> going_{};  // its lost peer was told of, and is there yet
   std::vector<Loop> loops_;
   Report report_;
   FlapWatch flaps_;

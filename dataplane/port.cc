@@ -146,7 +146,9 @@ void Port::look() {
   // Of software, DPDK knows only which thread made it.
   if (devargs_.pci()) socket_ = rte_eth_dev_socket_id(ethdev_);
   sends_segments_ = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
-  shares_memory_ = devargs_.driver == "net_memif";
+  if (devargs_.driver == "net_vhost")
+    vhost_ = std::make_unique<VhostPeer>(ethdev_, std::string(devargs_.get("iface").value_or("")));
+  shares_memory_ = devargs_.driver == "net_memif" || vhost_ != nullptr;
   if (devargs_.pci() && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0)
     checks_udp_ = true;
   most_queues_ = std::min(info.max_rx_queues, info.max_tx_queues);
@@ -228,6 +230,7 @@ void Port::stay_down(const std::string& why) {
 
 void Port::close() {
   steering_.end();
+  vhost_.reset();
   g_taken[ethdev_].store(false);
   rte_eth_dev_info info;
   rte_device* device = rte_eth_dev_info_get(ethdev_, &info) == 0 ? info.device : nullptr;
@@ -272,6 +275,7 @@ bool Port::driver_link_up() const {
 // Who looks at the link before the loop has taken it down must not bring it up again: release, and
 // poll_link() looks once more.
 void Port::lose_peer() {
+  if (vhost_ != nullptr) vhost_->mark_lost();
   lost_peer_.store(true, std::memory_order_release);
   if (link_up_.exchange(false, std::memory_order_acq_rel))
     link_losses_.fetch_add(1, std::memory_order_relaxed);
@@ -279,8 +283,15 @@ void Port::lose_peer() {
 
 // The driver takes the link down before it unmaps anything: a link that is up is that of a peer who
 // holds its socket and has no memory behind it, and who would hold the port for as long as it
-// likes.
+// likes. vhost-user's driver does so in its own time.
 void Port::put_peer_out() {
+  if (vhost_ != nullptr) {
+    if (!driver_link_up() || vhost_->gone())
+      lost_peer_.store(false, std::memory_order_relaxed);
+    else
+      vhost_->disconnect();
+    return;
+  }
   on_interrupt_thread([this] {
     lost_peer_.store(false, std::memory_order_relaxed);
     if (!driver_link_up()) return;

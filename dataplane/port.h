@@ -18,6 +18,7 @@
 #include "config/switch_config.h"
 #include "dataplane/devargs.h"
 #include "dataplane/steering.h"
+#include "dataplane/vhost_peer.h"
 
 struct rte_mempool;
 
@@ -73,6 +74,8 @@ class Port {
   [[nodiscard]] bool checks_udp() const { return checks_udp_; }
   // The peer owns memory that bursts touch; see fault_guard.h.
   [[nodiscard]] bool shares_memory() const { return shares_memory_; }
+  // Of such a one: its bursts hold locks, and have to end.
+  [[nodiscard]] bool locks() const { return vhost_ != nullptr; }
 
   // To which queues packets had best come; of a port with several. Control threads.
   Steering& steering() { return steering_; }
@@ -90,8 +93,8 @@ class Port {
   void lose_peer();
   // A loop said so: the link is down until put_peer_out().
   [[nodiscard]] bool lost_peer() const { return lost_peer_.load(std::memory_order_acquire); }
-  // Link monitor only: ends that connection, if the peer has not gone by itself. A server takes the
-  // next one; a client is to connect_again().
+  // Link monitor only, until the peer is not lost any more: ends that connection, if the peer has
+  // not gone by itself. A server takes the next one; a client is to connect_again().
   void put_peer_out();
   // A memif client's driver connects when it is started, and never again by itself. To be called
   // where the port is polled, and never while a connection may yet come up: a switch's DPDK ends
@@ -126,6 +129,7 @@ class Port {
   bool shares_memory_ = false;
   bool connecting_ = false;
   Steering steering_;
+  std::unique_ptr<VhostPeer> vhost_;  // of net_vhost
   std::atomic<bool> link_up_{false};
   std::atomic<std::uint32_t> link_losses_{0};
   std::atomic<bool> lost_peer_{false};  // set by loops, cleared by put_peer_out()

@@ -11,6 +11,12 @@
 
 namespace tributary::dataplane {
 
+// What a driver does under its locks it has to end.
+template <typename Burst>
+Guarded run_guarded(const Port& port, Burst&& burst) {
+  return port.locks() ? watched(burst) : guarded(burst);
+}
+
 // False: the peer has taken its memory away, and nothing is received; it is lost (Port).
 inline bool receive_burst(Port& port, std::uint16_t queue, rte_mbuf** frames,
                           std::uint16_t capacity, std::uint16_t& received) {
@@ -21,7 +27,7 @@ inline bool receive_burst(Port& port, std::uint16_t queue, rte_mbuf** frames,
     return true;
   }
   if (!port.link_up()) return true;
-  const Guarded outcome = guarded(poll);
+  const Guarded outcome = run_guarded(port, poll);
   if (outcome == Guarded::intact) return true;
   // Nobody sent what the frames hold.
   if (outcome == Guarded::stood_in) rte_pktmbuf_free_bulk(frames, received);
@@ -41,7 +47,7 @@ inline bool transmit_burst(Port& port, std::uint16_t queue, rte_mbuf** frames, s
     transmit();
     return true;
   }
-  const Guarded outcome = guarded(transmit);
+  const Guarded outcome = run_guarded(port, transmit);
   if (outcome == Guarded::intact) return true;
   if (outcome == Guarded::cut_short) taken = count;
   port.lose_peer();

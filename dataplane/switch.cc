@@ -12,7 +12,6 @@
 
 #include "dataplane/eal.h"
 #include "dataplane/fault_guard.h"
-#include "dataplane/interrupt_thread.h"
 #include "dataplane/machine.h"
 
 namespace tributary::dataplane {
@@ -66,7 +65,6 @@ struct Switch::Loop {
 Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
     : report_(std::move(report)), config_(config) {
   install_fault_handlers();
-  on_interrupt_thread(survive_truncation);
   open_ports();
   steer();
   const auto raw = pointers(ports_);

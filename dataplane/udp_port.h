@@ -71,7 +71,7 @@ class UdpPort final : public DatagramLink {
     Counter tx_packets;
     Counter tx_bytes;
     Counter unresolved;   // datagrams to a peer whose hardware address is not known
-    Counter peer_faults;  // a memif peer took its memory away
+    Counter peer_faults;  // a peer took its memory away
     Counter reassembled;  // datagrams put together from fragments
     Counter fragmented;   // datagrams that left as fragments
   };

@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "dataplane/fault_guard.h"
-#include "dataplane/interrupt_thread.h"
 #include "dataplane/link_monitor.h"
 #include "dataplane/transmitter.h"
 #include "tests/dataplane/ring_switch.h"
@@ -83,7 +82,6 @@ class LostPeer : public testing::Test {
  protected:
   LostPeer() {
     install_fault_handlers();
-    on_interrupt_thread(survive_truncation);
     port.set_up(std::array{sw.pool()});
     lanes.push_back(std::make_unique<Lane>(port, std::uint16_t{0}));
   }
