@@ -6,8 +6,11 @@ import unittest
 import numpy as np
 
 SEED = 20240607
-SOURCES = 9
-COUNT = 203
+# Up to eight sources are one group of a fused pass; more are taken in groups, block by block.
+FAN_INS = (1, 2, 3, 7, 8, 9, 15, 16, 17, 25, 40)
+SOURCES = max(FAN_INS)
+# Of elements of each size more than one block of an accumulator, and no whole vectors.
+BLOCK_BYTES = 2048
 
 DTYPES = {"int8": (1, np.int8), "int16": (2, np.int16), "int32": (3, np.int32),
           "int64": (4, np.int64), "uint8": (5, np.uint8), "uint32": (6, np.uint32),
@@ -42,65 +45,123 @@ def to_bfloat16(values):
     return np.where(np.isnan(values), np.uint16(0x7FC0), rounded)
 
 
-def inputs_of(rng, name):
-    """SOURCES arrays: any bits, small numbers, and numbers at the edges of the type."""
+def tame_values(rng, name, shape):
+    """So small, or so near to one, that many of them have a sum and a product that fit."""
     dtype = DTYPES[name][1]
-    raw = rng.integers(0, 256, SOURCES * COUNT * np.dtype(dtype).itemsize, dtype=np.uint8)
-    values = raw.view(dtype).copy()
-    kind = rng.integers(0, 3, values.size)
-    small = rng.integers(0 if dtype in (np.uint32, np.uint64, np.uint8) else -3, 4, values.size)
     if name == "bool":
-        special = [0, 1, 2, 128, 255]
-    elif name == "bfloat16":
-        small = to_bfloat16(small.astype(np.float32) / 4)
-        special = [0x7F80, 0xFF80, 0x7FC0, 0, 0x8000, 1, 0x8001, 0x7F7F, 0xFF7F, 0x0080]
-    elif "float" in name:
-        small = small / 4
-        limits = np.finfo(dtype)
-        special = [np.inf, -np.inf, np.nan, 0.0, -0.0, limits.smallest_subnormal, limits.max,
-                   limits.min, limits.tiny]
-    else:
-        limits = np.iinfo(dtype)
-        special = [limits.min, limits.max, 0, 1, limits.max // 2, limits.max - 1]
-    values = np.where(kind == 1, small.astype(dtype), values)
-    special = np.array(special, dtype=dtype)
-    return np.where(kind == 2, special[rng.integers(0, special.size, values.size)],
-                    values).reshape(SOURCES, COUNT)
-
-
-def reduce_integers(inputs, op, arithmetic):
-    """(result, whether anything was saturated); Python's integers do not wrap."""
-    dtype = inputs.dtype
-    if op not in ("sum", "prod"):
-        return FUNCTIONS[op].reduce(inputs, axis=0).astype(dtype), False
-    if arithmetic == MODULAR:
-        with np.errstate(over="ignore"):
-            return FUNCTIONS[op].reduce(inputs, axis=0, dtype=dtype), False
-    # 8-bit integers pass through 32 bits, and are narrowed once.
-    wide = {1: np.dtype(f"{dtype.kind}4")}.get(dtype.itemsize, dtype)
-    saturated = False
-    acc = inputs[0].astype(object)
-    for limits, sources in ((np.iinfo(wide), inputs[1:]), (np.iinfo(dtype), [None])):
-        for more in sources:
-            exact = acc if more is None else FUNCTIONS[op](acc, more.astype(object))
-            acc = np.clip(exact, int(limits.min), int(limits.max))
-            saturated = saturated or bool((acc != exact).any())
-    return acc.astype(dtype), saturated
-
-
-def reduce_floats(inputs, op, name):
+        return np.ones(shape, dtype)
     if name == "bfloat16":
-        inputs = from_bfloat16(inputs)
-    if op in ("min", "max"):
-        result = FUNCTIONS[op].reduce(inputs, axis=0)
-        return to_bfloat16(result) if name == "bfloat16" else result
-    wide = inputs.astype(np.float64 if name == "float64" else np.float32)
-    acc = wide[0]
-    for more in wide[1:]:
-        acc = FUNCTIONS[op](acc, more)
-    if op == "mean":
-        acc = acc / acc.dtype.type(SOURCES)
-    return to_bfloat16(acc) if name == "bfloat16" else acc.astype(DTYPES[name][1])
+        return to_bfloat16(rng.uniform(0.5, 1.75, shape).astype(np.float32))
+    if "float" in name:
+        return rng.uniform(0.5, 1.75, shape).astype(dtype)
+    values = np.where(rng.integers(0, 30, shape) == 0, 2, 1)
+    return np.where(rng.integers(0, 3, shape) == 0, -values, values).astype(dtype) \
+        if np.iinfo(dtype).min < 0 else values.astype(dtype)
+
+
+def special_values(name):
+    """Of the edges of the type."""
+    if name == "bool":
+        return [0, 1, 2, 128, 255]
+    if name == "bfloat16":
+        return [0x7F80, 0xFF80, 0x7FC0, 0, 0x8000, 1, 0x8001, 0x7F7F, 0xFF7F, 0x0080]
+    if "float" in name:
+        limits = np.finfo(DTYPES[name][1])
+        return [np.inf, -np.inf, np.nan, 0.0, -0.0, limits.smallest_subnormal, limits.max,
+                limits.min, limits.tiny]
+    limits = np.iinfo(DTYPES[name][1])
+    return [limits.min, limits.max, 0, 1, limits.max // 2, limits.max - 1]
+
+
+def inputs_of(rng, name, wild=True):
+    """SOURCES arrays. Wild: a quarter of the elements are in every array any bits, tame, or at the
+    edges of the type. So that not all results of many sources are infinite, NaN, zero or true, a
+    quarter are tame, and a quarter zero, but for one at the edges in one array; the others are
+    tame."""
+    dtype = np.dtype(DTYPES[name][1])
+    shape = SOURCES, BLOCK_BYTES // dtype.itemsize + 41
+    values = tame_values(rng, name, shape)
+    if not wild:
+        return values
+    special = np.array(special_values(name), dtype=dtype)
+    special = special[rng.integers(0, special.size, shape)]
+    raw = rng.integers(0, 256, values.nbytes, dtype=np.uint8).view(dtype).reshape(shape)
+    columns = rng.integers(0, 4, shape[1])
+    kind = rng.integers(0, 3, shape)
+    values = np.where((columns == 0) & (kind == 1), raw, values)
+    values = np.where((columns == 0) & (kind == 2), special, values)
+    values = np.where(columns == 1, np.zeros(1, dtype), values)
+    where = np.arange(SOURCES)[:, None] == rng.integers(0, SOURCES, shape[1])
+    return np.where(((columns == 1) | (columns == 2)) & where, special, values)
+
+
+class Reference:
+    """What NumPy makes of a type, an op and an arithmetic: open, combine and finish like the
+    kernels; the last two also say whether anything was saturated."""
+
+    def __init__(self, name, op, arithmetic):
+        self.name, self.op, self.dtype = name, op, np.dtype(DTYPES[name][1])
+        self.function = FUNCTIONS[op]
+        self.truth = name == "bool" or op in ("land", "lor", "lxor")
+        self.floats = "float" in name
+        self.grows = op in ("sum", "mean", "prod")
+        self.saturating = self.grows and not self.floats and arithmetic == SATURATING
+        # 8-bit integers pass through 32 bits, and are narrowed once.
+        self.wide = np.dtype(f"{self.dtype.kind}4") if self.dtype.itemsize == 1 else self.dtype
+
+    def open(self, source):
+        if self.truth:
+            return source != 0
+        if self.saturating:
+            return source.astype(object)  # Python's integers do not wrap
+        if self.name == "bfloat16":
+            return from_bfloat16(source)
+        return source.astype(np.float32) if self.name == "float16" and self.grows else source
+
+    @staticmethod
+    def clip(exact, dtype):
+        limits = np.iinfo(dtype)
+        clipped = np.clip(exact, int(limits.min), int(limits.max))
+        return clipped, bool((clipped != exact).any())
+
+    def combine(self, acc, other):
+        result = self.function(acc, other)
+        return self.clip(result, self.wide) if self.saturating else (result, False)
+
+    def finish(self, acc, divisor):
+        if self.saturating:
+            acc, saturated = self.clip(acc, self.dtype)
+            return acc.astype(self.dtype), saturated
+        if self.op == "mean":
+            acc = acc / acc.dtype.type(divisor)
+        return to_bfloat16(acc) if self.name == "bfloat16" else acc.astype(self.dtype), False
+
+    def fold_each(self, sources):
+        acc, saturated = self.open(sources[0]), False
+        for source in sources[1:]:
+            acc, more = self.combine(acc, self.open(source))
+            saturated |= more
+        return acc, saturated
+
+    def results(self, inputs):
+        """What reduce_tool prints."""
+        for fan_in in FAN_INS:
+            acc, saturated = self.fold_each(inputs[:fan_in])
+            result, narrowed = self.finish(acc, fan_in)
+            for _ in "fold", "fuse", "fold_all":
+                yield result, saturated or narrowed
+            if fan_in == 1:
+                continue
+            half = (fan_in + 1) // 2
+            first, in_first = self.fold_each(inputs[:half])
+            second, in_second = self.fold_each(inputs[half:fan_in])
+            acc, merged = self.combine(first, second)
+            result, narrowed = self.finish(acc, fan_in)
+            yield result, in_first or in_second or merged or narrowed
+
+
+WAYS = [(fan_in, way) for fan_in in FAN_INS for way in ("fold", "fuse", "fold_all", "merge")
+        if (fan_in, way) != (1, "merge")]
 
 
 def same(got, expected, name, op):
@@ -122,51 +183,60 @@ class BesideNumPy(unittest.TestCase):
     maxDiff = None
 
     def tool(self, name, op, arithmetic, isa, inputs):
-        """[(result, saturated) of folds, of the fused pass], None if there is no such kernel."""
+        """(result, saturated) of each of WAYS; None if there is no such kernel."""
+        count = inputs.shape[1]
         command = [os.environ["TRIBUTARY_REDUCE_TOOL"], *map(str, (
-            DTYPES[name][0], OPS[op], arithmetic, isa, SOURCES, COUNT))]
+            DTYPES[name][0], OPS[op], arithmetic, isa, count, *FAN_INS))]
         done = subprocess.run(command, input=inputs.tobytes(), capture_output=True, check=False,
                               timeout=60)
         if done.returncode == 2:
             return None
         self.assertEqual(done.returncode, 0, done.stderr)
         size = inputs[0].nbytes
-        self.assertEqual(len(done.stdout), 2 * (size + 1))
-        halves = done.stdout[:size + 1], done.stdout[size + 1:]
-        return [(np.frombuffer(half[:size], dtype=inputs.dtype), bool(half[size]))
-                for half in halves]
+        self.assertEqual(len(done.stdout), len(WAYS) * (size + 1))
+        parts = (done.stdout[at:at + size + 1] for at in range(0, len(done.stdout), size + 1))
+        return [(np.frombuffer(part[:size], dtype=inputs.dtype), bool(part[size]))
+                for part in parts]
 
-    def compare(self, name, op, arithmetic, isa):
-        inputs = inputs_of(np.random.default_rng([SEED, DTYPES[name][0], OPS[op]]), name)
-        answers = self.tool(name, op, arithmetic, isa, inputs)
-        if answers is None:
-            return False
+    def compare(self, name, op, arithmetic, wild):
+        """The instruction sets that have such a kernel, all of which do as NumPy does."""
+        inputs = inputs_of(np.random.default_rng([SEED, DTYPES[name][0], OPS[op]]), name, wild)
         with np.errstate(all="ignore"):
-            if name == "bool":
-                expected = FUNCTIONS[op].reduce(inputs != 0, axis=0).astype(np.uint8), False
-            elif "float" in name:
-                expected = reduce_floats(inputs, op, name), False
-            else:
-                expected = reduce_integers(inputs, op, arithmetic)
-        for result, saturated in answers:
-            wrong = np.flatnonzero(~same(result, expected[0], name, op))
-            self.assertFalse(wrong.size, f"seed {SEED}, element {wrong[:1]}: {inputs[:, wrong[:1]]}"
-                             f" give {result[wrong[:1]]}, not {expected[0][wrong[:1]]}")
-            self.assertEqual(saturated, expected[1])
-        return True
+            expected = list(Reference(name, op, arithmetic).results(inputs))
+        self.marks.update(saturated for _, saturated in expected)
+        isas = []
+        for isa, code in ISAS.items():
+            answers = self.tool(name, op, arithmetic, code, inputs)
+            if answers is None:
+                continue
+            isas.append(isa)
+            for (fan_in, way), got, right in zip(WAYS, answers, expected):
+                wrong = np.flatnonzero(~same(got[0], right[0], name, op))[:1]
+                text = f"seed {SEED}, {isa}, {way} of {fan_in}, element {wrong}"
+                self.assertFalse(wrong.size, f"{text}: {inputs[:fan_in, wrong].ravel()} give "
+                                 f"{got[0][wrong]}, not {right[0][wrong]}")
+                self.assertEqual(got[1], right[1], text)
+        return isas
 
     def test_every_kernel(self):
         compared = dict.fromkeys(ISAS, 0)
-        for isa, isa_code in ISAS.items():
-            for name in DTYPES:
-                for op in ops_of(name):
-                    for arithmetic in (SATURATING, MODULAR):
-                        with self.subTest(isa=isa, dtype=name, op=op, arithmetic=arithmetic):
-                            compared[isa] += self.compare(name, op, arithmetic, isa_code)
-        # 7 integer types with 10 ops, 4 floats with 5, bool with 8.
-        self.assertEqual(compared["portable"], 2 * (7 * 10 + 4 * 5 + 8))
-        for isa, pairs in compared.items():
-            self.assertIn(pairs, (0, compared["portable"]), isa)
+        self.marks = set()
+        for name in DTYPES:
+            for op in ops_of(name):
+                arithmetics = [SATURATING] if name == "bool" or "float" in name else [
+                    SATURATING, MODULAR]
+                for arithmetic in arithmetics:
+                    with self.subTest(dtype=name, op=op, arithmetic=arithmetic):
+                        for isa in self.compare(name, op, arithmetic, wild=True):
+                            compared[isa] += 1
+                        # Where nothing at all saturates there must be no mark.
+                        if op in ("sum", "prod") and arithmetic == SATURATING:
+                            self.compare(name, op, arithmetic, wild=False)
+        self.assertEqual(self.marks, {False, True})
+        # 7 integer types with 10 ops and both arithmetics, 4 floats with 5 ops, bool with 8.
+        self.assertEqual(compared["portable"], 2 * 7 * 10 + 4 * 5 + 8)
+        for isa, kernels in compared.items():
+            self.assertIn(kernels, (0, compared["portable"]), isa)
 
 
 if __name__ == "__main__":
