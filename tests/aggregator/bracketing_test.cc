@@ -51,6 +51,37 @@ TEST(Bracketing, EvaluatesInnerBracketsOnTheirOwn) {
   EXPECT_EQ(sum, ((value[1] + value[0]) + value[4]) + inner);
 }
 
+// What reads every source once and writes the sum once, without a fold.
+TEST(Bracketing, T4_WhatHasNoInnerBracketsIsOneFusedPass) {
+  static std::vector<std::size_t> passes;
+  passes.clear();
+  const auto no_merge = [](void*, const void*, std::size_t) -> bool {
+    ADD_FAILURE() << "more than one pass";
+    return false;
+  };
+  Kernels counting =
+      *find_kernels(wire::DType::float32, wire::ReduceOp::sum, Arithmetic::saturating);
+  counting.fold = no_merge;
+  counting.merge = no_merge;
+  counting.fuse = [](void*, const void* const*, std::size_t sources, std::size_t) {
+    passes.push_back(sources);
+    return false;
+  };
+  counting.fold_all = [](void*, const void* const*, std::size_t, std::size_t) -> bool {
+    ADD_FAILURE() << "more than one pass";
+    return false;
+  };
+  for (const std::size_t children : {1u, 2u, 8u, 9u, 64u}) {
+    const std::vector<float> value(children);
+    std::vector<const void*> sources;
+    for (const float& v : value) sources.push_back(&v);
+    float sum = 0;
+    EXPECT_FALSE(
+        Bracketing(std::nullopt, elements(children)).evaluate(counting, &sum, sources, 1, {}));
+  }
+  EXPECT_EQ(passes, (std::vector<std::size_t>{1, 2, 8, 9, 64}));
+}
+
 // [[0, 1], 2, 3] where 1 and 2 are switches: half floats come from workers, floats from switches.
 TEST(Bracketing, T15_ASwitchIsAnItemWhoseValueComesUnrounded) {
   const Bracket declared{{Bracket{{rank(0), rank(1)}, 0}, rank(2), rank(3)}, 0};

@@ -209,6 +209,62 @@ TEST_F(EscalateTest, ReproducibleChunkIsHandedOverAsPrefixAndSingles) {
   EXPECT_EQ(sent_[1].elements<std::int32_t>(), std::vector<std::int32_t>{8});
 }
 
+// T4: who collects has combined nothing before the last one is here, not even a prefix.
+TEST_F(EscalateTest, T4_CollectedChunkIsHandedOverAsSingles) {
+  for (const auto order : {wire::Order::fast, wire::Order::reproducible}) {
+    config::JobConfig job = test_job(4);
+    escalate_late(job);
+    job.order = order;
+    job.trigger = config::Trigger::collect;
+    build(test_switch({job}));
+    join_all();
+    for (const std::uint32_t r : {0u, 1u, 3u}) contribute(r, 0, {1 << r});
+    now_ = now_ + Duration::ms(500);
+    expire();
+    ASSERT_EQ(sent_.size(), 4u);
+    EXPECT_EQ(sent_[0].header.type, PacketType::escalation);
+    EXPECT_EQ(sent_[0].header.covered, 0u);
+    EXPECT_TRUE(sent_[0].payload.empty());
+    std::size_t at = 0;
+    for (const std::int32_t r : {0, 1, 3}) {
+      const Sent& single = sent_[++at];
+      EXPECT_EQ(single.header.type, PacketType::contribution);
+      EXPECT_EQ(single.header.origin, static_cast<std::uint32_t>(r));
+      EXPECT_NE(single.header.flags & wire::kFlagRaw, 0u);
+      EXPECT_EQ(single.elements<std::int32_t>(), std::vector<std::int32_t>{1 << r});
+    }
+  }
+}
+
+// O6, with what is held instead of what is summed: it goes on and leaves nothing behind, over and
+// over.
+TEST_F(EscalateTest, O6_ResendForTheHostFlushesWhatIsCollected) {
+  config::JobConfig job = test_job(3, 4);
+  job.trigger = config::Trigger::collect;
+  build(test_switch({job}));
+  join_all();
+  for (std::uint32_t seq = 0; seq < 40; ++seq) {
+    contribute(0, seq, {1});
+    contribute(2, seq, {4});
+    EXPECT_EQ(contribute(1, seq, {2}, wire::kFlagResend | wire::kFlagAtPs).verdict,
+              Verdict::forwarded);
+    ASSERT_EQ(sent_.size(), 4u) << seq;
+    EXPECT_EQ(sent_[0].header.type, PacketType::escalation);
+    EXPECT_EQ(sent_[0].header.reason, Reason::resend);
+    for (const auto [at, origin, value] : {std::array<int, 3>{1, 0, 1}, {2, 2, 4}, {3, 1, 2}}) {
+      const Sent& single = sent_[static_cast<std::size_t>(at)];
+      EXPECT_EQ(single.header.type, PacketType::contribution);
+      EXPECT_EQ(single.header.origin, static_cast<std::uint32_t>(origin));
+      EXPECT_EQ(single.elements<std::int32_t>(), std::vector<std::int32_t>{value});
+    }
+    EXPECT_EQ(counters().slots_open.get(), 0u);
+    EXPECT_TRUE(host_result(seq, 7));
+    EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{7});
+    EXPECT_EQ(contribute(2, seq, {100}, wire::kFlagResend).verdict, Verdict::answered);
+    EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{7});
+  }
+}
+
 // T15: a prefix that would be rounded on its way is not part of the declared expression; the host
 // asks for what is in it.
 TEST_F(EscalateTest, NarrowReproduciblePrefixIsNotRounded) {

@@ -243,6 +243,54 @@ TEST_F(SumTest, T15_AnOpHasTheSameBitsWithOneShardAndWithSeveral) {
     EXPECT_EQ(bits_with(shards, 2 + shards), alone) << +shards;
 }
 
+// O6: what is sent again counts once, whether nothing of its chunk is here yet, some is, or all
+// was: in whatever way the sum is made. Other values would show whose data was taken.
+TEST_F(SumTest, O6_ResendsCountOnceBeforeWithinAndAfterAChunk) {
+  struct Way {
+    wire::Order order;
+    config::Trigger trigger;
+  };
+  for (const auto [order, trigger] : {Way{wire::Order::fast, config::Trigger::streaming},
+                                      Way{wire::Order::reproducible, config::Trigger::streaming},
+                                      Way{wire::Order::fast, config::Trigger::collect},
+                                      Way{wire::Order::reproducible, config::Trigger::collect}}) {
+    config::JobConfig job = test_job(4, 4);
+    job.order = order;
+    job.trigger = trigger;
+    build(test_switch({job}));
+    join_all();
+    constexpr std::uint32_t kChunks = 40;
+    for (std::uint32_t seq = 0; seq < kChunks; ++seq) {
+      EXPECT_EQ(contribute(2, seq, {4}, wire::kFlagResend).verdict, Verdict::opened);
+      EXPECT_EQ(contribute(2, seq, {1000}, wire::kFlagResend).reason, DropReason::duplicate);
+      EXPECT_EQ(contribute(0, seq, {1}).verdict, Verdict::folded);
+      EXPECT_EQ(contribute(1, seq, {2}, wire::kFlagResend).verdict, Verdict::folded);
+      for (const std::uint32_t r : {0u, 1u, 2u}) {
+        const Decision d = contribute(r, seq, {1000}, wire::kFlagResend);
+        EXPECT_EQ(d.verdict, Verdict::dropped);
+        EXPECT_EQ(d.reason, DropReason::duplicate);
+        EXPECT_TRUE(sent_.empty());
+      }
+      EXPECT_EQ(contribute(3, seq, {8}).verdict, Verdict::completed);
+      ASSERT_EQ(sent_.size(), 1u);
+      EXPECT_EQ(sent_[0].to, Outgoing::To::job_group);
+      EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{15});
+      for (std::uint32_t r = 0; r < 4; ++r) {
+        EXPECT_EQ(contribute(r, seq, {1000}, wire::kFlagResend).verdict, Verdict::answered);
+        ASSERT_EQ(sent_.size(), 1u);
+        EXPECT_EQ(sent_[0].to, Outgoing::To::peer);
+        EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{15});
+      }
+    }
+    EXPECT_EQ(counters().contributions.get(), 4 * kChunks);
+    EXPECT_EQ(counters().completions.get(), kChunks);
+    EXPECT_EQ(counters().resends.get(), 10 * kChunks);
+    EXPECT_EQ(counters().duplicates.get(), 8 * kChunks);
+    EXPECT_EQ(counters().results_resent.get(), 4 * kChunks);
+    EXPECT_EQ(counters().slots_open.get(), 0u);
+  }
+}
+
 // What is held is reserved memory: a whole window of it, over and over.
 TEST_F(SumTest, HeldDataNeverRunsOut) {
   for (const auto trigger : {config::Trigger::streaming, config::Trigger::collect}) {
