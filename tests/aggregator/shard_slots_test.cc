@@ -22,7 +22,7 @@ class SlotsTest : public EngineTest {
     c.slots = slots;
     c.preempt_idle = preempt_idle;
     c.preempt_busy = preempt_busy;
-    build(c);
+    build(c, {41, begin_});
     for (std::size_t j = 0; j < 2; ++j) {
       for (std::uint32_t r = 0; r < 2; ++r) {
         std::array<std::byte, 16> buffer;
@@ -58,6 +58,7 @@ class SlotsTest : public EngineTest {
     return engine_->counters(job).escalations[static_cast<std::size_t>(reason)].get();
   }
   std::array<std::uint16_t, 2> epochs_{};
+  std::uint32_t begin_ = 0;  // the first seq of an epoch
 };
 
 // O8: a chunk whose slot another chunk holds goes to the completion host, announced, then all of
@@ -299,29 +300,91 @@ TEST_F(PreemptTest, O7_O9_ASlotWhoseSumWasSentMayBeTakenWhileItWaitsForTheResult
 // Rule 8: once nobody can be before it, the next seed is the seed, and another collision may change
 // it again, however many seqs later.
 TEST_F(SlotsTest, NextSeedIsAdoptedWhenNobodyIsBeforeIt) {
-  build_two(8, {dynamic_job(7), dynamic_job(8)});
-  for (std::uint32_t s = 0; s < 4; ++s) give(0, 0, s, 1);
-  std::uint32_t seq = 0;
-  for (; give(1, 0, seq, 1).verdict != Verdict::forwarded; ++seq) {
-    give(1, 1, seq, 1);
-    ASSERT_LT(seq, 8u);
-  }
-  const std::uint32_t from = seq + 4;
-  for (std::uint32_t s = 0; s < 4; ++s) give(0, 1, s, 1);  // the neighbour goes away
-  give(1, 1, seq, 1);
-  finish(1, seq);
-  for (; seq <= from; ++seq) {
-    if (engine_->chunk_state(1, 0, seq) == ChunkState::unseen) {
-      EXPECT_EQ(give(1, 0, seq, 1).verdict, Verdict::opened);
-      EXPECT_EQ(give(1, 1, seq, 1).verdict, Verdict::completed);
+  // Seqs may wrap before the collision, between it and where the seed changes, or after that.
+  for (std::uint32_t before_wrap = 0; before_wrap < 12; ++before_wrap) {
+    begin_ = 0u - before_wrap;
+    build_two(8, {dynamic_job(7), dynamic_job(8)});
+    for (std::uint32_t i = 0; i < 4; ++i) give(0, 0, begin_ + i, 1);
+    std::uint32_t collided = 0;
+    for (; give(1, 0, begin_ + collided, 1).verdict != Verdict::forwarded; ++collided) {
+      give(1, 1, begin_ + collided, 1);
+      ASSERT_LT(collided, 8u);
     }
-    ASSERT_EQ(sent_.at(0).header.seed_generation, 1);
-    const auto info = wire::find_result_info(sent_.at(0).extensions);
-    ASSERT_EQ(info.has_value(), seq < from) << seq;
-    if (info) {
-      EXPECT_EQ(info->effective_from_seq, from);
+    const std::uint32_t from = collided + 4;
+    for (std::uint32_t i = 0; i < 4; ++i) give(0, 1, begin_ + i, 1);  // the neighbour goes away
+    give(1, 1, begin_ + collided, 1);
+    finish(1, begin_ + collided);
+    for (std::uint32_t i = collided; i <= from; ++i) {
+      if (engine_->chunk_state(1, 0, begin_ + i) == ChunkState::unseen) {
+        EXPECT_EQ(give(1, 0, begin_ + i, 1).verdict, Verdict::opened);
+        EXPECT_EQ(give(1, 1, begin_ + i, 1).verdict, Verdict::completed);
+      }
+      ASSERT_EQ(sent_.at(0).header.seed_generation, 1);
+      const auto info = wire::find_result_info(sent_.at(0).extensions);
+      ASSERT_EQ(info.has_value(), i < from) << i << ", " << before_wrap << " before the wrap";
+      if (info) {
+        EXPECT_EQ(info->effective_from_seq, begin_ + from);
+      }
     }
   }
+}
+
+// Where seqs wrap, the places of a pool whose size is no power of two do not follow each other: so
+// many chunks meet an earlier one as the number space has seqs beyond a multiple of the size, if
+// the window reaches that far. They are escalated, the seed changes, and every sum is right; the
+// earlier chunk loses its slot to none of them but where the switch lets idle ones be taken.
+TEST_F(SlotsTest, Rule8_SeqsThatWrapInAnOddPoolCollideAtMostAtTheWrap) {
+  constexpr std::uint32_t kWindow = 8;
+  constexpr std::uint32_t kBeforeWrap = 20;
+  constexpr std::uint32_t kChunks = 60;
+  std::uint64_t collided_at_all = 0;
+  for (const bool preempts : {false, true})
+    for (std::uint32_t slots = kWindow; slots <= 70; ++slots) {
+      SCOPED_TRACE(std::to_string(slots) + " slots" + (preempts ? ", idle ones are taken" : ""));
+      config::JobConfig job = dynamic_job(7);
+      job.window = kWindow;
+      config::SwitchConfig c = test_switch({job});
+      c.slots = slots;
+      if (preempts) c.preempt_idle = Duration::ns(1);
+      begin_ = 0u - kBeforeWrap;
+      build(c, {41, begin_});
+      join_all();
+      epochs_[0] = epoch_;
+      const auto beyond = static_cast<std::uint32_t>((std::uint64_t{1} << 32) % slots);
+      const std::uint32_t colliding = beyond < kWindow ? beyond : 0;
+      std::vector<bool> escalated_chunk(kChunks);
+      for (std::uint32_t i = 0; i < kChunks; ++i) {
+        now_ = now_ + Duration::ms(1);
+        const Verdict v = give(0, 0, begin_ + i, static_cast<std::int32_t>(i)).verdict;
+        escalated_chunk[i] = v == Verdict::forwarded;
+        const std::uint32_t after_wrap = i - kBeforeWrap;
+        // From the first window after the collision on, the seed is another one.
+        if (!preempts && after_wrap >= colliding && (colliding == 0 || after_wrap > kWindow * 2)) {
+          EXPECT_EQ(v, Verdict::opened) << after_wrap;
+        }
+        if (!preempts && after_wrap < colliding) {
+          EXPECT_EQ(v, Verdict::forwarded) << after_wrap;
+        }
+        if (i + 1 < kWindow) continue;
+        const std::uint32_t last = i + 1 - kWindow;  // the window is full: its first completes
+        const auto value = static_cast<std::int32_t>(last);
+        const bool elsewhere = engine_->chunk_state(0, 0, begin_ + last) == ChunkState::escalated;
+        EXPECT_EQ(give(0, 1, begin_ + last, 1000).verdict,
+                  elsewhere ? Verdict::forwarded : Verdict::completed);
+        if (elsewhere) {
+          finish(0, begin_ + last);
+        } else {
+          EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{value + 1000});
+        }
+        ASSERT_EQ(engine_->chunk_state(0, 0, begin_ + last), ChunkState::complete) << last;
+      }
+      const JobCounters total = engine_->counters(0);
+      EXPECT_EQ(preempts ? total.preemptions.get() > 0 : total.collisions.get() > 0,
+                colliding != 0);
+      EXPECT_EQ(total.slots_open.get(), kWindow - 1);
+      collided_at_all += colliding != 0 ? 1 : 0;
+    }
+  EXPECT_GT(collided_at_all, 8u);
 }
 
 // The seed is a byte: after 255 comes 0, which is as good as when it was the first.

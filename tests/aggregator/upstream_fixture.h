@@ -41,7 +41,8 @@ class LeafTest : public EngineTest {
   }
   Decision contribute_worker(std::uint32_t rank, std::uint32_t seq, std::int32_t value) {
     wire::Header h = from_worker(wire::PacketType::contribution, rank);
-    h.op = h.seq = seq;
+    h.op = seq - first_seq_;
+    h.seq = seq;
     h.covered = 1;
     h.dtype = wire::DType::int32;
     h.element_count = 1;
@@ -50,7 +51,8 @@ class LeafTest : public EngineTest {
   }
   Decision probe(std::uint32_t rank, std::uint32_t seq) {
     wire::Header h = from_worker(wire::PacketType::probe, rank);
-    h.op = h.seq = seq;
+    h.op = seq - first_seq_;
+    h.seq = seq;
     return deliver(h, place(rank));
   }
 
@@ -60,7 +62,8 @@ class LeafTest : public EngineTest {
     h.type = type;
     h.job = kJob;
     h.epoch = epoch_;
-    h.op = h.seq = seq;
+    h.op = seq - first_seq_;
+    h.seq = seq;
     return h;
   }
   Decision result(std::uint32_t seq, std::int32_t value, std::uint32_t covered = 3) {

@@ -10,6 +10,7 @@ NOT_MIRRORED = {
     "tests/aggregator/reduce_layout_test.cc": "every kernel at every alignment and with every tail",
     "tests/aggregator/reproducible_test.cc": "the same bits whatever comes when",
     "tests/aggregator/reproducible_tree_test.cc": "the same bits from trees of the same brackets",
+    "tests/aggregator/seq_wrap_test.cc": "the engine where sequence numbers wrap",
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
     "tests/completion/exactly_once_test.cc": "the engine's promises, on random traffic",
     "tests/completion/late_switch_test.cc": "the engine, when a whole subtree is late",
