@@ -1,4 +1,5 @@
 // Dynamic slots: collision, quota, fair share, preemption, another seed (O1, O7, O8; rule 8).
+#include "aggregator/slot_pool.h"
 #include "core/wire/rank_bitmap.h"
 #include "tests/aggregator/engine_fixture.h"
 
@@ -300,6 +301,7 @@ TEST_F(PreemptTest, O7_O9_ASlotWhoseSumWasSentMayBeTakenWhileItWaitsForTheResult
 // Rule 8: once nobody can be before it, the next seed is the seed, and another collision may change
 // it again, however many seqs later.
 TEST_F(SlotsTest, NextSeedIsAdoptedWhenNobodyIsBeforeIt) {
+  const SlotPool pool(8, {4, 4});
   // Seqs may wrap before the collision, between it and where the seed changes, or after that.
   for (std::uint32_t before_wrap = 0; before_wrap < 12; ++before_wrap) {
     begin_ = 0u - before_wrap;
@@ -317,6 +319,10 @@ TEST_F(SlotsTest, NextSeedIsAdoptedWhenNobodyIsBeforeIt) {
     for (std::uint32_t i = collided; i <= from; ++i) {
       if (engine_->chunk_state(1, 0, begin_ + i) == ChunkState::unseen) {
         EXPECT_EQ(give(1, 0, begin_ + i, 1).verdict, Verdict::opened);
+        wire::Header h = data_header(0, begin_ + i, 1);
+        h.job = 8;
+        h.epoch = epochs_[1];
+        EXPECT_EQ(engine_->look(h).slot, pool.slot_of(8, i < from ? 0 : 1, begin_ + i)) << i;
         EXPECT_EQ(give(1, 1, begin_ + i, 1).verdict, Verdict::completed);
       }
       ASSERT_EQ(sent_.at(0).header.seed_generation, 1);
