@@ -20,9 +20,9 @@ std::uintptr_t page_bytes = 4096;  // written before the handlers are there
 
 // In a call that may be left: one page at once, as the driver's other thread may be about to unmap
 // it. False: it is of another kind, such as huge pages, where a part cannot be replaced.
-bool replace_page(const void* address) {
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  auto* const page = reinterpret_cast<void*>(at & ~(page_bytes - 1));
+bool replace_page(void* address) {
+  auto* const at = static_cast<std::byte*>(address);
+  std::byte* const page = at - (reinterpret_cast<std::uintptr_t>(at) & (page_bytes - 1));
   return mmap(page, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
               0) != MAP_FAILED;
 }

@@ -84,8 +84,9 @@ class LineReader {
   std::size_t filled_ = 0;
 };
 
-bool replace(const Line& line) {
-  auto* const begin = reinterpret_cast<void*>(line.begin);
+// The mapping that `at` is in.
+bool replace(const Line& line, std::byte* at) {
+  std::byte* const begin = at - (reinterpret_cast<std::uintptr_t>(at) - line.begin);
   const std::size_t bytes = line.end - line.begin;
   // Little of it will be touched: nothing is set aside for the rest.
   constexpr int kZeros = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
@@ -94,7 +95,8 @@ bool replace(const Line& line) {
   return true;
 }
 
-bool look_and_replace(std::uintptr_t address) {
+bool look_and_replace(std::byte* at) {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
   if (maps < 0 || ::lseek(maps, 0, SEEK_SET) != 0) return false;
   LineReader reader;
   for (std::string_view text; reader.next(text);) {
@@ -102,7 +104,7 @@ bool look_and_replace(std::uintptr_t address) {
     if (address < line.begin || address >= line.end) continue;
     // Memory without a file does not fault like this: another thread was here first.
     if (!line.shared) return line.name.empty();
-    return line.name != kRegisters && replace(line);
+    return line.name != kRegisters && replace(line, at);
   }
   return false;
 }
@@ -113,11 +115,11 @@ void open_mappings() {
   if (maps < 0) maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 }
 
-bool stand_in_for_peer(const void* address) {
+bool stand_in_for_peer(void* address) {
   if (rte_mem_virt2memseg_list(address) != nullptr) return false;
   // Nothing that is done in between faults.
   while (busy.test_and_set(std::memory_order_acquire)) rte_pause();
-  const bool there = look_and_replace(reinterpret_cast<std::uintptr_t>(address));
+  const bool there = look_and_replace(static_cast<std::byte*>(address));
   busy.clear(std::memory_order_release);
   return there;
 }

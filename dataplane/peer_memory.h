@@ -17,6 +17,6 @@ void open_mappings();
 // address has just faulted as one beyond the end of its file does, on the thread that did, whose
 // driver does not unmap it meanwhile. Any thread, from a signal handler. False: it is nobody's who
 // may fail.
-bool stand_in_for_peer(const void* address);
+bool stand_in_for_peer(void* address);
 
 }  // namespace tributary::dataplane
