@@ -61,9 +61,10 @@ void check_reductions(const JobConfig& job, std::size_t i, ReadContext& context)
   for (std::size_t r = 0; r < job.reductions.size(); ++r) {
     const std::string path = item_path(job_path(i, "reductions"), r);
     if (!context.usable(path) || !context.usable(job_path(i, "partials"))) continue;
-    if (const char* why =
-            wire::why_invalid(job.reductions[r].dtype, job.reductions[r].op, job.partials))
-      context.report(path, why);
+    const auto [dtype, op] = job.reductions[r];
+    if (const char* const why = wire::why_invalid(dtype, op, job.partials))
+      context.report(path, std::string("'") + wire::name_of(dtype) + ' ' + wire::name_of(op) +
+                               "' makes no sense: " + why);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/config/sample.h"
+#include "tests/core/reduction_table.h"
 
 namespace tributary::config {
 namespace {
@@ -34,9 +35,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:23:21: jobs[0].bracketing: has an empty list"},
         BadLine{22, "    order: reproducible\n    partials: narrow\n    bracketing: [[1], 0]",
                 "f.yaml:24:17: jobs[0].bracketing: inner brackets would be rounded"},
-        BadLine{22, "    partials: narrow\n    reductions: [float32 mean, float16 mean]",
-                "f.yaml:23:32: jobs[0].reductions[1]: a mean of 16-bit floats needs partials: "
-                "wide"},
+        BadLine{
+            22, "    partials: narrow\n    reductions: [float32 mean, float16 mean]",
+            "f.yaml:23:32: jobs[0].reductions[1]: 'float16 mean' makes no sense: a mean of 16-bit "
+            "floats needs partials: wide"},
         BadLine{22, "    order: reproducible\n    completion_trigger: streaming",
                 "f.yaml:23:25: jobs[0].completion_trigger: sums in order of arrival are not"},
         BadLine{22, "    quota: 3", "f.yaml:22:12: jobs[0].quota: a static job has its window"},
@@ -48,6 +50,33 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:22:14: jobs[0].release: no result returns to a switch that makes it"},
         BadLine{6, "  slots: 63",
                 "f.yaml:6:10: switch.slots: 63 slots cannot hold the windows of all jobs"}));
+
+// Every type with every op, in every mode that sums are made in: an invalid pair is refused by both
+// names and with the reason, alone, and whether or not a valid one stands before it.
+TEST(Reductions, T14_EveryInvalidPairIsRefusedWithBothNames) {
+  for (const char* const mode :
+       {"wide\n    order: fast", "wide\n    arithmetic: modular\n    order: reproducible",
+        "narrow\n    order: fast", "narrow\n    arithmetic: modular",
+        "narrow\n    order: reproducible\n    trigger: collect"}) {
+    const bool narrow = std::string_view(mode).starts_with("narrow");
+    std::size_t refused = 0;
+    wire::for_each_reduction(
+        narrow ? wire::Partials::narrow : wire::Partials::wide,
+        [&](wire::DType, const char* type, wire::ReduceOp, const char* op, const char* why) {
+          const std::string pair = std::string(type) + ' ' + op;
+          const auto errors =
+              errors_of(sample_with(22, std::string("    partials: ") + mode +
+                                            "\n    reductions: [int8 max, " + pair + "]"));
+          ASSERT_EQ(errors.size(), why == nullptr ? 0u : 1u) << pair << ", " << mode;
+          if (why == nullptr) return;
+          ++refused;
+          EXPECT_NE(errors[0].find("jobs[0].reductions[1]: '" + pair + "' makes no sense: " + why),
+                    std::string::npos)
+              << errors[0];
+        });
+    EXPECT_EQ(refused, 34u + (narrow ? 2u : 0u));  // 7 means, 4 x 6 of floats, 3 of bool
+  }
+}
 
 TEST(Slots, DynamicJobNeedsAPoolOfItsWindow) {
   std::string text = sample_with(6, "  slots: 32");

@@ -6,18 +6,21 @@
 #include <array>
 #include <limits>
 
+#include "tests/core/reduction_table.h"
+
 namespace tributary::worker {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using wire::Collective;
 using wire::DType;
 using wire::Encoding;
 using wire::ReduceOp;
 
-std::string refusal(const CollectiveCall& call) {
+std::string refusal(const CollectiveCall& call, wire::Partials partials = wire::Partials::wide) {
   try {
-    check_call(call, 3);
+    check_call(call, 3, partials);
   } catch (const std::invalid_argument& e) {
     return e.what();
   }
@@ -30,17 +33,22 @@ class CollectiveCalls : public ::testing::Test {
   CollectiveCall call{Collective::allreduce, &memory, &memory, 1, DType::int32, ReduceOp::sum};
 };
 
-// The same rule everywhere: wire::why_invalid().
 TEST_F(CollectiveCalls, ReductionsTakeThePairsThatMakeSense) {
   for (const auto kind : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
-    for (std::uint8_t d = 1; d <= wire::kDTypeMax; ++d)
-      for (std::uint8_t o = 1; o <= wire::kReduceOpMax; ++o) {
+    for (const auto partials : {wire::Partials::wide, wire::Partials::narrow})
+      wire::for_each_reduction(partials, [&](DType dtype, const char* type, ReduceOp op,
+                                             const char* name, const char* why) {
         call.collective = kind;
-        call.dtype = static_cast<DType>(d);
-        call.op = static_cast<ReduceOp>(o);
-        EXPECT_EQ(refusal(call) == "accepted", wire::why_invalid(call.dtype, call.op) == nullptr)
-            << wire::name_of(call.dtype) << " " << wire::name_of(call.op);
-      }
+        call.dtype = dtype;
+        call.op = op;
+        const std::string text = refusal(call, partials);
+        if (why == nullptr) {
+          EXPECT_EQ(text, "accepted") << type << ' ' << name;
+        } else {
+          EXPECT_THAT(text, StartsWith(std::string(wire::name_of(kind)) + " of " + type + " with " +
+                                       name + ": " + why));
+        }
+      });
   call = {Collective::allreduce, &memory, nullptr, 1, DType::float32, ReduceOp::bit_and};
   EXPECT_EQ(refusal(call),
             "allreduce of float32 with band: bitwise and logical operations need integers or bool");
