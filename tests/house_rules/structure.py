@@ -7,6 +7,7 @@ NOT_MIRRORED = {
     "tests/aggregator/engine_allocation_test.cc": "that no part of the engine allocates",
     "tests/aggregator/engine_planes_test.cc": "an engine that has one plane of a job",
     "tests/aggregator/engine_tree_planes_test.cc": "a job with planes on two switches of a tree",
+    "tests/aggregator/partials_cost_test.cc": "the handbook's table of what partial sums cost",
     "tests/aggregator/reduce_layout_test.cc": "every kernel at every alignment and with every tail",
     "tests/aggregator/reproducible_test.cc": "the same bits whatever comes when",
     "tests/aggregator/reproducible_tree_test.cc": "the same bits from trees of the same brackets",
