@@ -75,6 +75,17 @@ Options parse_options(int argc, char** argv, const char* what) {
 
 void Report::add(const Row& row) {
   failed_ = failed_ || !row.verified;
+  print(row, true);
+}
+
+void Report::add_not_measured(Row row, const std::string& why) {
+  row.metric += ": not measured: " + why;
+  row.runs = 0;
+  row.verified = false;
+  print(row, false);
+}
+
+void Report::print(const Row& row, bool measured) const {
   if (json_) {
     std::printf(
         "{\"suite\": \"%s\", \"case\": \"%s\", \"metric\": \"%s\", \"value\": %.6g, \"unit\": "
@@ -83,6 +94,8 @@ void Report::add(const Row& row) {
         row.suite.c_str(), row.case_name.c_str(), row.metric.c_str(), row.value, row.unit.c_str(),
         row.reference.c_str(), row.reference_value, row.ratio, row.runs, row.min, row.max,
         row.verified ? "true" : "false");
+  } else if (!measured) {
+    std::printf("%-10s %-34s %s\n", row.suite.c_str(), row.case_name.c_str(), row.metric.c_str());
   } else {
     std::printf("%-10s %-34s %8.2f %s", row.suite.c_str(), row.case_name.c_str(), row.value,
                 row.unit.c_str());

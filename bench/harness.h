@@ -48,9 +48,13 @@ class Report {
  public:
   explicit Report(const Options& options) : json_(options.json) {}
   void add(const Row& row);
+  // A row without figures: what a reader would look for, and why it is not there. No failure.
+  void add_not_measured(Row row, const std::string& why);
   [[nodiscard]] int exit_code() const { return failed_ ? 1 : 0; }
 
  private:
+  void print(const Row& row, bool measured) const;
+
   bool json_;
   bool failed_ = false;
 };

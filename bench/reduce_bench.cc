@@ -58,6 +58,11 @@ const ReduceCase kFolds[] = {
 };
 const ReduceCase kFused[] = {kFolds[1], kFolds[0], kFolds[3], kFolds[2]};
 
+constexpr const char* kBesideGloo = " beside Gloo";
+constexpr const char* kWhyNoGloo =
+    "built without Gloo (install libgloo-dev, configure with -DTRIBUTARY_GLOO=ON or, in Meson, "
+    "-Dgloo=true, and build again)";
+
 struct Residency {
   const char* name;
   std::span<std::byte> memory;
@@ -86,7 +91,10 @@ class Suite {
           fused_beside_streaming(c, {kFanIn, payload, layout});
     }
     for (const ReduceCase& c : {kFolds[1], kFolds[3]}) {
-      if (gloo_sum(c.dtype) == nullptr) continue;
+      if (gloo_sum(c.dtype) == nullptr) {
+        report_.add_not_measured(row_of(c, payloads().back(), kBesideGloo, ""), kWhyNoGloo);
+        continue;
+      }
       prepare(c, Values::balanced);
       fold_beside_gloo(c, payloads().back());
     }
@@ -150,13 +158,19 @@ class Suite {
             [this, &c] { return holds(c, accumulators_, expected_); }};
   }
 
-  void add(const ReduceCase& c, std::size_t payload, const char* what, const Side& subject,
-           const Side* reference, const std::string& bar = "", double fixed_reference = 0) {
+  [[nodiscard]] Row row_of(const ReduceCase& c, std::size_t payload, const char* what,
+                           const std::string& bar) const {
     Row row;
     row.suite = "reduce";
     row.metric = "input rate" + bar;
     row.case_name = std::string(c.name) + what + ", " + std::to_string(payload >> 10) + " KiB, " +
                     residency_.name + ", " + name_of(best_isa());
+    return row;
+  }
+
+  void add(const ReduceCase& c, std::size_t payload, const char* what, const Side& subject,
+           const Side* reference, const std::string& bar = "", double fixed_reference = 0) {
+    Row row = row_of(c, payload, what, bar);
     measure(options_, subject, reference, row);
     if (fixed_reference > 0) {
       row.reference = "optcast, derived";
@@ -247,7 +261,7 @@ class Suite {
                                wire_bytes_);
                          },
                          [this, &c] { return holds(c, accumulators_, expected_, true); }};
-    add(c, payload, " beside Gloo", folding(c, payload), &reference);
+    add(c, payload, kBesideGloo, folding(c, payload), &reference);
   }
 
   void fold_beside_optcast(const ReduceCase& c, std::size_t payload) {
