@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -199,3 +200,18 @@ def launch_tree():
 @pytest.fixture
 def launch():
     return Launcher
+
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory):
+    """The .deb of this build."""
+    folder = tmp_path_factory.mktemp("package")
+    build = Path(os.environ["TRIBUTARY_BUILD"])
+    subprocess.run(
+        ["cpack", "--config", build / "CPackConfig.cmake", "-B", folder],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    (made,) = folder.glob("*.deb")
+    return made

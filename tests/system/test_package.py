@@ -2,7 +2,8 @@
 
 The installation is real, dpkg and maintainer scripts and all, on a copy-on-write view of this machine's
 files in namespaces of its own; nothing of it is left. The units are started by hand the way
-systemd would: as their user, with their capabilities, notify socket and watchdog.
+systemd would: as their user, with their capabilities, notify socket and watchdog; test_units.py has
+them started by systemd itself.
 """
 
 import configparser
@@ -42,20 +43,6 @@ ip address add 10.77.0.21/24 dev lo
 cp "$2" "$1/installed/package.deb"
 exec chroot "$1/installed" sh -c "$3"
 """
-
-
-@pytest.fixture(scope="module")
-def package(tmp_path_factory):
-    """The .deb of this build."""
-    folder = tmp_path_factory.mktemp("package")
-    subprocess.run(
-        ["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder],
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
-    (made,) = folder.glob("*.deb")
-    return made
 
 
 def installed(package, folder, script):
@@ -163,6 +150,22 @@ def test_the_default_configuration_is_good(package, name, tmp_path):
         timeout=120,
     )
     assert done.returncode == 0 and done.stdout.endswith(": good\n"), done
+
+
+# What the units may at most be exposed to, in tenths, as `systemd-analyze security` counts it.
+@pytest.mark.parametrize("name, most", [("tributary-switchd", 24), ("tributary-psd", 14)])
+def test_the_unit_leaves_little_exposed(name, most):
+    file = TOP / "packaging" / f"{name}.service"
+    done = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--no-pager", f"--threshold={most}", file],
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    exposed = [line for line in done.stdout.splitlines() if line.startswith(("✗", "→"))]
+    assert exposed, done.stderr
+    assert done.returncode == 0, "\n".join(exposed)
 
 
 def asks_for_huge_pages(pid):
