@@ -25,7 +25,7 @@ NOT_MIRRORED = {
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",
 }
 # What of tests/system only CMake runs, because it needs what CMake alone makes.
-CMAKE_ALONE = {"tests/system/test_package.py"}
+CMAKE_ALONE = {"tests/system/test_package.py", "tests/system/test_units.py"}
 # Where a test folder's sources live, if not in a folder of the same name at the top.
 SOURCE_FOLDERS = {"client": "tools/client", "daemon": "tools/daemon", "impair": "tools/impair",
                   "loadgen": "tools/loadgen",
