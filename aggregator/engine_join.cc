@@ -36,7 +36,7 @@ Decision Engine::Impl::refuse_other_tree(Job& job, const wire::Packet& packet, c
     }
   }
   if (has_other_planes(job, packet.header)) return refuse_other_planes(job, packet, from, out);
-  return refuse(packet, from, wire::Reason::configuration_changed, DropReason::bad_child, &job,
+  return refuse(packet, from, wire::Reason::configuration_changed, DropReason::join_mismatch, &job,
                 out);
 }
 
@@ -45,7 +45,7 @@ Decision Engine::Impl::refuse_other_planes(Job& job, const wire::Packet& packet,
   const wire::Header& h = packet.header;
   const JoinRefusal why{wire::Reason::planes_mismatch, h.origin, switch_id, h.op,
                         job.config.planes - 1u};
-  return refuse_for(why, packet, from, job, DropReason::bad_child, out);
+  return refuse_for(why, packet, from, job, DropReason::join_mismatch, out);
 }
 
 Decision Engine::Impl::refuse_for(const JoinRefusal& why, const wire::Packet& packet,
@@ -76,7 +76,8 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
     return refuse_other_tree(job, packet, from, child, out);
   if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
   if (!claims_right(job.child_map, h, *child))
-    return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::bad_child, &job, out);
+    return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::join_mismatch, &job,
+                  out);
   // Rule 18: a port may be shared, an address says which switch it is.
   if (job.child_map[*child].is_switch && from.ipv4 != job.child_map[*child].ipv4)
     return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,

@@ -31,7 +31,7 @@ DropReason check_child(const ShardJob& job, const wire::Header& h) {
   if (!child.is_switch) return DropReason::count_;
   const std::uint32_t covered = is_passed_on(h.collective) ? 1 : child.covered;
   const bool whole = h.covered == covered && (h.flags & wire::kFlagCompleteSubtree) != 0;
-  return whole ? DropReason::count_ : DropReason::bad_child;
+  return whole ? DropReason::count_ : DropReason::bad_coverage;
 }
 
 // Whoever asks for the completion engine resends, or believes that it is excluded.
@@ -113,7 +113,7 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   Contribution c = contribution_of(packet);
   const wire::Header& h = packet.header;
   const Kernels* kernels = nullptr;
-  DropReason bad = h.fan_in != job.fan_in ? DropReason::bad_child : check_child(job, h);
+  DropReason bad = h.fan_in != job.fan_in ? DropReason::bad_fan_in : check_child(job, h);
   if (bad == DropReason::count_) {
     if (asks_for_the_same(job.table.entry_for(c.seq), h, c))
       kernels = job.kernels.find(h.dtype, h.reduce_op);

@@ -28,7 +28,7 @@ bool Shard::holds_sum(const Tombstone& e) {
 DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
                                 const Contribution& c) {
   const wire::Header& h = packet.header;
-  if (h.fan_in != job.fan_in) return DropReason::bad_child;
+  if (h.fan_in != job.fan_in) return DropReason::bad_fan_in;
   if (!job.child_map[h.child].is_switch) return DropReason::bad_type;
   if (is_announcement(h))
     return packet.payload.empty() ? DropReason::count_ : DropReason::bad_payload_length;
@@ -37,7 +37,7 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
   const bool is_sum = h.type == wire::PacketType::escalation;
   if (const DropReason bad = check_data(job, c, is_sum, kernels); bad != DropReason::count_)
     return bad;
-  if (!is_sum) return h.covered == 1 ? DropReason::count_ : DropReason::bad_child;
+  if (!is_sum) return h.covered == 1 ? DropReason::count_ : DropReason::bad_coverage;
   const auto ranks = std::span(coverage_).first(wire::rank_words(job.config.workers));
   std::fill(ranks.begin(), ranks.end(), 0);
   if (!wire::read_rank_bitmaps(packet.extensions, job.config.workers, ranks))
@@ -47,7 +47,7 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
   for (const std::uint64_t word : ranks) named += static_cast<std::uint32_t>(std::popcount(word));
   for (const std::uint32_t rank : job.child_map.ranks_of(h.child))
     below += static_cast<std::uint32_t>(ranks[rank / 64] >> (rank % 64) & 1);
-  return named == h.covered && below == h.covered ? DropReason::count_ : DropReason::bad_child;
+  return named == h.covered && below == h.covered ? DropReason::count_ : DropReason::bad_coverage;
 }
 
 Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,

@@ -10,7 +10,7 @@ DropReason check(const ShardJob& job, const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   if (h.attempt != wire::kFloatRetry || (h.flags & wire::kFlagFloatRetry) == 0)
     return DropReason::stale_epoch;
-  if (h.fan_in != job.fan_in) return DropReason::bad_child;
+  if (h.fan_in != job.fan_in) return DropReason::bad_fan_in;
   if (h.type != wire::PacketType::contribution) return DropReason::bad_type;
   if (h.dtype != wire::DType::float32) return DropReason::bad_dtype;
   if (h.encoding != wire::Encoding::plain) return DropReason::bad_encoding;

@@ -36,9 +36,9 @@ DropReason check_ranks(Job& job, const Arrival& a) {
     return DropReason::count_;
   }
   if (!wire::read_rank_bitmaps(a.packet.extensions, job.limits.workers, job.ranks))
-    return DropReason::bad_child;
+    return DropReason::bad_extension;
   return h.covered != 0 && count(job.ranks) == h.covered ? DropReason::count_
-                                                         : DropReason::bad_extension;
+                                                         : DropReason::bad_coverage;
 }
 
 void describe(Chunk& chunk, const Arrival& a, ConstRankSet ranks) {

@@ -45,7 +45,10 @@ namespace tributary {
   X(not_joined, "not-joined", "sender has not joined the job's current epoch")                    \
   X(stale_epoch, "stale-epoch", "packet of an earlier or unknown epoch")                          \
   X(stale_term, "stale-term", "completion host of an earlier term")                               \
-  X(bad_child, "bad-child", "child index outside the job's fan-in")                               \
+  X(bad_child, "bad-child", "child index or rank that the job does not have")                     \
+  X(bad_fan_in, "bad-fan-in", "fan-in is not that of the job at this switch")                     \
+  X(bad_coverage, "bad-coverage", "workers inside a sum are not those behind its sender")         \
+  X(join_mismatch, "join-mismatch", "JOIN for a job of another size, tree or number of planes")   \
   X(sender_mismatch, "sender-mismatch", "child is bound to another port or address")              \
   X(wrong_way, "wrong-way", "from an address behind a router, but not through that port")         \
   X(no_next_hop, "no-next-hop", "router on the way has not answered ARP")                         \

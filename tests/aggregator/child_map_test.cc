@@ -81,10 +81,10 @@ TEST_F(RootTest, Rule10_ASumMustCoverWhatIsBelowItsSwitch) {
   run_epoch();
   wire::Header h = sum_header(0);
   h.covered = 1;
-  EXPECT_EQ(aggregate(h, 12).reason, DropReason::bad_child);
+  EXPECT_EQ(aggregate(h, 12).reason, DropReason::bad_coverage);
   h = sum_header(0);
   h.flags = wire::kFlagLast;
-  EXPECT_EQ(aggregate(h, 12).reason, DropReason::bad_child);
+  EXPECT_EQ(aggregate(h, 12).reason, DropReason::bad_coverage);
   h = sum_header(0);
   h.type = PacketType::contribution;
   EXPECT_EQ(aggregate(h, 12).reason, DropReason::bad_type) << "a switch has no data of its own";

@@ -294,7 +294,7 @@ TEST_F(ChangedRootTest, Rule16_TwoTreesNeverMakeOneEpoch) {
   config::JobConfig job = root_job();
   job.tree_digest = 7;
   build(test_switch({job}));
-  EXPECT_EQ(join_leaf().reason, DropReason::bad_child);
+  EXPECT_EQ(join_leaf().reason, DropReason::join_mismatch);
   EXPECT_EQ(sent_.at(0).header.type, PacketType::nack);
   EXPECT_EQ(sent_.at(0).header.reason, Reason::configuration_changed);
   EXPECT_EQ(status().state, JobState::idle);

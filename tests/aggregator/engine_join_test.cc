@@ -87,7 +87,7 @@ TEST_F(EngineTest, StrangersAreTurnedAwayWithTheReason) {
 
   h = header(PacketType::join, 0);
   h.fan_in = 4;
-  deliver({h, ext.bytes(), {}}, peer(0));
+  EXPECT_EQ(deliver({h, ext.bytes(), {}}, peer(0)).reason, DropReason::join_mismatch);
   EXPECT_EQ(sent_.at(0).header.reason, Reason::job_size_mismatch);
 }
 

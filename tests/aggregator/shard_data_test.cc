@@ -307,7 +307,7 @@ TEST_F(EngineTest, BadContributionsAreCountedByReason) {
             DropReason::bad_encoding);
   EXPECT_EQ(try_with([](auto& h) { h.collective = Collective::reduce; }), DropReason::bad_target);
   EXPECT_EQ(try_with([](auto& h) { h.collective = Collective::barrier; }), DropReason::bad_dtype);
-  EXPECT_EQ(try_with([](auto& h) { h.fan_in = 9; }), DropReason::bad_child);
+  EXPECT_EQ(try_with([](auto& h) { h.fan_in = 9; }), DropReason::bad_fan_in);
   EXPECT_EQ(try_with([](auto& h) { h.plane = 1; }), DropReason::bad_shard);
   EXPECT_EQ(try_with([](auto& h) { h.seq = 4; }), DropReason::beyond_window);
   EXPECT_EQ(try_with([](auto& h) { h.type = wire::PacketType::aggregate; }), DropReason::bad_type);

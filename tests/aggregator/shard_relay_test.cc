@@ -354,9 +354,9 @@ TEST_F(RootRelayTest, Rule10_AWholeSumOfAnEscalatedChunkGoesOnWithItsRanks) {
 }
 
 TEST_F(RootRelayTest, Rule10_ASwitchSpeaksForTheRanksBehindItOnly) {
-  EXPECT_EQ(escalation(0, {0, 1}, 10, 2).reason, DropReason::bad_child) << "1 hangs on the root";
-  EXPECT_EQ(escalation(0, {0, 2}, 10, 1).reason, DropReason::bad_child) << "a wrong count";
-  EXPECT_EQ(escalation(0, {0}, 10, 2).reason, DropReason::bad_child);
+  EXPECT_EQ(escalation(0, {0, 1}, 10, 2).reason, DropReason::bad_coverage) << "1 hangs on the root";
+  EXPECT_EQ(escalation(0, {0, 2}, 10, 1).reason, DropReason::bad_coverage) << "a wrong count";
+  EXPECT_EQ(escalation(0, {0}, 10, 2).reason, DropReason::bad_coverage);
   EXPECT_EQ(escalation(0, {0, 40}, 10, 2).reason, DropReason::bad_extension) << "outside the job";
   EXPECT_EQ(relayed(1, 0, 10).verdict, Verdict::refused);
   EXPECT_EQ(relayed(7, 0, 10).verdict, Verdict::refused);

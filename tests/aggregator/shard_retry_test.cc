@@ -164,7 +164,7 @@ TEST_F(ShardRetryTest, O10_SecondAttemptsThatNobodyAskedForAreRefused) {
   };
   refused([](wire::Header& h) { h.attempt = 2; }, DropReason::stale_epoch);
   refused([](wire::Header& h) { h.flags = 0; }, DropReason::stale_epoch);
-  refused([](wire::Header& h) { h.fan_in = 2; }, DropReason::bad_child);
+  refused([](wire::Header& h) { h.fan_in = 2; }, DropReason::bad_fan_in);
   refused([](wire::Header& h) { h.dtype = wire::DType::int32; }, DropReason::bad_dtype);
   refused([](wire::Header& h) { h.encoding = wire::Encoding::block_scaled; },
           DropReason::bad_encoding);

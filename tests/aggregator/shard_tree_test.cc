@@ -409,7 +409,7 @@ TEST_F(RootShardTest, DataToPassOnIsNoSum) {
   h.covered = 1;
   EXPECT_EQ(sum(h, I32{1}).reason, DropReason::bad_payload_length) << "accumulators are of sums";
   h.covered = 2;
-  EXPECT_EQ(sum(h, I8{1}).reason, DropReason::bad_child);
+  EXPECT_EQ(sum(h, I8{1}).reason, DropReason::bad_coverage);
   h.covered = 1;
   EXPECT_EQ(sum(h, I8{1}).verdict, Verdict::completed);
   EXPECT_THAT(sent_[0].elements<std::int8_t>(), ElementsAre(1));

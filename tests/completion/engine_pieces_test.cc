@@ -348,14 +348,14 @@ TEST_F(CompletionTest, APieceThatContradictsItselfIsDroppedWhole) {
   const auto payload = std::as_bytes(std::span(values));
   wire::Header h = data_header(PacketType::escalation, 0, values, DType::int32);
   h.covered = 2;
-  EXPECT_EQ(deliver(h, bitmap({0, 1, 2}), payload).reason, DropReason::bad_extension);
-  EXPECT_EQ(deliver(h, {}, payload).reason, DropReason::bad_extension);
-  EXPECT_EQ(deliver(h, bitmap({0, 3}), payload).reason, DropReason::bad_child);
+  EXPECT_EQ(deliver(h, bitmap({0, 1, 2}), payload).reason, DropReason::bad_coverage);
+  EXPECT_EQ(deliver(h, {}, payload).reason, DropReason::bad_coverage);
+  EXPECT_EQ(deliver(h, bitmap({0, 3}), payload).reason, DropReason::bad_extension);
   EXPECT_EQ(deliver(h, bitmap({0, 1}), {}).reason, DropReason::bad_payload_length);
   h.covered = 0;
   EXPECT_EQ(deliver(h, {}, payload).reason, DropReason::bad_payload_length);
   h.type = PacketType::aggregate;
-  EXPECT_EQ(deliver(h, {}, payload).reason, DropReason::bad_extension);
+  EXPECT_EQ(deliver(h, {}, payload).reason, DropReason::bad_coverage);
   EXPECT_EQ(single(3, 0, {1}).reason, DropReason::bad_child);
   EXPECT_EQ(single(0, 0, Ints(17)).reason, DropReason::payload_too_large);
   // A sum of small floats has to be in float32.

@@ -74,6 +74,9 @@ Duration deadline_at_most(const Scenario& s, const JobScenario& job) {
 bool excusable(DropReason reason, bool may_disagree, bool moving) {
   switch (reason) {
     case DropReason::bad_child:
+    case DropReason::bad_fan_in:
+    case DropReason::bad_coverage:
+    case DropReason::join_mismatch:
     case DropReason::bad_shard:
     case DropReason::bad_type:
     case DropReason::unknown_job: return moving;
