@@ -198,7 +198,7 @@ class Shard {
   Decision on_further(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
                       const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
   Decision on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, const Peer& from,
-                       const wire::Packet& packet, Outbox& out);
+                       const wire::Packet& packet, Instant now, Outbox& out);
   Decision on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
                        Outbox& out);
   Decision request_mismatch_abort(ShardJob& job, const Tombstone& e, const Contribution& got);

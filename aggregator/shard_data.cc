@@ -146,7 +146,8 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
     }
     return on_first(job, *e, c, kernels, packet, now, out);
   }
-  if (job.table.has_contributed(*e, c.child)) return on_repeated(job, *e, c, from, packet, out);
+  if (job.table.has_contributed(*e, c.child))
+    return on_repeated(job, *e, c, from, packet, now, out);
   return on_further(job, *e, c, kernels, packet, from, now, out);
 }
 
@@ -259,9 +260,11 @@ Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels,
 }
 
 Decision Shard::on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, const Peer& from,
-                            const wire::Packet& packet, Outbox& out) {
+                            const wire::Packet& packet, Instant now, Outbox& out) {
   job.counters.duplicates.add();
   if (!c.resend) return {Verdict::dropped, DropReason::duplicate};
+  // O6: what is held goes to the host, too; whose data is in that, it says itself.
+  if (e.state == ChunkState::open && c.at_ps) flush(job, e, reason_to_ask(packet.header), now, out);
   switch (e.state) {
     case ChunkState::complete: send_result(job, e, from, out); return {Verdict::answered};
     case ChunkState::sent:

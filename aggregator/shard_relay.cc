@@ -110,7 +110,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
     forward(job, packet, 0, out);
     return {Verdict::forwarded};
   }
-  return on_repeated(job, *e, c, from, packet, out);
+  return on_repeated(job, *e, c, from, packet, now, out);
 }
 
 // The switch above has given the chunk up: what went up from here is with the host, or lost. What

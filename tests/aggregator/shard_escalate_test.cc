@@ -265,6 +265,28 @@ TEST_F(EscalateTest, O6_ResendForTheHostFlushesWhatIsCollected) {
   }
 }
 
+// O6, rule 6: who asks for the host gets it, whether or not its data is in what is held here.
+TEST_F(EscalateTest, O6_ResendForTheHostFlushesASumThatHasItsDataAlready) {
+  build(3);
+  join_all();
+  contribute(0, 0, {1});
+  contribute(2, 0, {4});
+  EXPECT_EQ(contribute(0, 0, {1}, wire::kFlagResend).reason, DropReason::duplicate);
+  EXPECT_EQ(contribute(0, 0, {1}, wire::kFlagAtPs).reason, DropReason::duplicate);
+  EXPECT_EQ(contribute(0, 0, {1}, wire::kFlagResend | wire::kFlagAtPs).verdict, Verdict::forwarded);
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(sent_[0].header.type, PacketType::escalation);
+  EXPECT_EQ(sent_[0].header.reason, Reason::resend);
+  EXPECT_EQ(sent_[0].header.covered, 2u);
+  EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{5});
+  EXPECT_EQ(sent_[1].header.origin, 0u);
+  EXPECT_NE(sent_[1].header.flags & wire::kFlagResend, 0u);
+  EXPECT_EQ(counters().slots_open.get(), 0u);
+  EXPECT_EQ(contribute(1, 0, {2}).verdict, Verdict::forwarded);
+  EXPECT_TRUE(host_result(0, 7));
+  EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{7});
+}
+
 // T15: a prefix that would be rounded on its way is not part of the declared expression; the host
 // asks for what is in it.
 TEST_F(EscalateTest, NarrowReproduciblePrefixIsNotRounded) {
