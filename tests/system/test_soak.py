@@ -10,15 +10,25 @@ from testbed.process import Process
 from testbed.tree import PYTHON, TOP
 
 
-def test_two_passes_and_nothing_grows(loop, tmp_path):
-    report = tmp_path / "soak.json"
-    command = [PYTHON, "-B", TOP / "tools/soak", "--passes", "2", "--round", "0.7", "--json", report]
-    with Process(loop, "soak", command, tmp_path / "soak.log") as process:
+def run(loop, directory, passes, *options):
+    report = directory / "soak.json"
+    command = [PYTHON, "-B", TOP / "tools/soak", "--passes", str(passes), "--round", "0.7", "--json", report, *options]
+    with Process(loop, "soak", command, directory / "soak.log") as process:
         process.check_exit(200)
     rounds = json.loads(report.read_text())
-    assert [r["load"] for r in rounds] == list(soak.LOADS) * 2
+    assert [r["load"] for r in rounds] == list(soak.LOADS) * passes
     assert all(r["verified"] > 0 for r in rounds if r["load"] != "killed")
     assert all(r["events"] == 0 and r["slots"] == 0 and r["open_files"] > 0 and r["memory_mib"] > 0 for r in rounds)
+    return rounds
+
+
+def test_two_passes_and_nothing_grows(loop, tmp_path):
+    """With two packet loops, which is what hours have, too."""
+    assert all(r["handed"] > 0 for r in run(loop, tmp_path, 2) if r["load"] != "hosts")
+
+
+def test_a_pass_with_one_loop(loop, tmp_path):
+    assert all(r["handed"] == 0 for r in run(loop, tmp_path, 1, "--lcores", "1"))
 
 
 def test_what_grows_is_named():
@@ -65,6 +75,9 @@ def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys, tmp_path):
             self._rounds += 1
             return 1
 
+        def handed(self):
+            return 0
+
         def rest(self):
             return soak.Sample(80.0, 16 + self._rounds // 8, 6, 40, 0)
 
@@ -75,11 +88,13 @@ def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys, tmp_path):
     assert [r["open_files"] for r in json.loads(report.read_text())] == [16] * 7 + [17]
 
 
-@pytest.mark.parametrize("wrong", ["--passes 0", "--minutes -1", "--round 0"])
-def test_wrong_calls(wrong, capsys):
+@pytest.mark.parametrize(("wrong", "why"), [
+    ("--passes 0", "positive numbers"), ("--minutes -1", "positive numbers"), ("--round 0", "positive numbers"),
+    ("--lcores 0", "from 1 to 16"), ("--lcores 17", "from 1 to 16")])
+def test_wrong_calls(wrong, why, capsys):
     with pytest.raises(SystemExit, match="2"):
         soak.main(wrong.split())
-    assert "positive numbers" in capsys.readouterr().err
+    assert why in capsys.readouterr().err
 
 
 def test_a_switch_that_dies_is_noticed(monkeypatch, capsys):
