@@ -193,3 +193,83 @@ def test_switches_know_which_ports_are_connected(make_tree, loop, tmp_path):
     bed.switches["B"].signal(signal.SIGTERM)
     bed.switches["A"].signal(signal.SIGKILL)
     loop.wait(lambda: not cables("root"), 30, "both are forgotten")
+
+
+# A host that says it is another one: the same rank, child, MAC, IP and UDP port, the right epoch and
+# checksums, and data that would fit; from its own port.
+IMPOSTOR = """
+import json, struct, sys
+order = json.loads(sys.argv[1])
+sys.path.insert(0, order["layer"])
+from scapy.all import IP, UDP, Ether, sendp
+from tributary_layer import Nonce, Tributary
+
+common = dict(job=1, origin=0, child=0, fan_in=order["fan_in"])
+said = [Tributary(type="join", extensions=[Nonce(nonce=n)], **common) for n in range(1, 1 + order["joins"])]
+for seq in range(order["contributions"]):
+    said.append(Tributary(type="contribution", epoch=order["epoch"], op=seq // 8, chunk=seq % 8, seq=seq,
+                          slot=seq % 64, covered=1, dtype="int32", reduce_op="sum", **common)
+                / struct.pack("<256i", *range(256)))
+for kind in order["others"]:
+    said.append(Tributary(type=kind, epoch=order["epoch"], **common))
+sendp([Ether(src=order["mac"], dst="02:74:0a:4d:00:fe") / IP(src=order["ip"], dst="10.77.0.254")
+       / UDP(sport=order["udp_port"], dport=47000) / one for one in said], iface="eth0", verbose=False)
+"""
+IMPOSTORS_PORT = "w2"
+
+
+def mac_of(bed, rank):
+    (link,) = json.loads(bed.fabric.namespace(rank).run(["ip", "-j", "link", "show", "dev", "eth0"]))
+    return link["address"]
+
+
+def impersonate(bed, joins, contributions=0, others=(), epoch=0, udp_port=47000):
+    """Port 2's host sends as rank 0; returns how many packets it were."""
+    order = {"layer": str(TOP / "tools/scapy"), "mac": mac_of(bed, 0), "ip": worker_address(0),
+             "udp_port": udp_port, "fan_in": 2, "joins": joins, "contributions": contributions,
+             "others": others, "epoch": epoch}
+    bed.start(f"impostor-{joins}", [PYTHON, "-c", IMPOSTOR, json.dumps(order)], rank=2).check_exit(90)
+    return joins + contributions + len(others)
+
+
+def impostors_drops(bed):
+    return {row["reason"]: row["packets"] for row in bed.switch.show("drops") if row["port"] == IMPOSTORS_PORT}
+
+
+def member(bed, address):
+    (row,) = [row for row in bed.switch.show("members") if row["address"].startswith(f"{address}:")]
+    return row
+
+
+@pytest.mark.parametrize("reason", ["sender-mismatch", "spoofed-mac"])
+def test_a_second_host_that_poses_as_a_rank_is_not_heard(make_bed, launch, loop, gate, reason):
+    """By its port; and where the first host's address is static, before anybody looks what it says."""
+    bed = make_bed("veth", 3, jobs=[Job(1, 2)])
+    file = bed.run / "switchd.yaml"
+    if reason == "spoofed-mac":
+        static = [{"mac": mac_of(bed, 0), "port": "w0"}]
+        file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "forwarding": {"static_macs": static}}))
+        assert "changed: forwarding.static_macs" in bed.switch.client("reload", "--socket", bed.switch.socket)
+    workers = launch(bed).start([{**SMALL, "repeat": 100}, gate.step, SMALL], ports=(0, 1))
+    workers[0].wait_event("progress")
+    before = bed.switch.show("jobs")[0]
+    first = member(bed, worker_address(0))
+    sent = impersonate(bed, 20, 300, ["probe", "ack"], before["epoch"], int(first["address"].split(":")[1]))
+    loop.wait(lambda: sum(impostors_drops(bed).values()) >= sent, 30, "all of it was dropped")
+    assert impostors_drops(bed) == {reason: sent}
+    gate.open()
+    for worker in workers:
+        worker.finish()
+    after = bed.switch.show("jobs")[0]
+    assert (after["epoch"], after["aborts"], after["last_abort"]) == (before["epoch"], 0, "none")
+
+
+def test_a_host_that_is_first_takes_no_place_that_has_a_port(make_bed, launch, loop):
+    """Nobody has joined yet: `members` says behind which port a rank is."""
+    bed = make_bed("veth", 3, jobs=[Job(1, 2, (("members", [{"rank": 0, "port": "w0"}]),))])
+    sent = impersonate(bed, 5)
+    loop.wait(lambda: impostors_drops(bed).get("sender-mismatch") == sent, 30, "it is refused")
+    for worker in launch(bed).start([SMALL], ports=(0, 1)):
+        worker.finish()
+    assert impostors_drops(bed) == {"sender-mismatch": sent}
+    assert bed.switch.show("jobs")[0]["aborts"] == 0
