@@ -43,6 +43,10 @@ rte_mbuf* copy_frame(const rte_mbuf* frame, rte_mempool* pool) {
   return own;
 }
 
+rte_mbuf* own_frame(rte_mbuf* frame, rte_mempool* pool) {
+  return make_writable(frame, 0, pool);
+}
+
 rte_mbuf* with_tag(rte_mbuf* frame, bool has_tag, std::uint16_t tci, rte_mempool* pool) {
   frame = make_writable(frame, has_tag ? 0 : wire::kVlanBytes, pool);
   if (frame == nullptr) return nullptr;
@@ -58,7 +62,7 @@ rte_mbuf* with_tag(rte_mbuf* frame, bool has_tag, std::uint16_t tci, rte_mempool
 }
 
 rte_mbuf* without_tag(rte_mbuf* frame, rte_mempool* pool) {
-  frame = make_writable(frame, 0, pool);
+  frame = own_frame(frame, pool);
   if (frame == nullptr) return nullptr;
   const char* const before = rte_pktmbuf_mtod(frame, char*);
   char* const begin = rte_pktmbuf_adj(frame, wire::kVlanBytes);

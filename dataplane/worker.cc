@@ -7,6 +7,7 @@
 
 #include <ctime>
 
+#include "dataplane/frame_tag.h"
 #include "dataplane/port_burst.h"
 
 namespace tributary::dataplane {
@@ -252,13 +253,18 @@ std::size_t Worker::answer(std::uint16_t port) {
 
 void Worker::answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
   tell(port, frame, {.action = what.action});
+  // It becomes the answer: whoever shares a ring with the switch may hold it still (rule 19).
+  rte_mbuf* const answer = own_frame(frame, pool_);
+  if (answer == nullptr) return lanes_[port]->counters.drops.add(DropReason::no_mbuf);
+  wire::EthernetView view = what.ethernet;
+  if (answer != frame) wire::parse_ethernet(first_segment(answer), view);
   if (what.action == Action::answer_arp)
-    answer_arp(identity_, first_segment(frame), what.ethernet);
+    answer_arp(identity_, first_segment(answer), view);
   else
-    answer_echo(first_segment(frame), what.ethernet);
+    answer_echo(first_segment(answer), view);
   // What came in fragments leaves in fragments, as packets of jobs do.
-  const bool long_one = frame->pkt_len > lanes_[port]->most_bytes + wire::kVlanBytes;
-  transmitter_.send(port, frame, long_one ? TrafficClass::jobs : TrafficClass::others);
+  const bool long_one = answer->pkt_len > lanes_[port]->most_bytes + wire::kVlanBytes;
+  transmitter_.send(port, answer, long_one ? TrafficClass::jobs : TrafficClass::others);
 }
 
 void Worker::hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now) {

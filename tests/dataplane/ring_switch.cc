@@ -225,7 +225,11 @@ void RingSwitch::inject_marked(std::size_t port, std::span<const std::byte> fram
                                std::uint64_t ol_flags) {
   rte_mbuf* const buffer = make_frame(pools_->of_port(port, pools_->plan())[0], frame);
   buffer->ol_flags |= ol_flags;
-  if (rte_ring_enqueue(to_switch_[port][0], buffer) != 0)
+  inject_buffers(port, buffer);
+}
+
+void RingSwitch::inject_buffers(std::size_t port, rte_mbuf* frame) {
+  if (rte_ring_enqueue(to_switch_[port][0], frame) != 0)
     throw std::runtime_error("receive ring full");
 }
 

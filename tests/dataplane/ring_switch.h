@@ -72,6 +72,8 @@ class RingSwitch {
   void inject(std::size_t port, std::span<const std::byte> frame, std::size_t segments = 1);
   // A frame with DPDK's flags, as a driver hands it over.
   void inject_marked(std::size_t port, std::span<const std::byte> frame, std::uint64_t ol_flags);
+  // A frame as it is, of any pool.
+  void inject_buffers(std::size_t port, rte_mbuf* frame);
   // On `queue` of a port, if that has several.
   void inject_at(std::size_t port, std::size_t queue, std::span<const std::byte> frame,
                  std::size_t segments = 1);

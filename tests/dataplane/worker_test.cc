@@ -119,6 +119,40 @@ TEST_F(Switching, ArpForTheSwitchIsAnsweredNotFlooded) {
   EXPECT_EQ(pass(0, request), (Counts{0, 1, 1}));
 }
 
+// As when another DPDK process multicasts into a ring that it shares with the switch (rule 19).
+TEST_F(Switching, WhatOthersHoldIsAnsweredInACopy) {
+  Bytes request(wire::kArpFrameBytes);
+  wire::write_arp_request(host(1), 0x0A4D0001, 0x0A4D00FE, request);
+  rte_mbuf* const shared = make_frame(sw.pool(), request);
+  rte_mbuf_refcnt_update(shared, 1);
+  sw.inject_buffers(0, shared);
+  sw.turn();
+  const auto replies = sw.sent(0);
+  ASSERT_EQ(replies.size(), 1u);
+  const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(replies[0]));
+  EXPECT_EQ(view.destination, host(1));
+  EXPECT_EQ(wire::parse_arp(view.payload)->sender_mac, kSwitchMac);
+  EXPECT_EQ(rte_mbuf_refcnt_read(shared), 1);
+  EXPECT_EQ(take_bytes(shared), request);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(Switching, WithoutABufferForTheCopyThereIsNoAnswer) {
+  Bytes request(wire::kArpFrameBytes);
+  wire::write_arp_request(host(1), 0x0A4D0001, 0x0A4D00FE, request);
+  rte_mbuf* const shared = make_frame(sw.pool(), request);
+  rte_mbuf_refcnt_update(shared, 1);
+  std::vector<rte_mbuf*> others;
+  while (rte_mbuf* const buffer = rte_pktmbuf_alloc(sw.pool())) others.push_back(buffer);
+  sw.inject_buffers(0, shared);
+  sw.turn();
+  EXPECT_TRUE(sw.sent(0).empty());
+  EXPECT_EQ(sw.drops(0, DropReason::no_mbuf), 1u);
+  EXPECT_EQ(take_bytes(shared), request);
+  for (rte_mbuf* const buffer : others) rte_pktmbuf_free(buffer);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
 TEST(Mtu, IsEnforcedBothWays) {
   auto config = test_config(3);
   config.ports[0].mtu = 9000;
