@@ -7,10 +7,16 @@ example configurations, the simulation's scenarios, and a few bytes written by h
 What fuzzing adds to a corpus has other names and stays. The same tree gives the same seeds."""
 import pathlib
 import struct
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 CORPUS = HERE / "corpus"
+sys.path.insert(0, str(TOP / "tools/scapy"))
+
+from scapy.layers.inet import ICMP, IP, UDP, fragment  # noqa: E402  (the path above is for the next one)
+from scapy.layers.l2 import ARP, Dot1Q, Ether  # noqa: E402
+from tributary_layer import Nonce, Tributary  # noqa: E402
 
 
 def write(target, name, data):
@@ -52,6 +58,120 @@ def host_frames():
         write("classify", name, frame)
     write("arp", "request", body)
     write("arp", "reply", body[:7] + b"\x02" + body[8:])
+
+
+class Loop:
+    """An input of packet_loop.cc, step by step."""
+
+    PADDED = (0, 60, 590, 594, 1514, 1519, 9019, 20000)
+
+    def __init__(self, start=0, rules=0):
+        self.data = bytearray([start, rules])
+
+    def arrive(self, frame, port=0, right=0, padded=0, kind=0, cuts=(), offset=0, flags=0, times=1):
+        """`kind`: external 1, indirect 2, shared 4; `right`: epoch 1, CRC32C 2, checksums 4."""
+        frame = bytes(frame)
+        many = next(n for n in range(0xE0, 256) if n % 3 == port) if times > 1 else port
+        self.data += struct.pack("<BBBBH", 0, many, right, padded, len(frame)) + frame
+        self.data += bytes([kind, len(cuts)])
+        left = max(len(frame), self.PADDED[padded])
+        for cut in cuts:
+            self.data += struct.pack("<B" if left + 1 <= 256 else "<H", cut)
+            left -= cut
+        self.data += bytes([offset, flags, 0]) + (b"\x05\x00" if flags == 4 else b"")
+        return self
+
+    def then(self, *choice):
+        """5 clock, 6 link, 7 starve, 8 reload, 9 slow, and what each is asked."""
+        self.data += bytes(choice)
+        return self
+
+
+def loop_frames():
+    """Real ones, by name."""
+    switch, everybody = "02:74:0a:4d:00:fe", "ff:ff:ff:ff:ff:ff"
+
+    def to_switch(rank):
+        return (Ether(src=f"02:00:00:00:01:{rank:02x}", dst=switch)
+                / IP(src=f"10.77.0.{1 + rank}", dst="10.77.0.254"))
+
+    def job(rank, header):
+        return to_switch(rank) / UDP(sport=6000, dport=47000) / header
+
+    def plain(to, sender=1, size=64):
+        return Ether(src=f"02:00:00:00:00:{sender:02x}", dst=to, type=0x88B5) / bytes(size - 14)
+
+    frames = {}
+    for rank in (0, 1):
+        frames[f"join{rank}"] = job(rank, Tributary(
+            type="join", job=1, origin=rank, child=rank, fan_in=2, extensions=[Nonce(nonce=rank + 1)]))
+        frames[f"sum{rank}"] = job(rank, Tributary(
+            type="contribution", flags="last", job=1, epoch=1, origin=rank, child=rank, fan_in=2, covered=1,
+            dtype="int32", reduce_op="sum")) / struct.pack("<16i", *range(16))
+    frames["plain"] = plain(everybody)
+    frames["back"] = plain("02:00:00:00:00:01", sender=2)
+    frames["static"] = plain(everybody, sender=9)
+    frames["long"] = plain(everybody, size=1500)
+    frames["tagged"] = (Ether(src="02:00:00:00:00:01", dst=everybody) / Dot1Q(vlan=5, prio=3)
+                        / Dot1Q(vlan=9, type=0x88B5) / bytes(46))
+    frames["arp"] = Ether(src="02:00:00:00:00:01", dst=everybody) / ARP(
+        hwsrc="02:00:00:00:00:01", psrc="10.77.0.1", pdst="10.77.0.254")
+    frames["router"] = Ether(src="02:00:00:00:00:63", dst=switch) / ARP(
+        op=2, hwsrc="02:00:00:00:00:63", psrc="10.77.0.99", hwdst=switch, pdst="10.77.0.254")
+    frames["echo"] = to_switch(0) / ICMP(id=1, seq=2) / bytes(40)
+    frames["lldp"] = bytes.fromhex("0180c200000e02000000000188cc"
+                                   "0207040200000000010404056574680602007800 00".replace(" ", ""))
+    return frames
+
+
+def packet_loops():
+    frames = loop_frames()
+    right = 1 | 4
+    pieces = [Ether(bytes(piece)) for piece in fragment(frames["echo"], fragsize=24)]
+    groups = {name: data for name, data in group_frames().items() if name in ("igmp-11", "igmp-22", "mld-143")}
+    shapes = {"linear": {}, "external": {"kind": 1}, "indirect": {"kind": 2, "offset": 3}, "shared": {"kind": 4},
+              "cut": {"kind": 1, "cuts": (20, 0, 3)}, "empty": {"cuts": (0,)}, "no-headroom": {"kind": 1, "offset": 1},
+              "marked": {"flags": 4}, "checked": {"flags": 1}, "bad": {"flags": 2}}
+    for start in (0, 1, 16, 17 | 2 | 4):
+        loop = Loop(start)
+        for rank in (0, 1):
+            loop.arrive(frames[f"join{rank}"], port=rank, right=4)
+        for step in range(3):
+            for rank in (0, 1):
+                ranks_sum = frames[f"sum{rank}"].copy()
+                ranks_sum[Tributary].op = ranks_sum[Tributary].seq = ranks_sum[Tributary].slot = step
+                loop.arrive(ranks_sum, port=rank, right=right, kind=step, flags=step % 2)
+        loop.then(5, 1).then(8, 64).then(5, 3)
+        write("packet_loop", f"job-{start}", loop.data)
+    for name, shape in shapes.items():
+        for start, rules in ((0, 0), (17, 1), (16 | 4, 1 | 2 | 8 | 16 | 32)):
+            loop = Loop(start, rules)
+            for place, frame in enumerate(frames.values()):
+                loop.arrive(frame, port=place % 3, right=right, **shape)
+            write("packet_loop", f"{name}-{start}-{rules}", loop.data)
+    for start in (16 | 4, 17 | 4):
+        loop = Loop(start)
+        for piece in pieces + pieces[:1] + pieces[1:][::-1]:
+            loop.arrive(piece, right=4)
+        write("packet_loop", f"fragments-{start}", loop.arrive(pieces[1]).then(5, 1).data)
+    for start in (2, 16 | 2 | 1):
+        loop = Loop(start, 1)
+        for place, message in enumerate(list(groups.values()) * 2):
+            loop.arrive(message, port=1 + place % 2, cuts=(40,) if place > 3 else ())
+        write("packet_loop", f"groups-{start}", loop.data)
+    busy = Loop(16).arrive(frames["back"], port=1).then(9, 2)
+    for _ in range(8):
+        busy.arrive(frames["plain"], times=40).arrive(frames["echo"], port=1, times=40)
+    write("packet_loop", "slow", busy.then(9, 0).then(6, 1, 0).arrive(frames["plain"]).data)
+    poor = Loop(0, 1).then(7, 1).arrive(frames["tagged"], port=1, kind=4).arrive(frames["join0"], right=4)
+    write("packet_loop", "poor", poor.arrive(frames["plain"], cuts=(15,)).then(7).then(8, 255).data)
+    sizes = Loop(0)
+    for padded in range(8):
+        for kind in (0, 1):
+            sizes.arrive(frames["plain"], port=padded % 2, padded=padded, kind=kind)
+    for size in (0, 1, 13, 14):
+        sizes.arrive(bytes(frames["plain"])[:size], kind=1)
+    write("packet_loop", "sizes", sizes.data)
 
 
 def fragments():
@@ -123,6 +243,7 @@ def group_frames():
     for name, frame in frames.items():
         write("groups", name, frame)
         write("classify", name, frame)
+    return frames
 
 
 def lldp_messages():
@@ -258,6 +379,7 @@ def patterns():
 if __name__ == "__main__":
     packets()
     host_frames()
+    packet_loops()
     fragments()
     group_frames()
     lldp_messages()

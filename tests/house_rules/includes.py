@@ -11,7 +11,7 @@ OUTSIDE = ["tests", "bench", "examples"]
 LENT = [("tools/sim/", "tests/sim/")]
 PURE = ["core", "aggregator", "completion", "config"]
 DPDK_ALLOWED = re.compile(r"(dataplane/|worker/memif|tools/impair/|tools/loadgen/|"
-                          r"(tests|bench)/(dataplane|forward_load|impair|ring_(bench|forward)|worker_memif))")
+                          r"(tests|bench)/(dataplane|forward_load|fuzz/packet_|impair|ring_(bench|forward)|worker_memif))")
 
 CLOCK_AND_THREADS = {
     "chrono", "ctime", "time.h", "sys/time.h", "thread", "mutex", "shared_mutex", "future",
