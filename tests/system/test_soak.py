@@ -52,6 +52,7 @@ tributary_fdb_events_total{event="evicted"} 2
 tributary_drops_total{port="p0",reason="mtu-exceeded"} 5
 tributary_drops_total{port="p1",reason="no-mbuf"} 3
 tributary_drops_total{port="p1",reason="tx-full"} 9
+tributary_drops_total{port="p1",reason="handover-full"} 7
 """
     assert soak.events_in(metrics) == 5
     with pytest.raises(soak.ProcessFailed, match="lack"):
