@@ -18,6 +18,7 @@ NOT_MIRRORED = {
     "tests/completion/server_model_test.cc": "a model, from the ranks' packets to their results",
     "tests/completion/storm_test.cc": "both engines of a root switch together, in storms",
     "tests/config/change_keys_test.cc": "the handbook's table of keys that may change",
+    "tests/dataplane/bad_input_test.cc": "what ranks get wrong, counted at their ports",
     "tests/dataplane/planes_test.cc": "one job on several packet loops",
     "tests/worker/communicator_planes_test.cc": "jobs with several planes, end to end",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",

@@ -113,6 +113,10 @@ const char* unreachable(DropReason reason) {
 }  // namespace
 
 Excuse excuse(DropReason reason) {
+  // Engines' own tests lie, and so does the fuzz target of a tree.
+  if (reason == DropReason::bad_coverage)
+    return {"no simulated switch lies about its ranks; after a change of the tree one may be wrong",
+            true};
   return {unreachable(reason)};
 }
 
