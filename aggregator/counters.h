@@ -81,7 +81,7 @@ struct ShardCounters {
   Counter marked_results;  // chunks whose result tells the ranks
   Counter cache_hits;
   Counter cache_misses;
-  Counter cache_evictions;
+  Counter cache_evictions;  // results of this job that made room, for whichever job's
   std::array<Counter, kEscalationReasons> escalations;  // chunks, by reason
   HoldTimes slot_hold;
 

@@ -15,10 +15,11 @@ std::size_t ResultCache::home(std::uint32_t job, std::uint32_t op, std::uint32_t
   return static_cast<std::size_t>(key >> 32) & (heads_.size() - 1);
 }
 
-std::uint32_t ResultCache::put(std::uint32_t job, std::uint32_t seq, std::uint32_t buffer,
-                               std::uint32_t flags, const ChunkDescription& description) {
-  if (entries_.empty()) return buffer;
-  const std::uint32_t evicted = entries_[oldest_].job == kNone ? kNone : take_out(oldest_);
+ResultCache::Evicted ResultCache::put(std::uint32_t job, std::uint32_t seq, std::uint32_t buffer,
+                                      std::uint32_t flags, const ChunkDescription& description) {
+  if (entries_.empty()) return {job, buffer};
+  Evicted evicted{entries_[oldest_].job};
+  if (evicted.job != kNone) evicted.buffer = take_out(oldest_);
   std::uint32_t& head = heads_[home(job, description.op, description.chunk)];
   std::uint32_t& newest = newest_[job];
   entries_[oldest_] = {job, seq, buffer, head, newest, kNone, flags, description};

@@ -28,10 +28,15 @@ class ResultCache {
   // For the jobs of a configuration.
   ResultCache(std::uint32_t capacity, std::size_t jobs);
 
-  // Keeps the result and owns its buffer. Returns the buffer of the one that had to go, or kNone;
-  // with no capacity that is the new one.
-  std::uint32_t put(std::uint32_t job, std::uint32_t seq, std::uint32_t buffer, std::uint32_t flags,
-                    const ChunkDescription& description);
+  // What had to go: its buffer, and whose result it was. None: kNone, both.
+  struct Evicted {
+    std::uint32_t job = kNone;
+    std::uint32_t buffer = kNone;
+    bool operator==(const Evicted&) const = default;
+  };
+  // Keeps the result and owns its buffer; with no capacity it is the one that has to go.
+  Evicted put(std::uint32_t job, std::uint32_t seq, std::uint32_t buffer, std::uint32_t flags,
+              const ChunkDescription& description);
   [[nodiscard]] const Entry* find(std::uint32_t job, std::uint32_t op, std::uint32_t chunk) const;
   // Takes out all results of this job, in as many steps; each one's buffer goes to `put_back`.
   template <typename F>

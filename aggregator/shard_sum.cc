@@ -123,14 +123,18 @@ void Shard::release_acknowledged(ShardJob& job) {
 }
 
 // An acknowledged result stays in the cache while there is room, unless it has a list beside it.
+// Jobs whose results are of one size share that room: what has to go for this one may be another's,
+// which has lost it, and counts it.
 void Shard::keep_or_free(ShardJob& job, Tombstone& e) {
   const bool whole = job.degraded.counted(e.seq) == 0;
   job.degraded.forget(e.seq);
   if (e.buffer == kNone) return;
   std::uint32_t freed = e.buffer;
   if (job.cache.capacity() != 0 && whole) {
-    freed = job.cache.put(job.place, e.seq, e.buffer, result_flags(e), e.description);
-    if (freed != kNone) job.counters.cache_evictions.add();
+    const ResultCache::Evicted evicted =
+        job.cache.put(job.place, e.seq, e.buffer, result_flags(e), e.description);
+    if (evicted.job != kNone) jobs_[evicted.job]->counters.cache_evictions.add();
+    freed = evicted.buffer;
   }
   if (freed != kNone) job.buffers.put(freed);
   e.buffer = kNone;

@@ -16,8 +16,10 @@ ChunkDescription named(std::uint32_t op, std::uint32_t chunk) {
 
 TEST(ResultCache, OldestGoesWhenItIsFull) {
   ResultCache cache(3, 1);
-  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(cache.put(0, i, 10 + i, 0, named(i, 0)), kNone);
-  EXPECT_EQ(cache.put(0, 3, 13, 0, named(3, 0)), 10u);
+  using Evicted = ResultCache::Evicted;
+  for (std::uint32_t i = 0; i < 3; ++i)
+    EXPECT_EQ(cache.put(0, i, 10 + i, 0, named(i, 0)), Evicted());
+  EXPECT_EQ(cache.put(0, 3, 13, 0, named(3, 0)), (Evicted{0, 10}));
   EXPECT_EQ(cache.find(0, 0, 0), nullptr);
   for (std::uint32_t i = 1; i < 4; ++i) EXPECT_EQ(cache.find(0, i, 0)->buffer, 10 + i);
 }
@@ -35,14 +37,24 @@ TEST(ResultCache, JobsDoNotMixAndLeaveAlone) {
   EXPECT_EQ(cache.size(), 1u);
 }
 
+// Who evicts is not who loses.
+TEST(ResultCache, EvictionSaysWhoseResultHadToGo) {
+  ResultCache cache(2, 3);
+  cache.put(1, 0, 10, 0, named(0, 0));
+  cache.put(2, 0, 11, 0, named(0, 0));
+  EXPECT_EQ(cache.put(0, 0, 12, 0, named(0, 0)), (ResultCache::Evicted{1, 10}));
+  EXPECT_EQ(cache.put(0, 1, 13, 0, named(1, 0)), (ResultCache::Evicted{2, 11}));
+  EXPECT_EQ(cache.put(0, 2, 14, 0, named(2, 0)), (ResultCache::Evicted{0, 12}));
+}
+
 // A job's end costs what the job has here, however much others have.
 TEST(ResultCache, ListsOfJobsSurviveEvictionAtBothEnds) {
   ResultCache cache(6, 2);
   std::uint32_t next = 0;
   std::vector<std::uint32_t> kept;  // buffers of job 1, newest first
   const auto put = [&](std::uint32_t job) {
-    const std::uint32_t evicted = cache.put(job, next, next, 0, named(next, 0));
-    if (evicted != kNone) std::erase(kept, evicted);
+    const ResultCache::Evicted evicted = cache.put(job, next, next, 0, named(next, 0));
+    if (evicted.job == 1) std::erase(kept, evicted.buffer);
     if (job == 1) kept.insert(kept.begin(), next);
     ++next;
   };
@@ -65,7 +77,7 @@ TEST(ResultCache, ListsOfJobsSurviveEvictionAtBothEnds) {
 
 TEST(ResultCache, WithoutRoomItGivesTheBufferBack) {
   ResultCache cache(0, 1);
-  EXPECT_EQ(cache.put(0, 0, 9, 0, named(0, 0)), 9u);
+  EXPECT_EQ(cache.put(0, 0, 9, 0, named(0, 0)), (ResultCache::Evicted{0, 9}));
   EXPECT_EQ(cache.find(0, 0, 0), nullptr);
 }
 

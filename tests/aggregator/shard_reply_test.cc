@@ -195,6 +195,63 @@ TEST_F(ReplyTest, C4_CacheIsBoundedAndTheOldestGoes) {
   EXPECT_EQ(counters().cache_misses.get(), 1u);
 }
 
+// Two jobs of one rank whose results are of one size, and have their room in common.
+class SharedCacheTest : public ReplyTest {
+ protected:
+  static constexpr std::uint32_t kRoom = 128;  // of 8 KiB in a MiB
+  void SetUp() override {
+    config::JobConfig job = test_job(1, 4);
+    job.chunk_bytes = 8192;
+    config::SwitchConfig c = test_switch({job, job});
+    c.jobs[1].id = kJob + 1;
+    c.cache.megabytes = 1;
+    build(c);
+    for (std::size_t j = 0; j < 2; ++j) {
+      std::array<std::byte, 16> buffer;
+      wire::ExtensionWriter ext(buffer);
+      ext.add_nonce(nonce(0, 0));
+      deliver({of(j, header(PacketType::join, 0)), ext.bytes(), {}}, peer(0));
+      epochs_[j] = sent_.at(0).header.epoch;
+    }
+  }
+  wire::Header of(std::size_t job, wire::Header h) const {
+    h.job = kJob + static_cast<std::uint32_t>(job);
+    h.epoch = epochs_[job];
+    return h;
+  }
+  // The job's next so many results, all acknowledged.
+  void run(std::size_t job, std::uint32_t results) {
+    const std::int32_t value = 1;
+    for (std::uint32_t i = 0; i < results; ++i, ++next_[job])
+      deliver({of(job, data_header(0, next_[job], 1)), {}, std::as_bytes(std::span(&value, 1))},
+              peer(0));
+    wire::Header ack = of(job, header(PacketType::ack, 0));
+    ack.seq = next_[job];
+    deliver(ack, peer(0));
+  }
+  [[nodiscard]] std::uint64_t evicted(std::size_t job) const {
+    return engine_->counters(job).cache_evictions.get();
+  }
+  std::array<std::uint16_t, 2> epochs_{};
+  std::array<std::uint32_t, 2> next_{};
+};
+
+// An operator who looks for whose resends find nothing has to find who lost results, and not who is
+// busy.
+TEST_F(SharedCacheTest, C4_AnEvictionIsCountedForTheJobThatLostAResult) {
+  run(0, kRoom);
+  EXPECT_EQ(evicted(0), 0u);
+  run(1, 5);
+  EXPECT_EQ(evicted(0), 5u);
+  EXPECT_EQ(evicted(1), 0u);
+  run(1, kRoom - 5);  // all that the former has
+  EXPECT_EQ(evicted(0), kRoom);
+  EXPECT_EQ(evicted(1), 0u);
+  run(0, 2);
+  EXPECT_EQ(evicted(0), kRoom);
+  EXPECT_EQ(evicted(1), 2u);
+}
+
 // ---- in the middle of a tree: a chunk that is known by an announcement alone, because the engine
 // next door to the switch below has taken the only sum of it (T17), and what the ranks there are
 // asked for again is late, or lost
