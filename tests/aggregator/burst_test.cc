@@ -36,8 +36,8 @@ TEST_F(RandomLoad, ABurstSaysWhatItsPacketsSayOneByOne) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Prng prng(seed);
-    Engine alone(both_jobs(), {41, 0});
-    Engine burst(both_jobs(), {41, 0});
+    StillEngine alone(both_jobs(), {41, 0});
+    StillEngine burst(both_jobs(), {41, 0});
     workers_ = kRanks;
     outbox_ = std::make_unique<Outbox>(4096);
     std::uint16_t epochs[2] = {};

@@ -1,47 +1,9 @@
-// Whatever a packet or a deadline leads to, the engine allocates nothing: all that it needs was
-// taken when it was made. Counts what the whole test program allocates.
-#include <atomic>
-#include <cstdlib>
-#include <new>
+// Whatever packets, results and time lead to, the engine allocates nothing: all that it needs was
+// taken when it was made. That no call of any other test of this program does is seen to by
+// still_engine.h; here is that it would be noticed, long runs, and epochs.
+#include <gtest/gtest-spi.h>
 
 #include "tests/aggregator/engine_fixture.h"
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t whole = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment;
-  if (void* const memory = std::aligned_alloc(alignment, whole * alignment)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return allocate(bytes, alignof(std::max_align_t));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-// Those that may fail are replaced with the others, or AddressSanitizer would see its own memory
-// come back through them.
-void* operator new(std::size_t bytes, const std::nothrow_t& /*may_fail*/) noexcept {
-  return allocate(bytes, alignof(std::max_align_t));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace tributary::aggregator {
 namespace {
@@ -62,9 +24,9 @@ class AllocationTest : public EngineTest {
     c.cache.megabytes = 1;
     build(c);
     join_all();
-    const std::size_t before = allocations;
+    const std::size_t before = allocations();
     for (std::uint32_t seq = 0; seq < 40; ++seq) one_chunk(seq);
-    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(allocations(), before);
   }
   // Not of the fixture's: those keep copies.
   Decision give(const wire::Header& h, std::span<const std::byte> payload = {}) {
@@ -165,7 +127,7 @@ TEST_F(AllocationTest, ADeadlineOrADisagreementThatEndsTheEpoch) {
   for (const bool late : {true, false}) {
     build(3);
     join_all();
-    const std::size_t before = allocations;
+    const std::size_t before = allocations();
     data(0, 0);
     if (late) now_ = now_ + Duration::ms(500);
     engine_->expire(now_, *outbox_);
@@ -175,8 +137,89 @@ TEST_F(AllocationTest, ADeadlineOrADisagreementThatEndsTheEpoch) {
                 Verdict::epoch_aborted);
     }
     EXPECT_EQ(data(2, 0).reason, DropReason::aborted);
-    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(allocations(), before);
   }
+}
+
+// Nor does it take anything to begin an epoch, however often.
+TEST_F(AllocationTest, EpochsThatBeginEndAndBeginAgain) {
+  build(3);
+  for (int incarnation = 0; incarnation < 4; ++incarnation) {
+    join_all(incarnation);  // ends the one before, if it runs
+    data(0, 0);
+    EXPECT_EQ(counters().epochs.get(), static_cast<std::uint64_t>(incarnation) + 1);
+  }
+  EXPECT_EQ(counters().aborts_restart.get(), 3u);
+  now_ = now_ + test_job().lease;
+  expire();
+  EXPECT_EQ(counters().aborts_deadline.get() + counters().aborts_lease.get(), 1u);
+  join_all(4);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) leave(rank);
+  EXPECT_EQ(status().state, JobState::idle);
+}
+
+TEST_F(AllocationTest, ParametersOfAModel) {
+  std::array<std::byte, 16> room;
+  wire::ExtensionWriter step(room);
+  step.add_target_rank(3);
+  const auto values = std::as_bytes(std::span(values_));
+  for (const auto collective : {wire::Collective::open, wire::Collective::update}) {
+    build(3);
+    join_all();
+    wire::Header h;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      h = data_header(rank, 0, 4);
+      h.collective = collective;
+      deliver({h, step.bytes(), values}, peer(rank));
+    }
+    h.type = PacketType::result;
+    h.covered = 3;
+    h.flags |= wire::kFlagParams;
+    EXPECT_TRUE(engine_->on_host_packet({h, step.bytes(), values}, now_, *outbox_));
+    outbox_->clear();
+    EXPECT_EQ(engine_->chunk_state(0, 0, 0), ChunkState::complete);
+  }
+}
+
+TEST_F(AllocationTest, AnEpochWhoseHostIsLost) {
+  build(test_switch({escalating()}));
+  join_all();
+  data(0, 0);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  EXPECT_TRUE(engine_->waits_for_host(kJob, 0));
+  engine_->abort_host_lost(kJob, *outbox_);
+  collect();
+  EXPECT_EQ(sent_.back().header.reason, wire::Reason::host_lost);
+  EXPECT_EQ(counters().aborts_host.get(), 1u);
+}
+
+// Their bits are in words beside the tombstones.
+TEST_F(AllocationTest, MoreChildrenThanAWordHasBits) {
+  build(130, 4);
+  join_all();
+  for (std::uint32_t seq = 0; seq < 20; ++seq) {
+    complete(seq);
+    EXPECT_EQ(sent_.at(0).elements<std::int32_t>()[0], 130 * 131 / 2);
+  }
+}
+
+// A test of the tests: what is allocated in a call is found.
+TEST(NoAllocations, FindsOne) {
+  const auto allocate = [] {
+    const NoAllocations none;
+    ::operator delete(::operator new(8));  // not an expression, which may be left out
+  };
+  testing::TestPartResultArray found;
+  {
+    const testing::ScopedFakeTestPartResultReporter reporter(
+        testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &found);
+    allocate();
+  }
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_NE(
+      std::string(found.GetTestPartResult(0).message()).find("1 times allocated in this call"),
+      std::string::npos);
 }
 
 }  // namespace

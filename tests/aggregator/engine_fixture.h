@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "aggregator/engine.h"
 #include "core/wire/extension.h"
+#include "tests/aggregator/still_engine.h"
 
 namespace tributary::aggregator {
 
@@ -62,7 +62,7 @@ class EngineTest : public ::testing::Test {
   void build(config::SwitchConfig config, EngineStart start = {41, 0}) {
     workers_ = config.jobs.at(0).workers;
     first_seq_ = start.seq;
-    engine_ = std::make_unique<Engine>(config, start);
+    engine_ = std::make_unique<StillEngine>(config, start);
     outbox_ = std::make_unique<Outbox>(engine_->outbox_capacity());
   }
   void build(std::uint32_t workers = 3, std::uint32_t window = 4) {
@@ -161,7 +161,7 @@ class EngineTest : public ::testing::Test {
   [[nodiscard]] JobCounters counters() const { return engine_->counters(0); }
   [[nodiscard]] JobStatus status() const { return engine_->job_status(now_)[0]; }
 
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<StillEngine> engine_;
   std::unique_ptr<Outbox> outbox_;
   Instant now_ = Instant::from_ns(1'000'000'000);
   std::uint32_t workers_ = 0;

@@ -24,7 +24,7 @@ class TreeOfPlanes : public testing::Test {
   struct Loop {
     Loop(const config::SwitchConfig& config, std::uint16_t epoch)
         : engine(config, {.epoch = epoch, .nonce_seed = epoch}), outbox(engine.outbox_capacity()) {}
-    Engine engine;
+    StillEngine engine;
     Outbox outbox;
   };
   using Loops = std::deque<Loop>;

@@ -37,7 +37,7 @@ class Tree {
         if (const int child = shape.switches[n].children[c]; child < 0)
           nodes_[static_cast<std::size_t>(-1 - child)].up = {n, c};
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      nodes_[n].engine = std::make_unique<Engine>(
+      nodes_[n].engine = std::make_unique<StillEngine>(
           config_of(n, trigger),
           EngineStart{.epoch = static_cast<std::uint16_t>(300 + 10 * n), .nonce_seed = n});
       nodes_[n].outbox = std::make_unique<Outbox>(nodes_[n].engine->outbox_capacity());
@@ -81,7 +81,7 @@ class Tree {
     std::size_t child;
   };
   struct Node {
-    std::unique_ptr<Engine> engine;
+    std::unique_ptr<StillEngine> engine;
     std::unique_ptr<Outbox> outbox;
     Place up{};
   };
