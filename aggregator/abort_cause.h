@@ -22,6 +22,10 @@ struct AbortCause {
   std::uint32_t lost_switch = 0;       // id of the switch that is gone; 0: it is none
   bool has_error = false;
   wire::OpError error;
+
+  [[nodiscard]] std::size_t table_bytes() const {
+    return missing.capacity() * sizeof(std::uint32_t);
+  }
 };
 
 }  // namespace tributary::aggregator

@@ -18,6 +18,7 @@ Bracketing::Bracketing(const std::optional<config::Bracket>& declared,
     : position_(wide.size()) {
   const auto children = static_cast<std::uint32_t>(wide.size());
   child_.reserve(children);
+  wide_.reserve(children);
   if (declared) {
     compile(*declared, 1);
   } else {
@@ -29,6 +30,13 @@ Bracketing::Bracketing(const std::optional<config::Bracket>& declared,
   for (std::size_t p = 0; p < child_.size(); ++p)
     position_[child_[p]] = static_cast<std::uint16_t>(p);
   for (const std::uint16_t child : child_) wide_.push_back(wide[child]);
+  runs_.shrink_to_fit();
+  nodes_.shrink_to_fit();
+}
+
+std::size_t Bracketing::table_bytes() const {
+  return (position_.capacity() + child_.capacity()) * sizeof(std::uint16_t) + wide_.capacity() / 8 +
+         runs_.capacity() * sizeof(Run) + nodes_.capacity() * sizeof(Node);
 }
 
 // Inner brackets first, so that each one's runs stand together.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "aggregator/reduce.h"
+#include "config/engine_tables.h"
 #include "config/switch_config.h"
 
 namespace tributary::aggregator {
@@ -34,6 +35,7 @@ class Bracketing {
   // accumulators. True when an integer was saturated.
   bool evaluate(const Kernels& kernels, void* acc, std::span<const void* const> sources,
                 std::size_t n, std::span<std::byte* const> scratch) const;
+  [[nodiscard]] std::size_t table_bytes() const;
 
  private:
   static constexpr std::uint32_t kLeaf = 0xFFFFFFFF;
@@ -46,6 +48,7 @@ class Bracketing {
     std::uint32_t first_run = 0;
     std::uint32_t run_count = 0;
   };
+  static_assert(sizeof(Run) == config::kOrderBytes && sizeof(Node) == config::kOrderBytes);
   struct Evaluation;
 
   std::uint32_t compile(const config::Bracket& bracket, std::size_t depth);

@@ -3,6 +3,10 @@
 namespace tributary::aggregator {
 
 ChildMap::ChildMap(const config::JobConfig& job) : workers_(job.workers) {
+  std::size_t covered = job.children.empty() ? job.workers : 0;
+  for (const config::ChildConfig& c : job.children) covered += c.ranks.size();
+  ranks_.reserve(covered);
+  list_.reserve(config::job_fan_in(job));
   for (const config::ChildConfig& c : job.children) {
     list_.push_back({c.is_switch, c.id, static_cast<std::uint32_t>(c.ranks.size()),
                      static_cast<std::uint32_t>(ranks_.size()), c.ipv4});

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "config/engine_tables.h"
 #include "config/switch_config.h"
 #include "core/wire/header.h"
 
@@ -72,6 +73,10 @@ class ChildMap {
   [[nodiscard]] std::uint32_t switch_id(std::uint32_t index) const {
     return list_[index].is_switch ? list_[index].id : 0;
   }
+  [[nodiscard]] std::size_t table_bytes() const {
+    return child_of_.capacity() * sizeof(std::uint16_t) + list_.capacity() * sizeof(Child) +
+           ranks_.capacity() * sizeof(std::uint32_t);
+  }
 
  private:
   static constexpr std::uint16_t kNowhere = 0xFFFF;
@@ -83,6 +88,7 @@ class ChildMap {
   std::vector<Child> list_;
   std::vector<std::uint32_t> ranks_;  // of all children, child by child
 };
+static_assert(sizeof(ChildMap::Child) == config::kPlaceBytes);
 
 // A list of ranks being made from children; never more than fit a packet.
 class RankList {

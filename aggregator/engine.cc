@@ -59,7 +59,10 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
       outbox_capacity(Engine::outbox_capacity(config)),
       job_index(config.jobs.size()) {
   check_slots(config);
-  scratch_peers.reserve(config::kMaxWorkers);
+  scratch_peers.reserve(config::largest_fan_in(config));
+  jobs.reserve(config.jobs.size());
+  shards.reserve(config::engine_shards(config));
+  all_shards.reserve(config::engine_shards(config));
   for (const config::JobConfig& job : config.jobs) build_job(config, job);
   payload_bytes = Engine::payload_bytes(config);
   std::span<std::byte> left = start.memory;
@@ -387,7 +390,12 @@ std::size_t Engine::payload_bytes(const config::SwitchConfig& config) {
 }
 
 std::uint64_t Engine::memory_bytes() const {
-  std::uint64_t total = impl_->payload_bytes;
+  static_assert(sizeof(Impl) <= config::kEngineBytes);
+  const auto of = [](const auto& table) { return table.capacity() * sizeof(table[0]); };
+  std::uint64_t total = impl_->payload_bytes + config::kEngineBytes;
+  total += of(impl_->jobs) + impl_->job_index.table_bytes() + of(impl_->scratch_peers);
+  total += of(impl_->shards) + of(impl_->all_shards);
+  for (const auto& job : impl_->jobs) total += job->table_bytes();
   for (const auto& shard : impl_->all_shards) total += shard->table_bytes();
   return total;
 }

@@ -103,7 +103,9 @@ std::shared_ptr<EngineChange> Engine::prepare(const config::SwitchConfig& next) 
       throw std::invalid_argument("shard " + std::to_string(i) + " is with another owner");
   const std::vector<PlacedJob> placed = impl_->place_jobs(next);
   auto change = std::make_shared<EngineChange>(
-      EngineChange{{}, {}, JobIndex<Job>(next.jobs.size()), {}, {}, outbox_capacity(next)});
+      EngineChange{{}, {}, JobIndex<Job>(next.jobs.size()), {}, {}, {}, outbox_capacity(next)});
+  change->jobs.reserve(placed.size());
+  change->peers.reserve(config::largest_fan_in(next));
   const std::uint64_t seed = impl_->nonce_seed + ++impl_->changes * 0xD1342543DE82EF95ULL;
   for (const PlacedJob& p : placed) {
     change->jobs.push_back(p.is_new ? Impl::make_job(next, *p.config, p.place, seed) : nullptr);
@@ -163,6 +165,7 @@ void Engine::apply(EngineChange& change) {
     if (change.jobs[i] == nullptr) change.jobs[i] = std::move(impl_->jobs[change.stays_from[i]]);
   std::swap(impl_->jobs, change.jobs);
   std::swap(impl_->job_index, change.job_index);
+  std::swap(impl_->scratch_peers, change.peers);
   std::swap(impl_->outbox_capacity, change.outbox_capacity);
 }
 

@@ -155,6 +155,7 @@ struct EngineChange {
   JobIndex<Job> job_index;
   std::vector<std::uint32_t> ending;  // ids of jobs that change or go
   std::vector<ShardChange> shards;
+  std::vector<Peer> peers;
   std::size_t outbox_capacity = 0;
 };
 

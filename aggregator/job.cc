@@ -52,6 +52,14 @@ void Job::start_epoch(std::uint16_t epoch, Instant now) {
   counters.epochs.add();
 }
 
+std::size_t Job::table_bytes() const {
+  return config::kJobBytes + config::copy_bytes(config) + child_map.table_bytes() +
+         membership.table_bytes() + last_abort.table_bytes() +
+         group_ports_.capacity() * sizeof(std::uint16_t) +
+         group_copies.capacity() * sizeof(GroupCopy) + routed_members.capacity() * sizeof(Peer) +
+         away.capacity() * sizeof(Away);
+}
+
 // No router passes on what goes to a group.
 void Job::collect_routed() {
   routed_members.clear();  // within its capacity from here on

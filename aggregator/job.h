@@ -40,6 +40,8 @@ struct Job {
 
   [[nodiscard]] wire::Header header(wire::PacketType type) const;
   void start_epoch(std::uint16_t epoch, Instant now);
+  // Of the job itself and all it points to.
+  [[nodiscard]] std::size_t table_bytes() const;
 
  private:
   void group_members();
@@ -47,5 +49,8 @@ struct Job {
 
   std::vector<std::uint16_t> group_ports_;
 };
+static_assert(sizeof(Job) <= config::kJobBytes);
+static_assert(sizeof(Peer) == config::kPlaceBytes);
+static_assert(sizeof(GroupCopy) == config::kGroupCopyBytes);
 
 }  // namespace tributary::aggregator

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "config/engine_tables.h"
+
 namespace tributary::aggregator {
 
 template <typename T>
@@ -13,7 +15,7 @@ class JobIndex {
  public:
   // Two entries at least: the hash may not be shifted by its whole width.
   explicit JobIndex(std::size_t jobs)
-      : entries_(std::bit_ceil(jobs * 2 + 2)), shift_(64 - std::countr_zero(entries_.size())) {}
+      : entries_(config::index_entries(jobs)), shift_(64 - std::countr_zero(entries_.size())) {}
 
   // False when the id is there already.
   bool insert(std::uint32_t id, T* job) {
@@ -30,12 +32,14 @@ class JobIndex {
       if (e.job == nullptr || e.id == id) return e.job;
     }
   }
+  [[nodiscard]] std::size_t table_bytes() const { return entries_.size() * sizeof(Entry); }
 
  private:
   struct Entry {
     std::uint32_t id = 0;
     T* job = nullptr;
   };
+  static_assert(sizeof(Entry) == config::kIndexEntryBytes);
   [[nodiscard]] std::size_t home(std::uint32_t id) const {
     return static_cast<std::size_t>((id * 0x9E3779B97F4A7C15ULL) >> shift_);
   }

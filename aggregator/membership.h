@@ -17,6 +17,7 @@
 
 #include "aggregator/outbox.h"
 #include "aggregator/status.h"
+#include "config/engine_tables.h"
 #include "core/time.h"
 
 namespace tributary::aggregator {
@@ -29,6 +30,7 @@ struct Member {
   bool present = false;  // takes part in the epoch that runs, and has not left
   bool active = false;   // has sent more than JOINs in its epoch
 };
+static_assert(sizeof(Member) == config::kMemberBytes);
 
 class Membership {
  public:
@@ -82,6 +84,9 @@ class Membership {
   std::size_t awaited(std::span<std::uint32_t> out) const;
   // Ranks that were started but are not present any more.
   std::size_t departed(std::span<std::uint32_t> out) const;
+  [[nodiscard]] std::size_t table_bytes() const {
+    return members_.capacity() * sizeof(Member) + pinned_ports_.capacity() * sizeof(std::uint16_t);
+  }
 
  private:
   Join admit(Member& m, std::uint64_t nonce, const Peer& from, Instant now);

@@ -42,7 +42,11 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
       jobs_(config::job_places(config)),
       by_id_(config.jobs.size()),
       pool_(config::pool_slots(config), pool_quotas(config, index)) {
-  for (const auto& c : config::buffer_classes(config, index)) {
+  const auto classes = config::buffer_classes(config, index);
+  classes_.reserve(classes.size());
+  pools_.reserve(classes.size());
+  present_.reserve(config.jobs.size());
+  for (const auto& c : classes) {
     const std::uint32_t count = c.reserved + c.cached;
     classes_.push_back(std::make_unique<BufferClass>(
         BufferClass{BufferPool(memory_.first(count * c.bytes), c.bytes, count),
@@ -51,7 +55,7 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
     memory_ = memory_.subspan(count * c.bytes);
   }
   coverage_.resize(wire::rank_words(config::kMaxWorkers));
-  sources_.resize(config::kMaxWorkers);
+  sources_.resize(config::largest_fan_in(config));
   std::uint32_t slot = 0;
   for (std::uint32_t place = 0; place < config.jobs.size(); ++place) {
     const config::JobConfig& job = config.jobs[place];
@@ -62,6 +66,7 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
   if (largest == 0) return;
   bracket_class_ = class_for(largest);
   BufferPool& values = class_for(largest)->buffers;
+  bracket_values_.reserve(config::kMaxBracketDepth);
   for (int depth = 0; depth < config::kMaxBracketDepth; ++depth)
     bracket_values_.push_back(values.at(values.take()));
 }
@@ -73,7 +78,7 @@ void Shard::add_job(const config::JobConfig& job, std::uint32_t place, std::uint
       kernels_[static_cast<std::size_t>(job.arithmetic)]);
   by_id_.insert(job.id, jobs_[place].get());
   present_.push_back(jobs_[place].get());
-  unsent_.reserve(unsent_.capacity() + most_unsent(job));
+  unsent_.reserve(unsent_.capacity() + config::most_unsent(job));
 }
 
 BufferClass* Shard::class_for(std::size_t buffer_bytes) {
@@ -264,12 +269,12 @@ SlotStatus Shard::slot_status(const ShardJob& job, const Tombstone& e, Instant n
 }
 
 std::size_t Shard::table_bytes() const {
-  std::size_t total = pool_.slots() * sizeof(SlotPool::Owner);
-  for (const auto& c : classes_) total += c->buffers.table_bytes() + c->cache.table_bytes();
-  for (const ShardJob* const job : present_)
-    total += job->table.table_bytes() + job->children.size() * sizeof(Child) +
-             job->held.size() * sizeof(std::uint32_t) + job->history.table_bytes() +
-             job->degraded.table_bytes();
+  const auto of = [](const auto& table) { return table.capacity() * sizeof(table[0]); };
+  std::size_t total = config::kShardBytes + pool_.table_bytes() + by_id_.table_bytes();
+  total += of(jobs_) + of(present_) + of(classes_) + of(pools_) + of(unsent_);
+  total += of(bracket_values_) + of(sources_) + of(coverage_) + abort_cause_.table_bytes();
+  for (const auto& c : classes_) total += c->table_bytes();
+  for (const ShardJob* const job : present_) total += job->table_bytes();
   return total;
 }
 

@@ -55,6 +55,7 @@ struct UnsentBuffer {
   BufferPool* pool;
   std::uint32_t buffer;
 };
+static_assert(sizeof(UnsentBuffer) == config::kUnsentBytes);
 
 // What changes in a shard.
 struct ShardChange {
@@ -68,6 +69,7 @@ struct ShardChange {
   std::vector<ShardJob*> present;
   std::vector<BufferPool*> pools;
   std::vector<UnsentBuffer> unsent;
+  std::vector<const void*> sources;
 };
 
 class Shard {
@@ -365,5 +367,7 @@ class Shard {
   std::array<std::uint32_t, kMaxListedIds> scratch_ids_;
   std::vector<std::uint64_t> coverage_;  // ranks of the message being made
 };
+// With what counts its owners.
+static_assert(sizeof(Shard) + 2 * sizeof(void*) <= config::kShardBytes);
 
 }  // namespace tributary::aggregator

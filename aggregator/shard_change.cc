@@ -97,10 +97,11 @@ std::unique_ptr<ShardJob> Shard::make_job(const PlacedJob& p, std::vector<std::u
 }
 
 ShardChange Shard::prepare(std::span<const PlacedJob> places, Reserve& reserve) const {
-  ShardChange change{{}, JobIndex<ShardJob>(places.size()), {}, {}, {}};
+  ShardChange change{{}, JobIndex<ShardJob>(places.size()), {}, {}, {}, {}};
   std::vector<std::uint32_t> unused = unused_buffers(places);
   std::vector<bool> taken(jobs_.size());
-  std::size_t unsent = unsent_.capacity();
+  std::size_t unsent = 0;
+  change.present.reserve(places.size());
   for (const auto& c : classes_) change.pools.push_back(&c->buffers);
   for (const PlacedJob& p : places) {
     if (index_ >= p.config->shards) continue;
@@ -114,12 +115,19 @@ ShardChange Shard::prepare(std::span<const PlacedJob> places, Reserve& reserve) 
     change.by_id.insert(p.config->id, job);
     change.present.push_back(job);
     for (BufferPool* const pool : {&job->buffers, job->hold_buffers})
-      if (pool != nullptr) change.pools.push_back(pool);  // some come twice, which does no harm
-    unsent += most_unsent(*p.config);
+      if (pool != nullptr) change.pools.push_back(pool);
+    unsent += config::most_unsent(*p.config);
   }
   for (std::uint32_t place = 0; place < jobs_.size(); ++place)
     if (jobs_[place] != nullptr && !taken[place]) change.entries.push_back({place, nullptr, 0});
+  std::sort(change.pools.begin(), change.pools.end());  // one by one: several jobs have the same
+  change.pools.erase(std::unique(change.pools.begin(), change.pools.end()), change.pools.end());
+  change.pools.shrink_to_fit();
   change.unsent.reserve(unsent);
+  for (const PlacedJob& p : places)
+    change.sources.resize(
+        std::max<std::size_t>(change.sources.size(), config::job_fan_in(*p.config)));
+  change.sources.shrink_to_fit();
   return change;
 }
 
@@ -146,6 +154,7 @@ void Shard::apply(ShardChange& change) {
   std::swap(present_, change.present);
   std::swap(pools_, change.pools);
   std::swap(unsent_, change.unsent);
+  std::swap(sources_, change.sources);
   nothing_due_before_ = Instant();
 }
 

@@ -74,7 +74,12 @@ static_assert(sizeof(ResultCache::Entry) == config::kCacheEntryBytes);
 struct BufferClass {
   BufferPool buffers;
   ResultCache cache;
+
+  [[nodiscard]] std::size_t table_bytes() const {
+    return config::kBufferClassBytes + buffers.table_bytes() + cache.table_bytes();
+  }
 };
+static_assert(sizeof(BufferClass) == config::kBufferClassBytes);
 // Of one job that came with a change of configuration, in memory that was reserved for such.
 struct OwnBuffers {
   Reserve::Piece memory;
@@ -87,6 +92,7 @@ struct AskedAbove {
   bool pending = false;  // it has answered that it waits, too
   Instant at;
 };
+static_assert(sizeof(AskedAbove) == config::kAskedBytes);
 
 // What plain data is of, as its header says it: what follows from that alone is worked out once, as
 // what comes next is mostly of the same.
@@ -107,11 +113,6 @@ inline std::uint32_t pool_quota(const config::JobConfig& job, std::uint8_t shard
   if (job.slots != config::SlotMode::dynamic || shard >= job.shards) return 0;
   return job.quota == 0 ? job.window : job.quota;
 }
-// Buffers that the job may let go of while messages to its parent refer to them.
-inline std::size_t most_unsent(const config::JobConfig& job) {
-  return job.parent ? std::size_t{2} * job.window + config::hold_buffers(job) : 0;
-}
-
 struct alignas(64) ShardJob {
   ShardJob(const config::JobConfig& job_config, std::uint32_t job_place, std::uint32_t slot,
            BufferClass& sums, BufferClass* holds, const KernelTable& table_of_kernels)
@@ -266,6 +267,18 @@ struct alignas(64) ShardJob {
     counters.slots_high_water.raise_to(table.open() + sent_held);
     counters.results_retained.set(table.retained());
   }
+  // Of the job itself and all it points to.
+  [[nodiscard]] std::size_t table_bytes() const {
+    std::size_t bytes = config::kShardJobBytes + config::copy_bytes(config);
+    bytes += child_map.table_bytes() + table.table_bytes() + order.table_bytes();
+    bytes += history.table_bytes() + degraded.table_bytes();
+    bytes += children.capacity() * sizeof(Child) + asked_above.capacity() * sizeof(AskedAbove);
+    bytes += (held.capacity() + awaited_above.capacity()) * sizeof(std::uint32_t);
+    for (const OwnBuffers* const own : {own_sums.get(), own_holds.get()})
+      if (own != nullptr) bytes += sizeof(own->memory) + own->buffers.table_bytes();
+    return bytes;
+  }
 };
+static_assert(sizeof(ShardJob) <= config::kShardJobBytes);
 
 }  // namespace tributary::aggregator

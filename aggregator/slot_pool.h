@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "aggregator/tombstone.h"
+#include "config/engine_tables.h"
 #include "core/time.h"
 
 namespace tributary::aggregator {
@@ -23,7 +24,7 @@ class SlotPool {
     std::uint32_t seq = 0;
     Instant touched;  // last contribution
   };
-  static_assert(sizeof(Owner) == 16);
+  static_assert(sizeof(Owner) == config::kPoolSlotBytes);
 
   // Of `slots` slots, for the jobs of a configuration; quota 0: the job takes no part.
   SlotPool(std::uint32_t slots, std::vector<std::uint32_t> quotas);
@@ -54,6 +55,9 @@ class SlotPool {
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(owners_.size()); }
   [[nodiscard]] std::uint32_t free() const { return free_; }
   [[nodiscard]] std::uint32_t held(std::uint32_t job) const { return shares_[job].held; }
+  [[nodiscard]] std::size_t table_bytes() const {
+    return owners_.size() * sizeof(Owner) + shares_.size() * sizeof(Share);
+  }
 
  private:
   static constexpr std::uint32_t kScarce = 8;  // fewer than one in so many
@@ -64,6 +68,7 @@ class SlotPool {
     std::uint32_t held = 0;
     bool running = false;
   };
+  static_assert(sizeof(Share) == config::kPoolShareBytes);
   void share_out();
   [[nodiscard]] static std::uint32_t unfilled(const Share& s) {
     return s.running && s.held < s.guaranteed ? s.guaranteed - s.held : 0;

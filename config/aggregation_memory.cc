@@ -117,21 +117,11 @@ std::vector<BufferClass> buffer_classes(const SwitchConfig& config, std::uint8_t
 }
 
 AggregationMemory job_memory(const JobConfig& job) {
-  const std::uint32_t fan_in = job_fan_in(job);
-  const std::size_t seqs = std::size_t{2} * job.window;
-  const std::size_t bitmap_words = fan_in > 64 ? (fan_in + 63) / 64 : 0;
-  AggregationMemory shard;
-  shard.sums = seqs * slot_buffer_bytes(job);
-  shard.holds = hold_buffers(job) * hold_buffer_bytes(job);
-  shard.tables = seqs * (kTombstoneBytes + bitmap_words * 8 + kBufferIndexBytes);
-  shard.tables += fan_in * (kChildBytes + 4 + 1);
-  shard.tables += kOpHistory * (kOpRecordBytes + fan_in * (2 * kArrivalBytes + kLatenessBytes));
-  if (degrades(job)) shard.tables += left_out_bytes(job.workers, seqs);
-  if (holds_data(job)) {
-    shard.tables += std::size_t{job.window} * fan_in * kBufferIndexBytes;
-    shard.tables += hold_buffers(job) * kBufferIndexBytes;
-  }
-  return {shard.sums * job.shards, shard.holds * job.shards, 0, shard.tables * job.shards, 0};
+  AggregationMemory memory;
+  memory.sums = std::uint64_t{2} * job.window * slot_buffer_bytes(job) * job.shards;
+  memory.holds = std::uint64_t{hold_buffers(job)} * hold_buffer_bytes(job) * job.shards;
+  memory.tables = std::uint64_t{shard_job_tables(job)} * job.shards + membership_tables(job);
+  return memory;
 }
 
 AggregationMemory& AggregationMemory::operator+=(const AggregationMemory& other) {
@@ -163,6 +153,7 @@ AggregationMemory aggregation_memory(const SwitchConfig& config) {
     }
     sum.tables += std::uint64_t{pool_slots(config)} * kPoolSlotBytes;
   }
+  sum.tables += engine_tables(config);
   sum.reserve = reserve_bytes(config);
   return sum;
 }

@@ -6,6 +6,8 @@
 //   sums and results  2 x window: the fastest rank is at most a window ahead of the results that
 //                     the slowest one holds, which is another window behind (protocol rules 2, 4)
 //   held data         window x (fan-in - 1), where contributions wait for their place in the order
+// What it keeps beside them is in config/engine_tables.h. Not of it: messages that a packet loop is
+// about to send (Outbox), and what a change of configuration brings.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "config/engine_tables.h"
 #include "config/switch_config.h"
 
 namespace tributary::config {
-
-// What the engine keeps besides payload; it asserts that these are its structures' sizes.
-inline constexpr std::size_t kTombstoneBytes = 64;   // of each of the last 2 x window seqs
-inline constexpr std::size_t kChildBytes = 64;       // of each child in each shard
-inline constexpr std::size_t kCacheEntryBytes = 64;  // of each cached result
-inline constexpr std::size_t kPoolSlotBytes = 16;    // of each slot that dynamic jobs share
-inline constexpr std::size_t kBufferIndexBytes = 4;
-inline constexpr std::uint32_t kOpHistory = 32;     // ops of a job whose time-lines are kept
-inline constexpr std::size_t kOpRecordBytes = 400;  // of each of them
-inline constexpr std::size_t kArrivalBytes = 8;     // of each child, in two chunks of each
-inline constexpr std::size_t kLatenessBytes = 16;   // of each child in each
 
 // Who is missing from results that lack ranks: a bit for each rank, and how many are counted, of
 // each result that is kept; and the former of each op whose time-line is kept.

@@ -41,8 +41,8 @@ void collect_process(Families& out, dataplane::Switch& sw) {
             [](const FramePool& pool) { return pool.buffers(); });
   each_pool(family(out, "tributary_packet_buffers_free", "Packet buffers not in use", true),
             [](const FramePool& pool) { return pool.free_buffers(); });
-  auto& memory =
-      family(out, "tributary_aggregation_memory_bytes", "Reserved for sums and results", true);
+  auto& memory = family(out, "tributary_aggregation_memory_bytes",
+                        "Reserved for sums, results and their tables", true);
   if (!sw.workers().any_late())
     sample(memory, {}, sum(sw, [](const dataplane::Worker& w) {
              return static_cast<double>(w.engine().memory_bytes());

@@ -24,9 +24,58 @@ TEST(AggregationMemory, SumsAndResultsOfTwoWindows) {
   const AggregationMemory m = job_memory(job);
   EXPECT_EQ(m.sums, 2u * 2 * 8 * 128);  // rounded up to cache lines
   EXPECT_EQ(m.holds, 0u);
+}
+
+// Of each shard: the job, who its ranks are, in which order they are combined, its chunks, its
+// ranks, ops, and whom a parent waits for. Once: the job, who its ranks are, where they are.
+TEST(AggregationMemory, TablesOfEachShardAndOfTheMembership) {
+  JobConfig job = job_of(4, 8, 100);
+  job.shards = 2;
+  const std::uint64_t map = 4 * kPlaceBytes + 4 * 4 + 4 * 2;
+  const std::uint64_t order = 4 * (2 + 2) + 8 + 2 * kOrderBytes;
   const std::uint64_t history =
       kOpHistory * (kOpRecordBytes + 4 * (2 * kArrivalBytes + kLatenessBytes));
-  EXPECT_EQ(m.tables, 2u * (2 * 8 * (64 + 4) + 4 * (64 + 5) + history));
+  const std::uint64_t shard =
+      kShardJobBytes + map + order + 2 * 8 * (64 + 4) + 4 * (64 + 5) + history + 248 * 4;
+  const std::uint64_t members = 4 * (kMemberBytes + 2 + 2 + kGroupCopyBytes + kPlaceBytes);
+  EXPECT_EQ(job_memory(job).tables, 2 * shard + kJobBytes + map + members + 2 * 8 + 248 * 4);
+}
+
+// They are in each of its copies: one for each shard, and one.
+TEST(AggregationMemory, TablesHoldWhatAJobsConfigurationSays) {
+  JobConfig job = job_of(4, 8, 100);
+  const std::uint64_t before = job_memory(job).tables;
+  job.name = std::string(100, 'n');
+  EXPECT_EQ(job_memory(job).tables, before + 2 * 101);
+  job.members = {{0, std::string(30, 'p')}};
+  EXPECT_EQ(job_memory(job).tables, before + 2 * (101 + sizeof(MemberConfig) + 31));
+}
+
+// In KiB, as docs/configuration.md has it.
+TEST(AggregationMemory, TablesAreAsLargeAsTheHandbookSays) {
+  const auto tables = [](const JobConfig& job) {
+    return static_cast<double>(job_memory(job).tables) / 1024;
+  };
+  const double one = tables(job_of(4, 8, 64));
+  EXPECT_NEAR(tables(job_of(5, 8, 64)) - one, 1.2, 0.05) << "a worker";
+  EXPECT_NEAR((tables(job_of(4, 16, 64)) - one) * 1024, 16 * 70, 50) << "16 chunks";
+  EXPECT_NEAR(one, 16 + 4 + 4 * 1.2 + 16 * 70.0 / 1024, 0.5) << "a job";
+  SwitchConfig c;
+  c.jobs = {job_of(1, 8, 64)};
+  const double lone = static_cast<double>(aggregation_memory(c).tables) / 1024;
+  c.jobs[0].shards = 2;
+  const double two = static_cast<double>(aggregation_memory(c).tables) / 1024;
+  EXPECT_NEAR(two - lone, 14 + 16 + 1.1 + 16 * 70.0 / 1024, 0.5) << "a shard, and the job in it";
+}
+
+// Jobs or not, an engine has its shards; with a reserve, all that there can be.
+TEST(AggregationMemory, TablesOfTheEngineAreThereWithoutJobs) {
+  SwitchConfig c;
+  const std::uint64_t one = aggregation_memory(c).tables;
+  EXPECT_GE(one, kEngineBytes + kShardBytes);
+  c.memory.reserve_megabytes = 1;
+  EXPECT_GE(aggregation_memory(c).tables, kEngineBytes + kMaxShards * kShardBytes);
+  EXPECT_EQ(aggregation_memory(c).reserve, std::uint64_t{1} << 20);
 }
 
 TEST(AggregationMemory, DeclaredOrderHoldsAWindowOfAllRanksButOne) {

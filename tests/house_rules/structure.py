@@ -5,6 +5,7 @@ import re
 # Tests of what is not one source file, and why.
 NOT_MIRRORED = {
     "tests/aggregator/engine_allocation_test.cc": "that no part of the engine allocates",
+    "tests/aggregator/engine_footprint_test.cc": "that engines take what was derived",
     "tests/aggregator/engine_planes_test.cc": "an engine that has one plane of a job",
     "tests/aggregator/engine_tree_planes_test.cc": "a job with planes on two switches of a tree",
     "tests/aggregator/partials_cost_test.cc": "the handbook's table of what partial sums cost",
