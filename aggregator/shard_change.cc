@@ -76,9 +76,13 @@ std::unique_ptr<ShardJob> Shard::make_job(const PlacedJob& p, std::vector<std::u
   const std::size_t bytes = config::slot_buffer_bytes(job);
   if (config::bracket_depth(job) > 1 &&
       (bracket_class_ == nullptr || bracket_class_->buffers.buffer_bytes() < bytes))
-    throw std::invalid_argument("job " + std::to_string(job.id) +
-                                " has inner brackets; memory for their values is reserved only "
-                                "where a job has such at start");
+    throw std::invalid_argument(
+        "job " + std::to_string(job.id) + " needs " + std::to_string(config::kMaxBracketDepth) +
+        " buffers of " + std::to_string(bytes) +
+        " bytes in each shard for values of inner brackets; since the start there are " +
+        std::to_string(bracket_values_.size()) + " of " +
+        std::to_string(bracket_class_ == nullptr ? 0 : bracket_class_->buffers.buffer_bytes()) +
+        ", as the jobs had need of them then");
   const ShardJob* const before = jobs_[p.place].get();
   OwnBuffers* const its_sums = before == nullptr ? nullptr : before->own_sums.get();
   OwnBuffers* const its_holds = before == nullptr ? nullptr : before->own_holds.get();

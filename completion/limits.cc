@@ -60,9 +60,9 @@ std::vector<JobLimits> limits_of(const config::SwitchConfig& next,
     }
   }
   if (needed > left)
-    throw std::invalid_argument("of switch.completion.megabytes " + std::to_string(left) +
-                                " bytes are left; the jobs that "
-                                "come need " +
+    throw std::invalid_argument("of switch.completion.megabytes " + std::to_string(left) + " of " +
+                                std::to_string(config::completion_budget(next)) +
+                                " bytes are left; the jobs that come need " +
                                 std::to_string(needed));
   const auto demand = [](const JobLimits* job) {
     return config::Demand{least_bytes(*job), most_bytes(*job)};

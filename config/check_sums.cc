@@ -105,9 +105,10 @@ void check_memory(const SwitchConfig& config, ReadContext& context) {
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;)
     text.replace(at, 1, at + 1 == text.size() ? "" : "; ");
   context.report("switch.memory.aggregation_megabytes",
-                 std::to_string(config.memory.aggregation_megabytes) +
-                     " MiB cannot hold what the jobs need: " + text + "; allowed: at least " +
-                     std::to_string(megabytes));
+                 std::to_string(config.memory.aggregation_megabytes) + " MiB, " +
+                     std::to_string(budget) + " bytes, cannot hold the " +
+                     std::to_string(need.total()) + " that the jobs need: " + text +
+                     "; allowed: at least " + std::to_string(megabytes));
 }
 
 }  // namespace

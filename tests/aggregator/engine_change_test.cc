@@ -175,6 +175,29 @@ TEST_F(ChangeTest, WithoutReserveThereIsNoRoomForMore) {
   EXPECT_THAT(refusal(test_switch({dynamic})), HasSubstr("needs a pool of 4 slots"));
 }
 
+TEST_F(ChangeTest, InnerBracketsNeedMemoryForTheirValuesSinceTheStart) {
+  const auto bracketed = [](std::uint32_t chunk_bytes) {
+    config::JobConfig job = test_job(3);
+    job.chunk_bytes = chunk_bytes;
+    job.order = wire::Order::reproducible;
+    const auto rank = [](std::uint32_t r) { return config::Bracket{{}, r}; };
+    job.bracketing = config::Bracket{{config::Bracket{{rank(0), rank(1)}, 0}, rank(2)}, 0};
+    config::SwitchConfig c = test_switch({job});
+    c.memory.reserve_megabytes = 1;
+    return c;
+  };
+  config::SwitchConfig plain = test_switch({test_job(3)});
+  plain.memory.reserve_megabytes = 1;
+  build(plain);
+  EXPECT_THAT(refusal(bracketed(64)),
+              HasSubstr("job 7 needs 8 buffers of 64 bytes in each shard for values of inner "
+                        "brackets; since the start there are 0 of 0"));
+  build(bracketed(64));
+  EXPECT_THAT(refusal(bracketed(128)), HasSubstr("needs 8 buffers of 128 bytes in each shard for "
+                                                 "values of inner brackets; since the start there "
+                                                 "are 8 of 64"));
+}
+
 // All memory for payload is taken at start; a change moves none of it, and gives back all it took.
 TEST_F(ChangeTest, TheReserveHoldsWhatComesAndGetsItBack) {
   config::SwitchConfig small = test_switch({test_job(2)});

@@ -59,5 +59,30 @@ TEST(Limits, AgreeWithTheMemoryPlanOfTheConfiguration) {
   EXPECT_EQ(Engine(all).job_count(), 2u);
 }
 
+// A reload that brings more than the running jobs have left is refused with the figures.
+TEST(Limits, JobsThatComeAreRefusedWithWhatIsLeftAndWhatTheyNeed) {
+  config::SwitchConfig running;
+  running.completion.megabytes = 1;
+  config::JobConfig job;
+  job.id = 9;
+  job.workers = 64;
+  job.window = 4;
+  job.chunk_bytes = 8192;
+  running.jobs = {job};
+  const auto before = limits_of(running);
+  ASSERT_EQ(before[0].bytes, 1u << 20) << "all there is";
+  config::SwitchConfig next = running;
+  next.jobs.push_back(job);
+  next.jobs[1].id = 10;
+  try {
+    (void)limits_of(next, before);
+    FAIL() << "it was not refused";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(),
+                 "of switch.completion.megabytes 0 of 1048576 bytes are left; the jobs that come "
+                 "need 524288");
+  }
+}
+
 }  // namespace
 }  // namespace tributary::completion
