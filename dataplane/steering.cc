@@ -15,6 +15,11 @@ std::string reason(const char* what, const rte_flow_error& error, int code) {
   return text + (error.message != nullptr ? error.message : std::strerror(std::abs(code)));
 }
 
+// Which one of how many was too much.
+std::string place_of(std::size_t rule, const config::SteeringPlan& plan) {
+  return " (rule " + std::to_string(rule + 1) + " of " + std::to_string(plan.wishes.size()) + ")";
+}
+
 // To keep the numbers apart is all that a hash of them can do, so there have to be some.
 bool tells_queues_apart(const config::SteeringPlan& plan) {
   return std::any_of(plan.wishes.begin(), plan.wishes.end(), [&](const config::SteeringWish& w) {
@@ -39,37 +44,48 @@ void Steering::begin(std::uint16_t ethdev, std::uint64_t hash, std::uint64_t off
   ethdev_ = ethdev;
   hash_ = hash;
   offers_udp_ports_ = hash != 0 && (offered & RTE_ETH_RSS_L4_DST_ONLY) != 0;
+  hashes_udp_ports_ = false;
   begun_ = true;
   how_ = hash != 0 ? How::rss : How::hand_over;
 }
 
 void Steering::apply(const config::SteeringPlan& plan) {
   if (!begun_ || plan == plan_) return;
+  note_.clear();
   remove_rules();
   plan_ = plan;
-  note_.clear();
   const bool made = !plan.wishes.empty() && make_rules(plan);
-  const bool alone = !made && tells_queues_apart(plan) && hash_udp_ports(true);
-  if (!alone) hash_udp_ports(false);
-  how_ = made ? How::flow : alone ? How::rss_udp_port : hash_ != 0 ? How::rss : How::hand_over;
+  hash_udp_ports(!made && tells_queues_apart(plan));
+  how_ = made                ? How::flow
+         : hashes_udp_ports_ ? How::rss_udp_port
+         : hash_ != 0        ? How::rss
+                             : How::hand_over;
 }
 
 void Steering::end() {
   remove_rules();
+  plan_ = {};
   begun_ = false;
   how_ = How::none;
 }
 
+void Steering::say(const std::string& what) {
+  if (note_.find(what) != std::string::npos) return;
+  note_.append(note_.empty() ? "" : "; ").append(what);
+}
+
 bool Steering::make_rules(const config::SteeringPlan& plan) {
-  for (const config::SteeringWish& wish : plan.wishes) {
-    if (make_rule(plan.ipv4, wish)) continue;
+  for (std::size_t i = 0; i < plan.wishes.size(); ++i) {
+    const std::string refused = make_rule(plan.ipv4, plan.wishes[i]);
+    if (refused.empty()) continue;
+    say(refused + place_of(i, plan));
     remove_rules();
     return false;
   }
   return true;
 }
 
-bool Steering::make_rule(std::uint32_t ipv4, const config::SteeringWish& wish) {
+std::string Steering::make_rule(std::uint32_t ipv4, const config::SteeringWish& wish) {
   rte_flow_attr ingress{};
   ingress.ingress = 1;
   rte_flow_item_ipv4 to{};
@@ -91,34 +107,36 @@ bool Steering::make_rule(std::uint32_t ipv4, const config::SteeringWish& wish) {
       rte_flow_action{RTE_FLOW_ACTION_TYPE_END, nullptr}};
   rte_flow_error error{};
   if (const int bad = rte_flow_validate(ethdev_, &ingress, pattern.data(), actions.data(), &error);
-      bad != 0) {
-    note_ = reason("rte_flow refused", error, bad);
-    return false;
-  }
+      bad != 0)
+    return reason("rte_flow refused", error, bad);
   rte_flow* const rule = rte_flow_create(ethdev_, &ingress, pattern.data(), actions.data(), &error);
-  if (rule == nullptr) {
-    note_ = reason("rte_flow failed", error, rte_errno);
-    return false;
-  }
+  if (rule == nullptr) return reason("rte_flow failed", error, rte_errno);
   rules_.push_back(rule);
-  return true;
+  return {};
 }
 
+// Nobody else has rules there, so where one cannot go alone, all may. What stays all the same is
+// kept in mind: it counts, and is asked to go the next time.
 void Steering::remove_rules() {
-  for (rte_flow* const rule : rules_) {
-    rte_flow_error error{};
-    rte_flow_destroy(ethdev_, rule, &error);
-  }
+  rte_flow_error error{};
+  std::erase_if(rules_,
+                [&](rte_flow* rule) { return rte_flow_destroy(ethdev_, rule, &error) == 0; });
+  if (rules_.empty()) return;
+  error = {};
+  if (const int bad = rte_flow_flush(ethdev_, &error); bad != 0)
+    return say(reason("rte_flow keeps old rules", error, bad));
   rules_.clear();
 }
 
-bool Steering::hash_udp_ports(bool alone) {
-  if (alone == hashes_udp_ports_) return alone;
-  if (!offers_udp_ports_) return false;
+void Steering::hash_udp_ports(bool alone) {
+  if (alone == hashes_udp_ports_ || !offers_udp_ports_) return;
   rte_eth_rss_conf conf{};
   conf.rss_hf = alone ? hash_ | RTE_ETH_RSS_L4_DST_ONLY : hash_;
-  if (rte_eth_dev_rss_hash_update(ethdev_, &conf) == 0) hashes_udp_ports_ = alone;
-  return hashes_udp_ports_;
+  const int bad = rte_eth_dev_rss_hash_update(ethdev_, &conf);
+  if (bad == 0)
+    hashes_udp_ports_ = alone;
+  else
+    say(reason(alone ? "hash of UDP ports refused" : "other hash refused", {}, bad));
 }
 
 }  // namespace tributary::dataplane

@@ -30,17 +30,21 @@ class Steering {
   void end();
 
   [[nodiscard]] How how() const { return how_; }
+  // That the device has of us.
   [[nodiscard]] std::size_t rules() const { return rules_.size(); }
-  // The device's own words where it refused something, else empty.
+  // The device's own words for all that it refused of the latest plan, else empty.
   [[nodiscard]] const std::string& note() const { return note_; }
 
  private:
-  // False, and no rule is left, when one is refused.
+  // To the note, once.
+  void say(const std::string& what);
+  // False, and no rule is left, when one is refused; the note says why.
   bool make_rules(const config::SteeringPlan& plan);
-  bool make_rule(std::uint32_t ipv4, const config::SteeringWish& wish);
+  // Empty, or why not.
+  std::string make_rule(std::uint32_t ipv4, const config::SteeringWish& wish);
   void remove_rules();
-  // Spreads by UDP ports alone, or as at the start; false: the device does not.
-  bool hash_udp_ports(bool alone);
+  // Spreads by UDP ports alone, or as at the start, if the device does.
+  void hash_udp_ports(bool alone);
 
   std::uint16_t ethdev_ = 0;
   std::uint64_t hash_ = 0;

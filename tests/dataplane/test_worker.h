@@ -49,6 +49,7 @@ class TestWorker {
 
   std::uint16_t epoch = 0;
   std::uint8_t plane = 0;
+  std::uint16_t udp_offset = 0;  // from the first of the switch's UDP ports, where it sends
   std::optional<std::uint16_t> vlan_tci;
   bool use_crc32c = false;
 
@@ -95,7 +96,8 @@ class TestWorker {
     t.destination = config::derived_mac(config_.ipv4);
     t.source = mac();
     t.vlan_tci = vlan_tci;
-    t.endpoints = {ipv4(), config_.ipv4, 6000, config_.udp_base_port};
+    t.endpoints = {ipv4(), config_.ipv4, 6000,
+                   static_cast<std::uint16_t>(config_.udp_base_port + udp_offset)};
     t.udp_checksum = !use_crc32c;
     Bytes out(4096);
     const std::size_t start = wire::frame_header_bytes(t);

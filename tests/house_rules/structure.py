@@ -29,8 +29,8 @@ NOT_MIRRORED = {
 # What of tests/system only CMake runs, because it needs what CMake alone makes.
 CMAKE_ALONE = {"tests/system/test_package.py", "tests/system/test_units.py"}
 # Where a test folder's sources live, if not in a folder of the same name at the top.
-SOURCE_FOLDERS = {"client": "tools/client", "daemon": "tools/daemon", "impair": "tools/impair",
-                  "loadgen": "tools/loadgen",
+SOURCE_FOLDERS = {"client": "tools/client", "daemon": "tools/daemon", "dataplane_nic": "dataplane",
+                  "impair": "tools/impair", "loadgen": "tools/loadgen",
                   "sim": "tests/sim", "psd": "tools/psd", "simtool": "tools/sim",
                   "switchd": "tools/switchd", "worker_memif": "worker"}
 
