@@ -14,6 +14,11 @@ constexpr std::size_t kAfXdpHeadroom = 256;
 constexpr std::size_t kAfXdpMostMtu = 3000;
 // tap: the driver drops what is longer, without a word, and takes no other MTU.
 constexpr std::size_t kTapMostMtu = 1500;
+// Network cards: their drivers reckon with Ethernet, two tags and an FCS around the MTU, and many
+// fill buffers in steps (ixgbe and igc of 1,024 bytes, i40e and ice of 128). A frame that is longer
+// than the steps in a buffer comes in several, and what is for jobs has to be in one.
+constexpr std::size_t kCardOverhead = 26;
+constexpr std::size_t kCardBufferStep = 1024;
 constexpr std::size_t kMemifDefaultBuffer = 2048;
 constexpr const char* kMemifDefaultRole = "client";
 
@@ -30,6 +35,8 @@ std::size_t data_bytes_needed(const config::PortConfig& port) {
   if (args.driver == "net_af_packet")
     bytes = std::max(bytes, args.number("framesz", kAfPacketDefaultFrame));
   if (args.driver == "net_af_xdp") bytes += kAfXdpHeadroom;
+  if (args.pci())
+    bytes = (port.mtu + kCardOverhead + kCardBufferStep - 1) / kCardBufferStep * kCardBufferStep;
   return bytes;
 }
 

@@ -89,6 +89,10 @@ void Port::fail(const std::string& what, int error) const {
                            std::strerror(std::abs(error)) + "; " + hint_for(devargs_));
 }
 
+void Port::refuse(const std::string& what) const {
+  throw std::runtime_error("port " + config_.name + " (" + config_.devargs + "): " + what);
+}
+
 Port::Port(const config::PortConfig& config, PortUse use)
     : config_(config), devargs_(parse_devargs(config.devargs)) {
   create(use);
@@ -104,14 +108,12 @@ Port::Port(const config::PortConfig& config, std::uint16_t ethdev, bool checks_u
 }
 
 void Port::create(PortUse use) {
-  if (const std::string wrong = check_devargs(config_, use); !wrong.empty())
-    throw std::runtime_error("port " + config_.name + " (" + config_.devargs + "): " + wrong);
+  if (const std::string wrong = check_devargs(config_, use); !wrong.empty()) refuse(wrong);
   // DPDK would be content with it, and it is another port's.
   std::uint16_t id = 0;
   const bool there = rte_eth_dev_get_port_by_name(devargs_.device.c_str(), &id) == 0;
   if (there && is_taken(devargs_, id))
-    throw std::runtime_error("port " + config_.name + " (" + config_.devargs +
-                             "): there is a device of that name already; give this one another");
+    refuse("there is a device of that name already; give this one another");
   if (const auto socket = config::served_socket(devargs_)) remove_stale_socket(*socket);
   if (const int error = there ? 0 : rte_dev_probe(config_.devargs.c_str()); error != 0)
     fail("the device cannot be created", error);
@@ -152,10 +154,18 @@ void Port::look() {
   if (devargs_.pci() && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0)
     checks_udp_ = true;
   most_queues_ = std::min(info.max_rx_queues, info.max_tx_queues);
-  if (config_.queues > most_queues_)
-    fail("queues: " + std::to_string(config_.queues) + " pairs; the device has " +
-             std::to_string(most_queues_),
-         EINVAL);
+  if (devargs_.pci()) most_mtu_ = info.max_mtu;
+  if (const std::string wrong = lacks(config_); !wrong.empty()) refuse(wrong);
+}
+
+std::string Port::lacks(const config::PortConfig& wanted) const {
+  if (wanted.queues > most_queues_)
+    return "queues: " + std::to_string(wanted.queues) + " pairs; the device has " +
+           std::to_string(most_queues_);
+  if (wanted.mtu > most_mtu_)
+    return "mtu: " + std::to_string(wanted.mtu) + "; the device takes up to " +
+           std::to_string(most_mtu_);
+  return {};
 }
 
 void Port::set_up(std::span<rte_mempool* const> pools) {
@@ -181,11 +191,19 @@ void Port::set_up(std::span<rte_mempool* const> pools) {
   connecting_ = connects() && error == 0;
   if (config_.queues > 1)
     steering_.begin(ethdev_, conf.rx_adv_conf.rss_conf.rss_hf, info.flow_type_rss_offloads);
-  // A switch takes frames for others. Drivers without a filter say "not supported".
-  rte_eth_promiscuous_enable(ethdev_);
+  take_all_frames();
   if (devargs_.driver == "net_af_packet")
     forget_what_others_sent(devargs_, ethdev_, config_.queues);
   poll_link();
+}
+
+// A switch takes frames for others. Drivers without a filter say "not supported"; a card that has
+// one, and refuses, takes nothing that is not for its own address.
+void Port::take_all_frames() {
+  const int error = rte_eth_promiscuous_enable(ethdev_);
+  if (error != 0 && devargs_.pci())
+    why_ = std::string("takes no frames for others, promiscuous mode is refused: ") +
+           std::strerror(std::abs(error));
 }
 
 void Port::set_up_queues(std::span<rte_mempool* const> pools) {

@@ -56,16 +56,18 @@ class Port {
   void succeed(const Port& before, bool same_peers);
   // False: see closed() and none().
   [[nodiscard]] bool is_device() const { return is_device_; }
-  // Of a closed port: the device could not be opened; what is known behind it is lost. `why()` is
-  // for who holds the configuration; empty: nothing is wrong.
+  // Of a closed port: the device could not be opened; what is known behind it is lost.
   void stay_down(const std::string& why);
+  // Of such a one, or what a device lacks that is there; for who holds the configuration. Empty:
+  // nothing is wrong.
   [[nodiscard]] const std::string& why() const { return why_; }
   [[nodiscard]] const Devargs& devargs() const { return devargs_; }
   [[nodiscard]] std::uint16_t ethdev() const { return ethdev_; }
   // Where the device is; config::kAnySocket: it is software, or the machine does not say.
   [[nodiscard]] int socket() const { return socket_; }
-  // Pairs of queues.
-  [[nodiscard]] std::uint16_t most_queues() const { return most_queues_; }
+  // What the configuration wants and the device has not; empty: nothing. Virtual devices misreport
+  // their MTU, and only cards are held to it.
+  [[nodiscard]] std::string lacks(const config::PortConfig& wanted) const;
   // The driver sends chained buffers.
   [[nodiscard]] bool sends_segments() const { return sends_segments_; }
   // The device checks UDP checksums: a frame that it marks as good needs no second look. Hardware
@@ -109,12 +111,15 @@ class Port {
   void create(PortUse use);
   void look();
   void look_or_close();
+  void take_all_frames();
   void set_up_queues(std::span<rte_mempool* const> pools);
   [[nodiscard]] bool connects() const;
   void close();
   [[nodiscard]] bool driver_link_up() const;
   [[nodiscard]] bool interface_running() const;
   [[noreturn]] void fail(const std::string& what, int error) const;
+  // The same for what the configuration says, and the device has not.
+  [[noreturn]] void refuse(const std::string& what) const;
 
   config::PortConfig config_;
   std::string why_;
@@ -122,6 +127,7 @@ class Port {
   std::uint16_t ethdev_ = 0;
   int socket_ = -1;
   std::uint16_t most_queues_ = 0;
+  std::uint32_t most_mtu_ = 0xFFFF;
   bool is_device_ = true;
   bool created_ = false;  // by this object, so it also removes the device
   bool sends_segments_ = false;

@@ -98,10 +98,15 @@ void Switch::open_ports() {
   pools_.emplace(config_, machine, report_);
   for (std::size_t place = 0; place < ports_.size(); ++place) {
     if (ports_[place] == nullptr) ports_[place] = std::make_unique<Port>(config_.ports[place]);
-    ports_[place]->set_up(pools_->of_port(place, pools_->plan()));
+    set_up(*ports_[place], place, pools_->plan());
   }
   for (const config::FarQueue& far : config::far_queues(config_, machine))
     report_(config::describe(far, config_));
+}
+
+void Switch::set_up(Port& port, std::size_t place, const config::NumaPlan& plan) {
+  port.set_up(pools_->of_port(place, plan));
+  if (!port.why().empty()) report_("port " + port.name() + " " + port.why());
 }
 
 void Switch::launch() {

@@ -81,6 +81,8 @@ class Switch {
  private:
   struct Loop;
   void open_ports();
+  // Its device, with the buffers of its place; what that lacks is reported.
+  void set_up(Port& port, std::size_t place, const config::NumaPlan& plan);
   void launch();
   // switch_change.cc
   using Prepared = LoopSteps::Prepared;

@@ -19,13 +19,11 @@
 namespace tributary::dataplane {
 namespace {
 
-// Of a port that has its device: why the same one cannot have so many queues. Empty: nothing is
+// Of a port that has its device: why the same one cannot be as the file wants it. Empty: nothing is
 // known against it.
-std::string too_many_queues(const config::PortConfig& port, const Port& has) {
-  if (!has.is_device() || has.config().devargs != port.devargs || port.queues <= has.most_queues())
-    return "";
-  return "queues: " + std::to_string(port.queues) + " pairs; the device has " +
-         std::to_string(has.most_queues());
+std::string is_lacking(const config::PortConfig& port, const Port& has) {
+  if (!has.is_device() || has.config().devargs != port.devargs) return "";
+  return has.lacks(port);
 }
 
 }  // namespace
@@ -137,7 +135,7 @@ void Switch::check_device(const config::PortConfig& port, std::optional<std::siz
   for_each_port([&](std::size_t place, const Port& other) {
     const Devargs& used = other.devargs();
     if (place == again) {
-      if (const std::string wrong = too_many_queues(port, other); !wrong.empty()) refuse(wrong);
+      if (const std::string wrong = is_lacking(port, other); !wrong.empty()) refuse(wrong);
       return;
     }
     if (!other.is_device()) return;
@@ -170,7 +168,7 @@ Switch::OpenPorts Switch::open_ports(const config::SwitchConfig& next,
   plan = pools_->change(next, machine, places);
   for (auto& [place, port] : opened) {
     if (port == nullptr) port = std::make_unique<Port>(next.ports[place]);
-    port->set_up(pools_->of_port(place, plan));
+    set_up(*port, place, plan);
   }
   return opened;
 }

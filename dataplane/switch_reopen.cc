@@ -28,7 +28,7 @@ std::unique_ptr<Port> Switch::try_open(const config::PortConfig& config, std::ui
   Port& closed = *ports_[place];
   try {
     auto port = std::make_unique<Port>(config);
-    port->set_up(pools_->of_port(place, pools_->plan()));
+    set_up(*port, place, pools_->plan());
     port->succeed(closed, true);
     return port;
   } catch (const std::exception& error) {

@@ -68,6 +68,7 @@ TEST(Devargs, AnEndpointIsAMemifClient) {
 
 TEST(Devargs, BufferHoldsWhatTheDriverWrites) {
   EXPECT_EQ(data_bytes_needed(port("net_null0", 9000)), 9018u);
+  EXPECT_EQ(data_bytes_needed(port("0000:01:00.0", 9000)), 9216u) << "whole steps of a card's";
   EXPECT_EQ(data_bytes_needed(port("net_af_packet0,iface=a")), 2048u);
   EXPECT_EQ(data_bytes_needed(port("net_af_packet0,iface=a,framesz=16384", 9000)), 16384u);
 }
