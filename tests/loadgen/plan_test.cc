@@ -122,5 +122,24 @@ TEST(Plan, RefusesJobsWhoseHostsNotifyWorkersThemselves) {
   EXPECT_EQ(make_plan(config, {1}, {}).jobs.size(), 1u);
 }
 
+TEST(Plan, AJobHasItsOwnRateOrItsPartOfTheRateOfAll) {
+  config::SwitchConfig config = config_of();
+  EXPECT_EQ(rate_of(make_plan(config, {}, {}), 0, 1000, {}), 500);
+  EXPECT_EQ(rate_of(make_plan(config, {}, {}), 1, 0, {}), 0) << "as many as possible";
+  config.jobs[1].planes = 2;
+  const Plan plan = make_plan(config, {}, {});
+  EXPECT_EQ(rate_of(plan, 0, 900, {{2, 80}}), 300);
+  EXPECT_EQ(rate_of(plan, 1, 900, {{2, 80}}), 40) << "of one of two planes";
+  EXPECT_EQ(rate_of(plan, 2, 900, {{2, 0}}), 0) << "of this one as many as possible";
+  EXPECT_THAT(refusal([&] { rate_of(plan, 0, 0, {{3, 80}}); }), HasSubstr("job 3"));
+}
+
+TEST(Plan, PortsAreFoundByTheirNamesOrAllOfThem) {
+  const Plan plan = make_plan(config_of(), {}, {});
+  EXPECT_THAT(places_of(plan, {}), testing::ElementsAre(0, 1));
+  EXPECT_THAT(places_of(plan, {"b", "b"}), testing::ElementsAre(1));
+  EXPECT_THAT(refusal([&] { places_of(plan, {"c"}); }), HasSubstr("no port 'c'"));
+}
+
 }  // namespace
 }  // namespace tributary::loadgen

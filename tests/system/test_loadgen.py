@@ -139,6 +139,28 @@ def test_plain_traffic_comes_from_every_port(memif):
             assert "--l2" in "\n".join(process.stderr)
 
 
+def test_plain_traffic_of_some_ports_stays_there(memif):
+    bed = memif(4, "id: 1, workers: 2")
+    report = bed.run("--duration", "300ms", "--rate", "3200", "--l2", "100k", "--l2-macs", "12",
+                     "--l2-port", "p2", "--l2-port", "p3")
+    l2 = report["l2"]
+    assert 0 < l2["received"] <= l2["sent"] and l2["damaged"] == l2["elsewhere"] == 0, l2
+    sent = [row["rx_packets"] for row in json.loads(bed.show("ports", "--json"))]
+    assert sent[2] + sent[3] >= l2["sent"] > 2 * (sent[0] + sent[1]), (sent, l2)
+
+
+def test_jobs_have_rates_of_their_own(memif):
+    """One as fast as it can be, the other at a hundred ops a second."""
+    bed = memif(2, "id: 1, workers: 2", "id: 2, workers: 2")
+    report = bed.run("--duration", "1s", "--job-rate", "2:3200")
+    fast, slow = (job["ops"] for job in report["jobs"])
+    assert 0 < slow < fast / 4, (fast, slow)
+    process, _ = bed.start("--ops", 1, "--job", 1, "--job-rate", "2:3200")
+    with process:
+        assert process.wait_exit(LIMIT_S) == 1, process.describe()
+        assert "job 2" in "\n".join(process.stderr)
+
+
 def test_faults_of_all_kinds_change_no_result(memif):
     """Loss both ways, duplicates, malformed and foreign packets, a late rank, plain traffic."""
     bed = memif(4, "id: 1, workers: 4")

@@ -66,9 +66,13 @@ Generator::Generator(const Plan& plan, const Options& options, rte_mempool* pool
     patterns_.emplace_back(options.dtype, job.id, job.workers, job.chunk_bytes);
   }
   scratch_.resize(scratch);
-  if (options.l2_rate > 0)
-    l2_ = std::make_unique<L2Traffic>(options.l2_stations, lanes_.size(), options.l2_bytes,
-                                      options.seed);
+  if (options.l2_rate == 0) return;
+  l2_lanes_ = places_of(plan, options.l2_ports);
+  l2_places_.assign(lanes_.size(), L2Traffic::kNoStations);
+  for (std::size_t place = 0; place < l2_lanes_.size(); ++place)
+    l2_places_[l2_lanes_[place]] = place;
+  l2_ = std::make_unique<L2Traffic>(options.l2_stations, l2_lanes_.size(), options.l2_bytes,
+                                    options.seed);
 }
 
 void Generator::add_player(const PlannedWorker& worker, Instant now) {
@@ -115,10 +119,10 @@ Report Generator::run() {
     JobOptions o;
     o.ops = options_.ops;
     o.late = options_.late;
-    if (options_.rate > 0)
-      o.op_interval = Duration::ns(static_cast<std::int64_t>(
-          1e9 * job.workers * options_.op_chunks * static_cast<double>(plan_.jobs.size()) /
-          static_cast<double>(options_.rate)));
+    if (const double rate = rate_of(plan_, jobs_.size(), options_.rate, options_.job_rates);
+        rate > 0)
+      o.op_interval =
+          Duration::ns(static_cast<std::int64_t>(1e9 * job.workers * options_.op_chunks / rate));
     jobs_.emplace_back(o, std::move(ranks));
   }
   if (l2_) announce_stations();
@@ -174,7 +178,7 @@ void Generator::wait_for_links() {
 
 void Generator::announce_stations() {
   for (std::uint32_t station = 0; station < l2_->stations(); ++station) {
-    Lane& lane = *lanes_[l2_->port_of(station)];
+    Lane& lane = *lanes_[l2_lanes_[l2_->port_of(station)]];
     while (!lane.roomy() && !stopped_()) turn();
     l2_->announce(station, lane);
   }
@@ -232,7 +236,7 @@ void Generator::on_frame(std::size_t port, Frame frame, Instant now) {
   } else if (eth.ether_type == wire::kEtherTypeIpv4) {
     on_ipv4(port, eth.payload, now);
   } else if (eth.ether_type == L2Traffic::kEtherType && l2_) {
-    l2_->on_frame(port, eth);
+    l2_->on_frame(l2_places_[port], eth);
   }
 }
 
@@ -270,10 +274,10 @@ std::size_t Generator::send_plain(Instant now) {
       static_cast<std::int64_t>(1'000'000'000 / std::max<std::uint64_t>(options_.l2_rate, 1)));
   std::size_t sent = 0;
   while (now >= l2_next_ && sent < kMostPlainBurst) {
-    Lane& lane = *lanes_[l2_port_];
+    Lane& lane = *lanes_[l2_lanes_[l2_port_]];
     if (!lane.roomy()) break;
     l2_->send(l2_port_, lane);
-    l2_port_ = (l2_port_ + 1) % lanes_.size();
+    l2_port_ = (l2_port_ + 1) % l2_lanes_.size();
     l2_next_ = std::max(l2_next_ + interval, now - Duration::ms(10));
     ++sent;
   }

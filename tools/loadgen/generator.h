@@ -66,7 +66,9 @@ class Generator {
   std::vector<Job> jobs_;
   std::unique_ptr<L2Traffic> l2_;
   Instant l2_next_;
-  std::size_t l2_port_ = 0;  // whose turn it is
+  std::vector<std::size_t> l2_lanes_;   // that have stations; L2Traffic knows their places here
+  std::vector<std::size_t> l2_places_;  // by lane; L2Traffic::kNoStations
+  std::size_t l2_port_ = 0;             // whose turn it is
   bool running_ = false;
   bool l2_sending_ = false;
   Duration napped_;

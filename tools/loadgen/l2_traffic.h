@@ -25,6 +25,7 @@ class L2Traffic {
  public:
   static constexpr std::uint16_t kEtherType = 0x88B5;
   static constexpr std::size_t kLeastFrame = 60;
+  static constexpr std::size_t kNoStations = ~std::size_t{0};  // a port that has none
 
   // Station i is behind port i modulo `ports`.
   L2Traffic(std::uint32_t stations, std::size_t ports, std::size_t frame_bytes, std::uint64_t seed);

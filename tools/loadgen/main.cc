@@ -42,11 +42,13 @@ void write_report(const Report& report, const Options& options) {
 
 void check_plain(const Plan& plan, const Options& options) {
   if (options.l2_rate == 0) return;
-  if (plan.ports.size() < 2 || options.l2_stations < plan.ports.size())
+  const std::vector<std::size_t> places = places_of(plan, options.l2_ports);
+  if (places.size() < 2 || options.l2_stations < places.size())
     throw std::invalid_argument(
         "--l2 needs two ports at least, and --l2-macs a station behind each");
-  for (const config::PortConfig& port : plan.config.ports)
-    if (options.l2_bytes > port.mtu + wire::kEthernetBytes)
+  for (const std::size_t place : places)
+    if (const config::PortConfig& port = plan.config.ports[place];
+        options.l2_bytes > port.mtu + wire::kEthernetBytes)
       throw std::invalid_argument("--l2-bytes " + std::to_string(options.l2_bytes) + ": port " +
                                   port.name + " takes frames of " +
                                   std::to_string(port.mtu + wire::kEthernetBytes) + " at most");

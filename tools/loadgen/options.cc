@@ -23,6 +23,15 @@ void add_parsed(CLI::App& app, const std::string& name, T& target, Parse parse,
       ->type_name(type);
 }
 
+// "3:REST"
+std::optional<std::pair<std::uint32_t, std::string>> parse_numbered(const std::string& text) {
+  std::uint32_t number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error != std::errc{} || end == last || *end != ':') return std::nullopt;
+  return std::pair(number, std::string(end + 1, last));
+}
+
 void add_share(CLI::App& app, const std::string& name, std::uint32_t& target,
                const std::string& help) {
   add_parsed(app, name, target, impair::parse_ppm, "0 or 0% to 100%", "PERCENT", help);
@@ -77,11 +86,30 @@ void add_late(CLI::App& app, Options& options) {
       ->take_all();
 }
 
+void add_job_rates(CLI::App& app, Options& options) {
+  app.add_option_function<std::vector<std::string>>(
+         "--job-rate",
+         [&options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             const auto rate = parse_job_rate(text);
+             if (!rate)
+               throw CLI::ValidationError("--job-rate",
+                                          "'" + text + "' is not ID:RATE, such as 3:250k or 3:max");
+             options.job_rates.insert_or_assign(rate->first, rate->second);
+           }
+         },
+         "contributions a second of one job, whatever --rate says; repeatable")
+      ->type_name("ID:RATE")
+      ->expected(1)
+      ->take_all();
+}
+
 void add_load(CLI::App& app, Options& options) {
   app.add_option("--job", options.jobs, "id of a job to play; repeatable (default: all)");
   add_ends(app, options);
   add_parsed(app, "--rate", options.rate, parse_rate, "max, or a number such as 250000 or 250k",
              "RATE", "contributions a second, of all workers together (default: max)");
+  add_job_rates(app, options);
   app.add_option("--ops", options.ops, "ops of each job (default: until --duration or a signal)");
   add_time(app, "--duration", options.duration, "how long ops are issued");
   add_time(app, "--warm-up", options.warm_up,
@@ -114,6 +142,11 @@ void add_faults(CLI::App& app, Options& options) {
          },
          "frames a second of plain Ethernet traffic between the ports")
       ->type_name("RATE");
+  app.add_option("--l2-port", options.l2_ports,
+                 "switch's port that has such traffic; repeatable (default: all)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
   app.add_option("--l2-macs", options.l2_stations, "stations of that (default: 1024)")
       ->check(CLI::Range(2, 1'000'000));
   app.add_option("--l2-bytes", options.l2_bytes, "of a frame (default: 256)")
@@ -137,14 +170,18 @@ std::optional<std::uint64_t> parse_rate(const std::string& text) {
   return value;
 }
 
+std::optional<std::pair<std::uint32_t, std::uint64_t>> parse_job_rate(const std::string& text) {
+  const auto split = parse_numbered(text);
+  const auto rate = split ? parse_rate(split->second) : std::nullopt;
+  if (!rate) return std::nullopt;
+  return std::pair(split->first, *rate);
+}
+
 std::optional<std::pair<std::uint32_t, Duration>> parse_late(const std::string& text) {
-  std::uint32_t rank = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, rank);
-  if (error != std::errc{} || end == last || *end != ':') return std::nullopt;
-  const auto time = impair::parse_duration(std::string(end + 1, last));
+  const auto split = parse_numbered(text);
+  const auto time = split ? impair::parse_duration(split->second) : std::nullopt;
   if (!time) return std::nullopt;
-  return std::pair(rank, *time);
+  return std::pair(split->first, *time);
 }
 
 std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {

@@ -18,9 +18,10 @@ struct Options {
   std::vector<std::uint32_t> jobs;          // ids; none: all
   std::map<std::string, std::string> ends;  // devargs by the name of the switch's port
   std::uint64_t rate = 0;  // contributions a second, of all; 0: as many as possible
-  std::uint64_t ops = 0;   // of each job; 0: no limit
-  Duration duration;       // 0: no limit
-  Duration warm_up;        // of that, the beginning in which no latency is taken
+  std::map<std::uint32_t, std::uint64_t> job_rates;  // of these jobs, by id, whatever `rate` says
+  std::uint64_t ops = 0;                             // of each job; 0: no limit
+  Duration duration;                                 // 0: no limit
+  Duration warm_up;  // of that, the beginning in which no latency is taken
   wire::DType dtype = wire::DType::float32;
   std::uint32_t op_chunks = 16;
   std::uint32_t loss_group = 0;
@@ -29,6 +30,7 @@ struct Options {
   Faults faults;
   std::map<std::uint32_t, Duration> late;  // by rank
   std::uint64_t l2_rate = 0;               // frames a second
+  std::vector<std::string> l2_ports;       // names; none: all
   std::uint32_t l2_stations = 1024;
   std::uint32_t l2_bytes = 256;
   std::uint64_t seed = 1;
@@ -41,6 +43,8 @@ struct Options {
 
 // "max", or a whole number from 1 with k or M behind it or not; nullopt otherwise. max: 0.
 std::optional<std::uint64_t> parse_rate(const std::string& text);
+// "3:250k": job 3 has that rate, whatever others have.
+std::optional<std::pair<std::uint32_t, std::uint64_t>> parse_job_rate(const std::string& text);
 // "3:20ms": rank 3 issues its ops 20 ms after the others.
 std::optional<std::pair<std::uint32_t, Duration>> parse_late(const std::string& text);
 

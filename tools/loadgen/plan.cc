@@ -113,4 +113,30 @@ Plan make_plan(const config::SwitchConfig& config, const std::vector<std::uint32
   return plan;
 }
 
+double rate_of(const Plan& plan, std::size_t job, std::uint64_t of_all,
+               const std::map<std::uint32_t, std::uint64_t>& own) {
+  const auto planes = [&](std::uint32_t id) {
+    return std::count_if(plan.jobs.begin(), plan.jobs.end(),
+                         [id](const auto& played) { return played.id == id; });
+  };
+  for (const auto& [id, rate] : own)
+    if (planes(id) == 0)
+      throw std::invalid_argument("a rate for job " + std::to_string(id) + ", which is not played");
+  const std::uint32_t id = plan.jobs[job].id;
+  if (const auto rate = own.find(id); rate != own.end())
+    return static_cast<double>(rate->second) / static_cast<double>(planes(id));
+  return static_cast<double>(of_all) / static_cast<double>(plan.jobs.size());
+}
+
+std::vector<std::size_t> places_of(const Plan& plan, const std::vector<std::string>& names) {
+  std::vector<std::size_t> places;
+  if (names.empty())
+    for (std::size_t i = 0; i < plan.ports.size(); ++i) places.push_back(i);
+  for (const std::string& name : names) {
+    const std::size_t place = port_index(plan, name);
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+  }
+  return places;
+}
+
 }  // namespace tributary::loadgen

@@ -52,4 +52,13 @@ std::optional<MemifEnd> memif_end(const config::PortConfig& port);
 Plan make_plan(const config::SwitchConfig& config, const std::vector<std::uint32_t>& jobs,
                const std::map<std::string, std::string>& ends);
 
+// Contributions a second of a place in `jobs`: its part of its own job's rate, by id, or of the
+// rate of all; 0: as many as possible. Throws std::invalid_argument where a job with a rate is not
+// played.
+double rate_of(const Plan& plan, std::size_t job, std::uint64_t of_all,
+               const std::map<std::uint32_t, std::uint64_t>& own);
+
+// Places in `ports` of those with these names; none: of all. Throws std::invalid_argument.
+std::vector<std::size_t> places_of(const Plan& plan, const std::vector<std::string>& names);
+
 }  // namespace tributary::loadgen
