@@ -101,14 +101,14 @@ class Switch(Device):
             Process(loop, "switch", argv, directory / "switch.log"))
         self.process.wait_line("^ready", LIMIT_S)
 
-    def loadgen(self, *options):
-        """The report of a run, which must be free of wrong results."""
-        return self.loadgen_each_second("--quiet", *options)[0]
+    def loadgen(self, *options, config=None):
+        """The report of a run, which must be free of wrong results; `config`: the generator's own."""
+        return self.loadgen_each_second("--quiet", *options, config=config)[0]
 
-    def loadgen_each_second(self, *options):
+    def loadgen_each_second(self, *options, config=None):
         """The same, and the verified GB/s of each of its seconds."""
         report = self.directory / "report.json"
-        argv = [self.program("tributary-loadgen"), "--config", self.config, "--busy",
+        argv = [self.program("tributary-loadgen"), "--config", config or self.config, "--busy",
                 "--json", report, *options]
         with Process(self.loop, "loadgen", self.on(cpus()[0], argv),
                      self.directory / "loadgen.log") as process:

@@ -1,4 +1,6 @@
 """tools/bench with made-up suite binaries: what it accepts, refuses, writes and exits with."""
+import importlib.machinery
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -10,6 +12,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "bench"))
 import dut  # noqa: E402  (needs the path above)
 import overload  # noqa: E402
+import shares  # noqa: E402
 
 ROW = {"suite": "reduce", "case": "int32 sum, 1 KiB", "metric": "input rate", "value": 15.0,
        "unit": "GB/s", "reference": "memcpy", "reference_value": 12.0, "ratio": 1.25, "runs": 11,
@@ -127,6 +130,90 @@ class Overload(unittest.TestCase):
         self.assertEqual(dut.seconds_of(lines), [0.158, 0.0])
 
 
+class Idle(unittest.TestCase):
+    """bench/switch: the CPU that a switch may use to which nothing comes."""
+
+    def row(self, used):
+        loader = importlib.machinery.SourceFileLoader("switch_suite", str(TOP / "bench/switch"))
+        script = importlib.util.module_from_spec(importlib.util.spec_from_loader("switch_suite", loader))
+        loader.exec_module(script)
+        rows = []
+        suite = script.Suite(None, "", True, rows.append)
+        suite.idle_row(used)
+        self.assertEqual(suite.good, rows[0]["verified"])
+        return rows[0]
+
+    def test_the_ratio_stands_beside_the_bar(self):
+        row = self.row([2.0, 2.5, 9.0])
+        self.assertEqual((row["ratio"], row["reference"], row["verified"]), (2.0, "the bar", True))
+
+    def test_more_than_the_bar_fails_the_suite(self):
+        self.assertFalse(self.row([4.9, 5.1, 5.2])["verified"])
+        self.assertFalse(self.row([0.0])["verified"], "nothing was measured")
+
+
+class Shares(unittest.TestCase):
+    """bench/shares.py: what floods, beside what, and which rows are verified."""
+
+    MOST = 1e6
+
+    def rows(self, beside=(1.0, 1.0, 1.0), flood=(4.0, 4.0, 4.0), shares_had=(0.1,), exact=True):
+        """The shares; alone each has 5."""
+        cases = shares.cases(self.MOST)
+        for case, had, others in zip(cases, beside, flood):
+            case.alone_had, case.beside_had, case.flood_had = [5.0, 5.0], [had, had], [others, others]
+        both = [[*shares.rows(case, shares_had, exact)] for case in cases]
+        for delivered, share in both:
+            self.assertEqual((delivered["metric"], delivered["reference_value"]), ("delivered", 5.0))
+            self.assertEqual(share["metric"], "share (bar 0.9)")
+        return [share for _, share in both]
+
+    def verified(self, **had):
+        return [row["verified"] for row in self.rows(**had)]
+
+    def test_a_share_is_fair_if_it_is_a_part_of_what_was_handled(self):
+        rows = self.rows(beside=(4.0, 1.0, 1.25), flood=(1.0, 4.0, 3.75))
+        for row in rows:
+            self.assertAlmostEqual(row["ratio"], 1.0)
+            self.assertTrue(row["verified"])
+        # By the same part, however little the loop could do.
+        self.assertEqual(self.verified(beside=(0.4, 0.1, 0.125), flood=(0.1, 0.4, 0.375)), [True] * 3)
+        self.assertEqual(self.verified(beside=(3.5, 0.8, 1.0), flood=(1.5, 4.2, 4.0)), [False] * 3)
+
+    def test_or_if_it_is_all_that_was_asked_for(self):
+        self.assertEqual(self.verified(beside=(5.0,) * 3, flood=(1000.0,) * 3), [True] * 3)
+        self.assertEqual(self.verified(beside=(4.4,) * 3, flood=(1000.0,) * 3), [False] * 3)
+
+    def test_a_row_is_no_success_without_a_flood_or_with_a_loop_that_lacked_nothing_or_with_wrong_results(self):
+        kept = {"beside": (5.0,) * 3}
+        for wrong in ({"flood": (0.0,) * 3}, {"shares_had": (0.1, 0.3)}, {"exact": False}):
+            self.assertFalse(any(self.verified(**kept, **wrong)), wrong)
+
+    def test_floods_are_of_other_traffic_than_what_is_measured(self):
+        jobs, frames, slow = shares.cases(self.MOST)
+        self.assertEqual((jobs.alone, jobs.beside[:2]), ([], ["--l2", shares.FLOOD_PPS]))
+        ports = [word for word in jobs.beside if str(word).startswith("p")]
+        self.assertEqual(ports, ["p8", "p9"], "where no worker is")
+        # Two of ten queues have a quarter of what eight have: of what all have, and of that half.
+        self.assertEqual(frames.alone[:2], ["--l2", int(self.MOST / 4 * 0.8 * 0.5)])
+        self.assertEqual((frames.alone, frames.plain), (frames.beside, True))
+        self.assertEqual(slow.beside, ["--job-rate", "2:125000"])
+        self.assertEqual(slow.alone, ["--job", 2, *slow.beside])
+
+    def test_of_jobs_goodput_of_frames_those_that_came(self):
+        report = {"seconds": 2.1, "l2": {"received": 4000, "damaged": 0},
+                  "total": {"goodput_gbytes_per_s": 0.5, "contributions_per_s": 5e5, "results_wrong": 0},
+                  "jobs": [{"id": 1, "goodput_gbytes_per_s": 0.4}, {"id": 2, "goodput_gbytes_per_s": 0.1}]}
+        jobs, frames, slow = shares.cases(self.MOST)
+        self.assertEqual((jobs.figure(report, 2), jobs.flood(report, 2)), (500, 2.0))
+        self.assertEqual((frames.figure(report, 2), frames.flood(report, 2)), (2.0, 500))
+        self.assertEqual(slow.figure(report, 2), 0.1)
+        self.assertAlmostEqual(slow.flood(report, 2), 0.4)
+        self.assertTrue(shares.right(report))
+        report["l2"]["damaged"] = 1
+        self.assertFalse(shares.right(report))
+
+
 class Bench(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -199,14 +286,15 @@ class Bench(unittest.TestCase):
     def test_unknown_suite_names_the_known(self):
         done = self.bench("nonsense")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("reduce, engine, checksum, allreduce, ring, forward, switch, stragglers, storms, simulation", done.stderr)
+        self.assertIn("reduce, engine, checksum, allreduce, ring, forward, switch, isolation, "
+                      "stragglers, storms, simulation", done.stderr)
 
     def test_lists_suites(self):
         done = self.bench("--list")
         self.assertEqual(done.returncode, 0)
         self.assertEqual([line.split()[0] for line in done.stdout.splitlines()],
                          ["reduce", "engine", "checksum", "allreduce", "ring", "forward", "switch",
-                          "stragglers", "storms", "simulation"])
+                          "isolation", "stragglers", "storms", "simulation"])
 
 
 if __name__ == "__main__":
