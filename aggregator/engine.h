@@ -149,8 +149,14 @@ class Engine {
                                                  std::uint32_t from_op = 0) const;
   // Of a job's children.
   [[nodiscard]] std::vector<Exclusion> exclusions(std::size_t index) const;
-  // Of all jobs; of each job the latest child first.
+  // Of all jobs; of each job the latest child first. With many children it takes longer than a
+  // packet loop has, which looks at some of them at a time.
   [[nodiscard]] std::vector<ChildLateness> stragglers(Instant now) const;
+  // Puts the next children from `place` on behind `into`, and moves `place` on; false: that was
+  // all. What a child costs grows with its job's shards: `most` is of both together, and a piece is
+  // of one child at least. Each child is compared with the ops that are known when it is looked at.
+  bool stragglers(Instant now, LatenessPlace& place, std::size_t most,
+                  std::vector<ChildLateness>& into) const;
   // Of one child of a job, all shards together. Any thread.
   [[nodiscard]] ChildTotals child_totals(std::size_t index, std::uint32_t child) const;
   // Of one chunk of the running epoch; unseen while its shard is away.

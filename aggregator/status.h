@@ -112,5 +112,12 @@ struct ChildLateness {
   std::uint64_t missed_deadlines = 0;  // chunks that were given up without its data
   Exclusion excluded;
 };
+// How far a look at all children has come: the job, and the child of that.
+struct LatenessPlace {
+  std::size_t job = 0;
+  std::uint32_t child = 0;
+};
+// The order of `show stragglers`: of each job the latest first.
+void sort_latest_first(std::vector<ChildLateness>& children);
 
 }  // namespace tributary::aggregator

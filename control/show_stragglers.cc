@@ -14,6 +14,9 @@ using nlohmann::ordered_json;
 
 namespace {
 
+// Some tens of microseconds, for a job with one shard.
+constexpr std::size_t kChildrenPerLook = 128;
+
 std::string excluded_text(const Exclusion& ops) {
   if (ops.never()) return "-";
   const std::string from = "from op " + std::to_string(ops.from);
@@ -29,8 +32,13 @@ ordered_json Show::stragglers(const std::string& job) {
     if (error != std::errc{} || end != job.data() + job.size())
       throw std::invalid_argument("'" + job + "' names no job; its id does, a number");
   }
-  auto children = on_every_loop(
-      switch_, [](dataplane::Worker& w, Instant now) { return w.engine().stragglers(now); });
+  const auto look = [](dataplane::Worker& w, Instant now, aggregator::LatenessPlace& place,
+                       std::vector<aggregator::ChildLateness>& some) {
+    return w.engine().stragglers(now, place, kChildrenPerLook, some);
+  };
+  auto children =
+      in_pieces_of_every_loop<aggregator::ChildLateness, aggregator::LatenessPlace>(switch_, look);
+  aggregator::sort_latest_first(children);
   sort_by_job(switch_, children, &aggregator::ChildLateness::job);
   const auto& ports = switch_.ports();
   ordered_json rows = ordered_json::array();

@@ -95,6 +95,43 @@ TEST_F(LatenessTest, StragglersAreRankedByTheirMean) {
   EXPECT_EQ(rows[2].mean, Duration());
 }
 
+// A look is of so many children, whatever their jobs are like, and all looks together are the
+// whole.
+TEST_F(LatenessTest, O1_StragglersAreFoundAFewChildrenAtATime) {
+  std::vector<config::JobConfig> jobs = {test_job(40), test_job(3), test_job(5), test_job(70)};
+  for (std::uint32_t i = 0; i < jobs.size(); ++i) jobs[i].id = kJob + i;
+  jobs[3].shards = 2;
+  build(test_switch(jobs));
+  join_all();
+  for (std::uint32_t rank = 0; rank < 40; ++rank) give(rank, 0, Duration::ms(1 + rank % 7));
+  const auto whole = engine_->stragglers(now_);
+  ASSERT_THAT(whole, SizeIs(40 + 3 + 5 + 70));
+  for (const std::size_t most : {1u, 8u, 32u, 1000u}) {
+    std::vector<ChildLateness> all;
+    std::size_t looks = 0;
+    LatenessPlace place;
+    for (bool more = true; more; ++looks) {
+      const std::size_t before = all.size();
+      more = engine_->stragglers(now_, place, most, all);
+      ASSERT_LE(all.size() - before, most);
+      ASSERT_GT(all.size(), before);
+    }
+    EXPECT_FALSE(engine_->stragglers(now_, place, most, all)) << "still";
+    EXPECT_GE(looks, whole.size() / most);
+    sort_latest_first(all);
+    ASSERT_THAT(all, SizeIs(whole.size())) << most;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(all[i].job, whole[i].job);
+      EXPECT_EQ(all[i].id, whole[i].id);
+      EXPECT_EQ(all[i].mean, whole[i].mean);
+    }
+  }
+  LatenessPlace last{3, 0};
+  std::vector<ChildLateness> some;
+  EXPECT_TRUE(engine_->stragglers(now_, last, 32, some));
+  EXPECT_THAT(some, SizeIs(16)) << "of two shards each";
+}
+
 TEST_F(LatenessTest, RemembersTheLatestOpsOnly) {
   build_with([](config::JobConfig&) {});
   for (std::uint32_t op = 0; op < 40; ++op)
