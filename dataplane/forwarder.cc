@@ -101,7 +101,6 @@ void Forwarder::forget_behind(PortMask ports) {
 
 void Forwarder::look_at_ports() {
   fdb_.use_ports(lanes_.size());
-  if (snooping_) snooping_->use_ports(lanes_.size());
   egress_.look_at_ports();
 }
 

@@ -1,9 +1,13 @@
 #include "dataplane/group_keeper.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace tributary::dataplane {
 
 GroupKeeper::GroupKeeper(std::uint32_t groups, std::uint64_t seed, GroupWays* ways)
     : queriers_(kVlanIds),
+      heard_(kVlanIds),
       routers_(kVlanIds * config::kMaxPorts),
       asked_until_(kVlanIds * 2 * config::kMaxPorts),
       table_(groups, seed),
@@ -13,42 +17,46 @@ GroupKeeper::GroupKeeper(std::uint32_t groups, std::uint64_t seed, GroupWays* wa
   told_.resize(kVlanIds);
 }
 
-PortMask GroupKeeper::routers(std::uint16_t vlan, Instant now) const {
+PortMask GroupKeeper::still(PortMask ports, const Instant* until, Instant now) {
   PortMask out = 0;
-  for (std::uint16_t port = 0; port < ports_; ++port)
-    if (now < routers_[std::size_t{vlan} * config::kMaxPorts + port]) out |= mask_of(port);
+  for (PortMask left = ports; left != 0; left &= left - 1)
+    if (const auto port = static_cast<std::uint16_t>(std::countr_zero(left)); now < until[port])
+      out |= mask_of(port);
   return out;
+}
+
+PortMask GroupKeeper::routers(std::uint16_t vlan, Instant now) const {
+  return still(heard_[vlan].routers, &routers_[first_router(vlan)], now);
 }
 
 PortMask GroupKeeper::queried_through(std::uint16_t vlan, bool ipv6, Instant now) const {
   if (!has_querier(vlan, ipv6, now)) return 0;
-  const Instant* const until =
-      &asked_until_[(std::size_t{vlan} * 2 + (ipv6 ? 1 : 0)) * config::kMaxPorts];
-  PortMask out = 0;
-  for (std::uint16_t port = 0; port < ports_; ++port)
-    if (now < until[port]) out |= mask_of(port);
-  return out;
+  return still(heard_[vlan].queriers[ipv6 ? 1 : 0], &asked_until_[first_asked(vlan, ipv6)], now);
 }
 
 Duration GroupKeeper::routers_left(std::uint16_t vlan, Instant now) const {
   Duration left;
-  for (std::uint16_t port = 0; port < ports_; ++port)
-    left = std::max(left, routers_[std::size_t{vlan} * config::kMaxPorts + port] - now);
+  for (PortMask rest = heard_[vlan].routers; rest != 0; rest &= rest - 1)
+    left = std::max(left, routers_[first_router(vlan) + std::countr_zero(rest)] - now);
   return left;
 }
 
 void GroupKeeper::hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router,
                              Instant now, Instant until) {
   queriers_[vlan].until[ipv6 ? 1 : 0] = until;
-  asked_until(vlan, ipv6, port) = until;
-  if (from_router) router_until(vlan, port) = until;
+  asked_until_[first_asked(vlan, ipv6) + port] = until;
+  heard_[vlan].queriers[ipv6 ? 1 : 0] |= mask_of(port);
+  if (from_router) {
+    routers_[first_router(vlan) + port] = until;
+    heard_[vlan].routers |= mask_of(port);
+  }
   if (news_) look_at(vlan, now);
 }
 
 void GroupKeeper::forget(std::uint16_t port) {
   for (std::uint16_t vlan = 0; vlan < kVlanIds; ++vlan) {
-    router_until(vlan, port) = Instant();
-    for (const bool ipv6 : {false, true}) asked_until(vlan, ipv6, port) = Instant();
+    heard_[vlan].routers &= ~mask_of(port);
+    for (PortMask& queriers : heard_[vlan].queriers) queriers &= ~mask_of(port);
     if (!news_ || (told_[vlan].routers & mask_of(port)) == 0) continue;
     told_[vlan].routers &= ~mask_of(port);
     news_->note(place_of(vlan));
@@ -66,8 +74,9 @@ void GroupKeeper::look_at(std::uint16_t vlan, Instant now) {
 }
 
 std::size_t GroupKeeper::expire(Instant now) {
-  if (!news_) return table_.expire(now, kLookPerTurn);
-  const std::size_t gone = table_.expire(now, kLookForOthers);
+  const std::size_t usual = news_ ? kLookForOthers : kLookPerTurn;
+  const std::size_t gone = table_.expire(now, table_.forgetting() ? kLookToForget : usual);
+  if (!news_) return gone;
   for (std::size_t n = 0; n < kLookForOthers; ++n) {
     look_at(next_vlan_, now);
     next_vlan_ = static_cast<std::uint16_t>((next_vlan_ + 1) % kVlanIds);

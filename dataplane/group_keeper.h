@@ -30,12 +30,10 @@ class GroupKeeper {
 
   [[nodiscard]] GroupTable& table() { return table_; }
   [[nodiscard]] const GroupTable& table() const { return table_; }
-  // So many ports, or more.
-  void use_ports(std::size_t ports) { ports_ = std::max(ports_, ports); }
   // A querier has spoken there; one that is a router is behind that port.
   void hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router, Instant now,
                   Instant until);
-  // Nobody is behind this port any more.
+  // Nobody is behind this port any more. What is at its groups goes as expire() comes by.
   void forget(std::uint16_t port);
   // Looks at some of what is known, the next of it at the next call, and tells the others of what
   // they have room for; returns how much has ended.
@@ -61,20 +59,29 @@ class GroupKeeper {
   static constexpr std::size_t kLookPerTurn = 4;
   // Others wait for it: at the default sizes all is looked at in 256 turns at most.
   static constexpr std::size_t kLookForOthers = 16;
+  // When a port is gone: some tens of microseconds, and at the largest size all in 128 turns.
+  static constexpr std::size_t kLookToForget = 512;
   static constexpr int kTellPerTurn = 64;
   struct Queriers {
     std::array<Instant, 2> until{};  // of IGMP, of MLD
   };
+  // Which ports have been heard since they are there: of others no time counts.
+  struct Heard {
+    PortMask routers = 0;
+    std::array<PortMask, 2> queriers{};  // of IGMP, of MLD
+  };
+  // Of these ports those whose time has not come; `until`: of the VLAN, by port.
+  [[nodiscard]] static PortMask still(PortMask ports, const Instant* until, Instant now);
   struct Told {
     PortMask routers = 0;
     std::uint8_t queriers = 0;
     bool operator==(const Told&) const = default;
   };
-  [[nodiscard]] Instant& router_until(std::uint16_t vlan, std::uint16_t port) {
-    return routers_[std::size_t{vlan} * config::kMaxPorts + port];
+  [[nodiscard]] static std::size_t first_router(std::uint16_t vlan) {
+    return std::size_t{vlan} * config::kMaxPorts;
   }
-  [[nodiscard]] Instant& asked_until(std::uint16_t vlan, bool ipv6, std::uint16_t port) {
-    return asked_until_[(std::size_t{vlan} * 2 + (ipv6 ? 1 : 0)) * config::kMaxPorts + port];
+  [[nodiscard]] static std::size_t first_asked(std::uint16_t vlan, bool ipv6) {
+    return (std::size_t{vlan} * 2 + (ipv6 ? 1 : 0)) * config::kMaxPorts;
   }
   [[nodiscard]] std::uint32_t place_of(std::uint16_t vlan) const {
     return table_.capacity() + vlan;
@@ -83,8 +90,8 @@ class GroupKeeper {
   void look_at(std::uint16_t vlan, Instant now);
   void tell_others();
 
-  std::size_t ports_ = 0;
   std::vector<Queriers> queriers_;  // by VLAN
+  std::vector<Heard> heard_;        // by VLAN
   std::vector<Instant> routers_;    // by VLAN and port: until when there is one
   // By VLAN, IGMP or MLD, and port: until when a querier is there, of any kind.
   std::vector<Instant> asked_until_;

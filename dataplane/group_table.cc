@@ -7,11 +7,20 @@ namespace tributary::dataplane {
 
 GroupTable::GroupTable(std::uint32_t capacity, std::uint64_t seed) : entries_(capacity, seed) {}
 
-PortMask GroupTable::wanted(const Entry& entry, Instant now) {
+PortMask GroupTable::of_now(const Entry& entry) const {
   PortMask out = 0;
   for (PortMask left = entry.ports; left != 0; left &= left - 1) {
-    const int port = std::countr_zero(left);
-    if (now < entry.until[static_cast<std::size_t>(port)]) out |= PortMask{1} << port;
+    const auto port = static_cast<std::uint16_t>(std::countr_zero(left));
+    if (has(entry, port)) out |= mask_of(port);
+  }
+  return out;
+}
+
+PortMask GroupTable::wanted(const Entry& entry, Instant now) const {
+  PortMask out = 0;
+  for (PortMask left = entry.ports; left != 0; left &= left - 1) {
+    const auto port = static_cast<std::uint16_t>(std::countr_zero(left));
+    if (now < entry.until[port] && has(entry, port)) out |= mask_of(port);
   }
   return out;
 }
@@ -47,7 +56,18 @@ void GroupTable::charge_another(std::uint32_t index) {
   charge(index, longest);
 }
 
+// Of each port the oldest: what it wants again is behind that.
+bool GroupTable::clear_one() {
+  for (std::uint16_t port = 0; port < kPorts; ++port) {
+    const std::uint32_t index = charges_[port].oldest;
+    if (index != kNone && !has(entries_[index], port) && keep_only(index, of_now(entries_[index])))
+      return true;
+  }
+  return false;
+}
+
 bool GroupTable::make_room_for(std::uint16_t port) {
+  if (forgetting() && clear_one()) return true;
   for (int look = 0; look < kEvictionLooks; ++look) {
     const auto most = static_cast<std::uint16_t>(
         std::max_element(charges_.begin(), charges_.end(),
@@ -81,7 +101,8 @@ void GroupTable::join(const wire::MacAddress& group, std::uint16_t vlan, std::ui
   }
   Entry& entry = entries_[index];
   entry.until[port] = until;
-  if ((entry.ports & mask_of(port)) != 0) return;
+  if (has(entry, port)) return;
+  entry.epoch[port] = epochs_[port];
   counters_.joined.add();
   entry.ports |= mask_of(port);
   note(index);
@@ -90,16 +111,20 @@ void GroupTable::join(const wire::MacAddress& group, std::uint16_t vlan, std::ui
 void GroupTable::leave(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port,
                        Instant when) {
   const std::uint32_t index = entries_.find(mac_key(group, vlan));
-  if (index == kNone || (entries_[index].ports & mask_of(port)) == 0) return;
+  if (index == kNone || !has(entries_[index], port)) return;
   Instant& until = entries_[index].until[port];
   until = std::min(until, when);
   counters_.left.add();
 }
 
 void GroupTable::forget(std::uint16_t port) {
-  for (std::uint32_t index = 0; index < capacity(); ++index)
-    if ((entries_[index].ports & mask_of(port)) != 0)
-      keep_only(index, entries_[index].ports & ~mask_of(port));
+  constexpr std::uint8_t kLast = 0xFF;
+  if (epochs_[port] == kLast && forgetting())  // nothing may be left of the epoch that comes again
+    for (std::uint32_t index = 0; index < capacity(); ++index)
+      if (const PortMask left = of_now(entries_[index]); left != entries_[index].ports)
+        keep_only(index, left);
+  ++epochs_[port];
+  unclean_ = capacity();
 }
 
 std::optional<PortMask> GroupTable::lookup(const wire::MacAddress& group, std::uint16_t vlan,
@@ -133,7 +158,9 @@ bool GroupTable::keep_only(std::uint32_t index, PortMask ports) {
 
 std::size_t GroupTable::expire(Instant now, std::size_t look_at) {
   std::size_t gone = 0;
-  for (std::size_t n = 0; n < std::min<std::size_t>(look_at, capacity()); ++n) {
+  const auto looks = static_cast<std::uint32_t>(std::min<std::size_t>(look_at, capacity()));
+  unclean_ -= std::min(unclean_, looks);
+  for (std::uint32_t n = 0; n < looks; ++n) {
     const std::uint32_t index = cursor_;
     cursor_ = (cursor_ + 1) & (capacity() - 1);
     const Entry& entry = entries_[index];

@@ -3,6 +3,10 @@
 //   report ──▶ port of its group ──silence of `membership`──▶ gone
 //                  └── leave: gone after `leave_delay`, unless somebody there says otherwise
 //
+// What a port that is gone has wanted counts for nothing at once, and is cleared away a few places
+// a turn: to look at all of a large table takes milliseconds. Each membership has its port's epoch,
+// the number of times, modulo 256, that the port has gone; who comes to its place begins a new one.
+//
 // A group is the address to which its frames go (several IP groups may share one). Bounded, all
 // memory taken at construction; what finds no room is counted and is as if nobody had asked.
 //
@@ -46,8 +50,11 @@ class GroupTable {
   void join(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant until);
   // Membership of that port ends then, if not before.
   void leave(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant when);
-  // Nobody there wants anything any more.
+  // Nobody there wants anything any more. Until expire() has come by at all places, groups that
+  // nobody else wants are counted, and have their room unless somebody needs it.
   void forget(std::uint16_t port);
+  // expire() has yet to come by somewhere.
+  [[nodiscard]] bool forgetting() const { return unclean_ != 0; }
   // nullopt: nobody has asked for it.
   [[nodiscard]] std::optional<PortMask> lookup(const wire::MacAddress& group, std::uint16_t vlan,
                                                Instant now) const;
@@ -68,7 +75,7 @@ class GroupTable {
     PortMask ports = 0;
   };
   [[nodiscard]] Place at(std::uint32_t place) const {
-    return {entries_[place].key, entries_[place].ports};
+    return {entries_[place].key, of_now(entries_[place])};
   }
 
   // Read by any thread.
@@ -90,6 +97,7 @@ class GroupTable {
     std::uint32_t hash_next = kNone;
     PortMask ports = 0;  // 0: free
     std::array<Instant, kPorts> until{};
+    std::array<std::uint8_t, kPorts> epoch{};
     std::uint16_t charged = 0;  // the port; the group is in its list
     std::uint32_t older = kNone;
     std::uint32_t newer = kNone;
@@ -109,17 +117,26 @@ class GroupTable {
   // To the one of its ports that wants it longest.
   void charge_another(std::uint32_t index);
   bool make_room_for(std::uint16_t port);
+  // A place of a group that only ports want which are gone.
+  bool clear_one();
   // These of its ports and no others; none: the group goes. Returns whether it has.
   bool keep_only(std::uint32_t index, PortMask ports);
   void note(std::uint32_t index) {
     if (news_ != nullptr) news_->note(index);
   }
-  // Of its ports, those that still want it.
-  [[nodiscard]] static PortMask wanted(const Entry& entry, Instant now);
+  // Of its ports, those that have not gone since.
+  [[nodiscard]] PortMask of_now(const Entry& entry) const;
+  [[nodiscard]] bool has(const Entry& entry, std::uint16_t port) const {
+    return (entry.ports & mask_of(port)) != 0 && entry.epoch[port] == epochs_[port];
+  }
+  // Of these, those that still want it.
+  [[nodiscard]] PortMask wanted(const Entry& entry, Instant now) const;
 
   MacIndex<Entry> entries_;
   std::array<Charges, kPorts> charges_{};
+  std::array<std::uint8_t, kPorts> epochs_{};
   std::uint32_t cursor_ = 0;
+  std::uint32_t unclean_ = 0;  // places from there on that may have ports which are gone
   GroupNews* news_ = nullptr;
   Counters counters_;
 };

@@ -42,7 +42,6 @@ Snooping::Snooping(const config::SwitchConfig& config, std::uint64_t seed, const
     return;
   }
   keeper_.emplace(rules_.config.groups, seed, end.ways);
-  keeper_->use_ports(config.ports.size());
 }
 
 PortMask Snooping::routers(std::uint16_t vlan, Instant now) const {

@@ -58,10 +58,6 @@ class Snooping {
              std::uint16_t vlan, Instant now, PortMask& to);
   // With several lcores, tells the others what is new, too.
   std::size_t expire(Instant now) { return keeper_ ? keeper_->expire(now) : 0; }
-  // So many ports, or more.
-  void use_ports(std::size_t ports) {
-    if (keeper_) keeper_->use_ports(ports);
-  }
   // Nobody is behind this port any more. Who does not keep groups is told.
   void forget(std::uint16_t port) {
     if (keeper_) keeper_->forget(port);

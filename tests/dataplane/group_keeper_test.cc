@@ -178,5 +178,21 @@ TEST(GroupKeeper, AFloodOfNewsIsToldAsOthersHaveRoom) {
             std::nullopt);
 }
 
+// A turn has so much to clear and no more, and a switch that is idle is soon through, too.
+TEST(GroupKeeper, O1_APortThatGoesIsForgottenInPieces) {
+  constexpr std::uint32_t kGroups = 2048;
+  constexpr std::size_t kMostInATurn = 512;
+  GroupKeeper keeper(kGroups, 1, nullptr);
+  const Instant until = Instant() + Duration::seconds(100);
+  for (std::size_t n = 0; n < kGroups; ++n)
+    keeper.table().join(wire::multicast_mac(group(n)), 0, 2, until);
+  keeper.forget(2);
+  EXPECT_EQ(keeper.members(wire::multicast_mac(group(0)), 0, Instant()), std::nullopt);
+  EXPECT_EQ(keeper.table().counters().groups.get(), kGroups);
+  for (std::size_t turns = 0; turns < kGroups / kMostInATurn; ++turns)
+    EXPECT_LE(keeper.expire(Instant()), kMostInATurn);
+  EXPECT_EQ(keeper.table().counters().groups.get(), 0u);
+}
+
 }  // namespace
 }  // namespace tributary::dataplane

@@ -55,8 +55,62 @@ TEST(GroupTable, APortThatGoesWantsNothing) {
   table.forget(2);
   EXPECT_EQ(table.lookup(group(1), 0, at(1)), mask_of(5));
   EXPECT_EQ(table.lookup(group(2), 0, at(1)), std::nullopt);
+  EXPECT_EQ(all_rows(table, at(1)).size(), 1u);
+  EXPECT_EQ(table.expire(at(1), 4), 1u);
   EXPECT_EQ(table.counters().groups.get(), 1u);
-  EXPECT_EQ(table.expire(at(1), 4), 0u) << "they have gone at once";
+}
+
+// However much a port has wanted: its going is no more than a turn's looks at a time.
+TEST(GroupTable, O1_WhatAPortLeavesIsClearedAFewPlacesATime) {
+  constexpr std::uint32_t kLooks = 8;
+  GroupTable table(64, 1);
+  for (std::uint8_t n = 0; n < 64; ++n) table.join(group(n), 0, 2, at(100));
+  EXPECT_FALSE(table.forgetting());
+  table.forget(2);
+  EXPECT_EQ(table.counters().groups.get(), 64u) << "nothing is cleared before expire() comes by";
+  for (std::uint32_t left = 64; left != 0; left -= kLooks) {
+    EXPECT_TRUE(table.forgetting());
+    EXPECT_TRUE(all_rows(table, at(1)).empty()) << "but nobody wants it";
+    EXPECT_EQ(table.expire(at(1), kLooks), kLooks);
+  }
+  EXPECT_FALSE(table.forgetting());
+  EXPECT_EQ(table.counters().groups.get(), 0u);
+}
+
+TEST(GroupTable, O1_WhoComesToThePlaceOfAPortThatIsGoneInheritsNothing) {
+  GroupTable table(4, 1);
+  table.join(group(1), 0, 2, at(100));
+  table.join(group(2), 0, 2, at(100));
+  table.forget(2);
+  table.join(group(2), 0, 2, at(50));  // before anything was cleared
+  EXPECT_EQ(table.lookup(group(1), 0, at(1)), std::nullopt);
+  EXPECT_EQ(table.lookup(group(2), 0, at(1)), mask_of(2));
+  table.leave(group(1), 0, 2, at(9));
+  EXPECT_EQ(table.counters().left.get(), 0u) << "it never was there";
+  EXPECT_EQ(table.counters().joined.get(), 3u);
+  for (int n = 0; n < 2; ++n) table.expire(at(1), 2);
+  EXPECT_EQ(table.lookup(group(2), 0, at(49)), mask_of(2));
+  EXPECT_EQ(table.counters().groups.get(), 1u);
+}
+
+// Epochs come again after 256; nothing of the one before may.
+TEST(GroupTable, O1_APortThatGoesAgainAndAgainFindsNothingOfOldAgain) {
+  GroupTable table(4, 1);
+  table.join(group(1), 0, 2, at(100));
+  for (int times = 0; times < 600; ++times) {
+    table.forget(2);
+    ASSERT_EQ(table.lookup(group(1), 0, at(1)), std::nullopt) << times;
+  }
+}
+
+TEST(GroupTable, O1_RoomThatAGonePortStillHasIsForWhoAsks) {
+  GroupTable table(4, 1);
+  for (std::uint8_t n = 0; n < 4; ++n) table.join(group(n), 0, 2, at(100));
+  table.forget(2);
+  for (std::uint8_t n = 10; n < 14; ++n) table.join(group(n), 0, 3, at(100));
+  EXPECT_EQ(table.counters().refused.get(), 0u) << "all of it, not half as of a port that is there";
+  EXPECT_EQ(table.counters().evicted.get(), 0u);
+  EXPECT_EQ(all_rows(table, at(1)).size(), 4u);
 }
 
 TEST(GroupTable, IsBoundedAndSaysSo) {
