@@ -1,11 +1,12 @@
 """The `tributary` client against the real switch: files in, sum out; the sweep; what it says."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from testbed.switch import Job
-from testbed.tree import binary
+from testbed.tree import TOP, binary
 
 LIMIT_S = 50
 
@@ -119,6 +120,22 @@ def test_show_again_and_again(make_bed):
         process = start_client(bed, 0, *show, *wrong)
         assert process.wait_exit(30) == 2, process.describe()
         assert "--every" in "\n".join(process.stderr)
+
+
+def test_every_table_may_be_looked_at_again_and_again(make_bed):
+    """Also by who reads --help; the man page says so, too."""
+    bed = make_bed("veth", 1)
+    text = start_client(bed, 0, "show", "--help").check_exit(30).text()
+    assert "--every TIME" in text and "at any of these" in " ".join(text.split()), text
+    assert "any of its tables" in (TOP / "packaging/man/tributary.1").read_text()
+    tables = re.search(r"WHAT.*?(ports .*?)\n\s*WHICH", text, re.DOTALL)[1]
+    names = re.findall(r"(?:^|\n) +([a-z]+)  ", "\n " + tables)
+    assert {"ports", "drops", "groups", "overrides"} <= set(names), names
+    # Of one op, which is to be named; and of another program.
+    for name in sorted({*names} - {"op", "models"}):
+        show = ("show", name, "--socket", bed.switch.socket, "--every", "100ms", "--times", 2)
+        looks = start_client(bed, 0, *show).check_exit(30).text()
+        assert re.search(rf"^{name}, [0-9:]+$", looks, re.MULTILINE), looks
 
 
 def test_a_switch_that_is_not_there(make_bed):

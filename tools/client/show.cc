@@ -109,7 +109,8 @@ void add_watch_options(CLI::App& command, const std::shared_ptr<ShowOptions>& op
   command
       .add_option_function<std::string>(
           "--every", [options](const std::string& text) { options->every = parse_every(text); },
-          "Look again and again, with how much what has grown grows a second; ends at Ctrl-C")
+          "Look again and again, at any of these, with how much what has grown grows a second; "
+          "ends at Ctrl-C")
       ->type_name("TIME");
   command.add_option("--times", options->times, "With --every: end after so many looks")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
