@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 tributary_library(core Threads::Threads)
 # Of config/ what reads no file.
 add_library(tributary_config STATIC ${PROJECT_SOURCE_DIR}/config/aggregation_memory.cc
+                                    ${PROJECT_SOURCE_DIR}/config/engine_tables.cc
                                     ${PROJECT_SOURCE_DIR}/config/host_choice.cc
                                     ${PROJECT_SOURCE_DIR}/config/lcore_plan.cc
                                     ${PROJECT_SOURCE_DIR}/config/memory_plan.cc)
