@@ -391,9 +391,7 @@ std::size_t Engine::payload_bytes(const config::SwitchConfig& config) {
 
 std::uint64_t Engine::memory_bytes() const {
   static_assert(sizeof(Impl) <= config::kEngineBytes);
-  const auto of = []<typename T>(const std::vector<T>& table) {
-    return table.capacity() * sizeof(T);
-  };
+  const auto of = [](const auto& table) { return table.capacity() * sizeof(table[0]); };
   std::uint64_t total = impl_->payload_bytes + config::kEngineBytes;
   total += of(impl_->jobs) + impl_->job_index.table_bytes() + of(impl_->scratch_peers);
   total += of(impl_->shards) + of(impl_->all_shards);

@@ -269,11 +269,10 @@ SlotStatus Shard::slot_status(const ShardJob& job, const Tombstone& e, Instant n
 }
 
 std::size_t Shard::table_bytes() const {
-  const auto of = []<typename T>(const std::vector<T>& table) {
-    return table.capacity() * sizeof(T);
-  };
+  const auto of = [](const auto& table) { return table.capacity() * sizeof(table[0]); };
+  const auto of_pointers = [](const auto& table) { return table.capacity() * sizeof(void*); };
   std::size_t total = config::kShardBytes + pool_.table_bytes() + by_id_.table_bytes();
-  total += of(jobs_) + of(present_) + of(classes_) + of(pools_) + of(unsent_);
+  total += of(jobs_) + of_pointers(present_) + of(classes_) + of_pointers(pools_) + of(unsent_);
   total += of(bracket_values_) + of(sources_) + of(coverage_) + abort_cause_.table_bytes();
   for (const auto& c : classes_) total += c->table_bytes();
   for (const ShardJob* const job : present_) total += job->table_bytes();
