@@ -103,9 +103,14 @@ TEST_F(Switching, FramesToTheSwitchAreNeverFlooded) {
   EXPECT_EQ(sw.drops(0, DropReason::unhandled), 1u);
 }
 
-TEST_F(Switching, ArpForTheSwitchIsAnsweredNotFlooded) {
+Bytes arp_for_the_switch() {
   Bytes request(wire::kArpFrameBytes);
   wire::write_arp_request(host(1), 0x0A4D0001, 0x0A4D00FE, request);
+  return request;
+}
+
+TEST_F(Switching, ArpForTheSwitchIsAnsweredNotFlooded) {
+  Bytes request = arp_for_the_switch();
   sw.inject(0, request);
   sw.turn();
   const auto replies = sw.sent(0);
@@ -121,8 +126,7 @@ TEST_F(Switching, ArpForTheSwitchIsAnsweredNotFlooded) {
 
 // As when another DPDK process multicasts into a ring that it shares with the switch (rule 19).
 TEST_F(Switching, WhatOthersHoldIsAnsweredInACopy) {
-  Bytes request(wire::kArpFrameBytes);
-  wire::write_arp_request(host(1), 0x0A4D0001, 0x0A4D00FE, request);
+  const Bytes request = arp_for_the_switch();
   rte_mbuf* const shared = make_frame(sw.pool(), request);
   rte_mbuf_refcnt_update(shared, 1);
   sw.inject_buffers(0, shared);
@@ -138,8 +142,7 @@ TEST_F(Switching, WhatOthersHoldIsAnsweredInACopy) {
 }
 
 TEST_F(Switching, WithoutABufferForTheCopyThereIsNoAnswer) {
-  Bytes request(wire::kArpFrameBytes);
-  wire::write_arp_request(host(1), 0x0A4D0001, 0x0A4D00FE, request);
+  const Bytes request = arp_for_the_switch();
   rte_mbuf* const shared = make_frame(sw.pool(), request);
   rte_mbuf_refcnt_update(shared, 1);
   std::vector<rte_mbuf*> others;
