@@ -5,6 +5,7 @@ first. Each round starts the device anew, so that both sides begin alike, and a 
 lost its client need not recover.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -105,14 +106,21 @@ class Switch(Device):
         """The report of a run, which must be free of wrong results; `config`: the generator's own."""
         return self.loadgen_each_second("--quiet", *options, config=config)[0]
 
-    def loadgen_each_second(self, *options, config=None):
-        """The same, and the verified GB/s of each of its seconds."""
+    def loadgen_each_second(self, *options, config=None, meanwhile=None):
+        """The same, and the verified GB/s of each of its seconds.
+
+        `meanwhile`: what it is done under, from its second second on: a context manager.
+        """
         report = self.directory / "report.json"
         argv = [self.program("tributary-loadgen"), "--config", config or self.config, "--busy",
                 "--json", report, *options]
         with Process(self.loop, "loadgen", self.on(cpus()[0], argv),
                      self.directory / "loadgen.log") as process:
-            process.check_exit(LIMIT_S)
+            if meanwhile:
+                self.loop.wait(lambda: seconds_of(process.stderr) or not process.running, LIMIT_S,
+                               "loadgen has run for a second")
+            with meanwhile or contextlib.nullcontext():
+                process.check_exit(LIMIT_S)
         return json.loads(report.read_text()), seconds_of(process.stderr)
 
 

@@ -34,7 +34,7 @@ constexpr std::uint32_t kStations = 1024;
 constexpr std::uint16_t kBurst = 32;
 constexpr std::uint32_t kMark = 0x7472696B;
 constexpr std::size_t kAddresses = 2 * sizeof(wire::MacAddress);
-constexpr Duration kWarmUp = Duration::ms(300);
+constexpr Duration kWarmUp = Duration::seconds(1);
 constexpr Duration kLinkLimit = Duration::seconds(20);
 constexpr Duration kStragglers = Duration::ms(20);
 

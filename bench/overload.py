@@ -7,7 +7,9 @@ flood best of all is at its peak, and no better. So
 
     ratio = median over the rounds of (goodput of the flood / goodput of the peak's offer in the same round)
 
-is 1 at most. Goodput is the mean of a window's seconds but the first, half of which goes into touching memory for the first time.
+is 1 at most. Goodput is the mean of a window's seconds but the first two: in the first, both sides touch the memory of the ports for the
+first time, which would take a switch with a tenth of its CPU ten times as long, so that it has all of it; the second is for the windows of
+its jobs to become what a tenth needs.
 What an offer got in its luckiest round counts for as little as the flood's. All else is alike: a switch and a generator
 started anew, the throttle, hundreds of whose periods pass, and an operator who asks for `tributary show jobs`,
 `tributary set`, and a scrape of the metrics, one after the other.
@@ -41,7 +43,7 @@ GOODPUT_BAR = 0.9
 ANSWER_BAR_MS = 100
 OFFERS = (0.5, 0.75, 1, 1.5)  # of a tenth of the highest rate
 FLOOD = "all"  # what the generator can
-WARM_UP_S = 1  # whole seconds
+WARM_UP_S = 2  # the first has no throttle
 STARVED = 0.1  # of a job's fair share
 MOST_SHARE = 2 * SHARE  # else it was no tenth
 ASK_EVERY_S = 0.5
@@ -82,6 +84,11 @@ def cpu_s(stat):
 
 def ran_s(thread):
     return int((thread / "schedstat").read_text().split()[0]) * 1e-9
+
+
+def for_seconds(seconds):
+    """Options of a generator that measures for so long, under a throttle that comes after a second."""
+    return "--duration", f"{round((WARM_UP_S + seconds) * 1000)}ms", "--warm-up", f"{WARM_UP_S}s"
 
 
 class Throttle:
@@ -191,7 +198,7 @@ class Overload:
         said = []
         for offer in schedule(self._turn):
             rate = "max" if offer == FLOOD else max(1, int(self._rate * SHARE * offer))
-            with self._device() as device, self._throttle(device), Operator(device, self._metrics).asking():
+            with self._device() as device, Operator(device, self._metrics).asking():
                 self.goodput[offer].append(statistics.fmean(self._load(device, rate, seconds)[1]))
             said.append(f"{describe(offer)} {self.goodput[offer][-1]:.3f} ({self.shares[-1]:.3f})")
         self._turn += 1
@@ -202,7 +209,7 @@ class Overload:
         with self._device() as device:
             unhindered, operator = Operator(device, self._metrics), Operator(device, self._metrics)
             unhindered.ask()
-            with self._throttle(device), operator.asking():
+            with operator.asking():
                 report, self.seconds = self._load(device, "max", seconds)
         total = max(report["total"]["goodput_gbytes_per_s"], 1e-9)
         self.job_shares = [job["goodput_gbytes_per_s"] * JOBS / total for job in report["jobs"]]
@@ -242,8 +249,8 @@ class Overload:
         self.shares.append(throttle.share)
 
     def _load(self, device, rate, seconds):
-        """The report, and the goodput of each second but the first."""
-        report, rates = device.loadgen_each_second("--duration", f"{round(seconds * 1000)}ms", "--rate", rate)
+        """The report, and the goodput of each second after the warm-up."""
+        report, rates = device.loadgen_each_second(*for_seconds(seconds), "--rate", rate, meanwhile=self._throttle(device))
         self._right = self._right and report["total"]["results_wrong"] == 0
         # What is under way at the end takes part of another one.
-        return report, rates[WARM_UP_S:int(seconds)]
+        return report, rates[WARM_UP_S:WARM_UP_S + int(seconds)]

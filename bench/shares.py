@@ -40,7 +40,7 @@ class Case:
     unit: str
     alone: list
     beside: list
-    figure: Callable  # of a report, and for how long was sent: what is measured
+    figure: Callable  # of a report: what is measured
     flood: Callable  # what the flood had
     part: float  # of what both had together
     plain: bool = False
@@ -49,20 +49,20 @@ class Case:
     flood_had: list = dataclasses.field(default_factory=list)
 
 
-def contribution_rate(report, _seconds):
+def contribution_rate(report):
     return report["total"]["contributions_per_s"] * 1e-3
 
 
-def plain_rate(report, seconds):
-    return report["l2"]["received"] * 1e-3 / seconds
+def plain_rate(report):
+    return report["l2"]["received_per_s"] * 1e-3
 
 
 def goodput_of(job):
-    return lambda report, _seconds: next(one for one in report["jobs"] if one["id"] == job)["goodput_gbytes_per_s"]
+    return lambda report: next(one for one in report["jobs"] if one["id"] == job)["goodput_gbytes_per_s"]
 
 
 def others_than(job):
-    return lambda report, seconds: report["total"]["goodput_gbytes_per_s"] - goodput_of(job)(report, seconds)
+    return lambda report: report["total"]["goodput_gbytes_per_s"] - goodput_of(job)(report)
 
 
 def plain(rate):

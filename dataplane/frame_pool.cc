@@ -11,6 +11,7 @@
 #include "config/memory_plan.h"
 #include "dataplane/devargs.h"
 #include "dataplane/held_frames.h"
+#include "dataplane/prefault.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -50,6 +51,18 @@ PoolSize size_pool(const config::SwitchConfig& config) {
   return {static_cast<std::uint32_t>(plan.pools[0].buffers), room};
 }
 
+bool prefault_pool(rte_mempool* pool) {
+  bool all = true;
+  rte_mempool_mem_iter(
+      pool,
+      [](rte_mempool*, void* result, rte_mempool_memhdr* memory, unsigned) {
+        auto& all_so_far = *static_cast<bool*>(result);
+        all_so_far = prefault({static_cast<std::byte*>(memory->addr), memory->len}) && all_so_far;
+      },
+      &all);
+  return all;
+}
+
 FramePool::FramePool(const PoolSize& size, int socket)
     : size_(size),
       socket_(socket),
@@ -60,6 +73,12 @@ FramePool::FramePool(const PoolSize& size, int socket)
                              " packet buffers of " + std::to_string(size.data_room) +
                              " bytes on socket " + config::socket_name(socket) + ": " +
                              rte_strerror(rte_errno) + "; raise memory.megabytes");
+  if (!prefault_pool(pool_)) {
+    rte_mempool_free(pool_);
+    throw std::runtime_error("the kernel has no memory for " + std::to_string(size.buffers) +
+                             " packet buffers of " + std::to_string(size.data_room) +
+                             " bytes; lower memory.megabytes, or give it more");
+  }
   assert(pool_->header_size + pool_->elt_size + pool_->trailer_size <=
          buffer_bytes(size.data_room));
 }

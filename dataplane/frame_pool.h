@@ -32,6 +32,9 @@ PoolSize size_pool(const config::SwitchConfig& config);
 std::uint16_t data_room(const config::SwitchConfig& config);
 std::size_t buffer_bytes(std::uint16_t data_room);
 
+// Has the kernel give all memory of a pool now (prefault.h).
+[[nodiscard]] bool prefault_pool(rte_mempool* pool);
+
 class FramePool {
  public:
   // In the memory of `socket`; config::kAnySocket: wherever there is some. Throws

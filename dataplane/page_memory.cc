@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <new>
 
+#include "dataplane/prefault.h"
+
 namespace tributary::dataplane {
 namespace {
 
@@ -25,6 +27,9 @@ PageMemory::PageMemory(std::size_t bytes) {
   bytes_ = mapped_.subspan(skip % kHugePage, bytes);
   // A kernel without huge pages refuses, and small ones do.
   if (slack != 0) madvise(bytes_.data(), bytes, MADV_HUGEPAGE);
+  if (prefault(bytes_)) return;
+  munmap(mapped_.data(), mapped_.size());
+  throw std::bad_alloc();
 }
 
 PageMemory::~PageMemory() {

@@ -118,11 +118,13 @@ class Overload(unittest.TestCase):
     def test_a_second_counts_neither_before_memory_is_touched_nor_after_the_end(self):
         class Device:
             @staticmethod
-            def loadgen_each_second(*_options):
-                return {"total": {"results_wrong": 0}}, [9.0, 0.1, 0.0, 0.5, 7.0]
+            def loadgen_each_second(*options, meanwhile):
+                self.assertEqual(options, ("--duration", "5000ms", "--warm-up", "2s", "--rate", "max"))
+                self.assertIsNotNone(meanwhile, "the throttle")
+                return {"total": {"results_wrong": 0}}, [9.0, 8.0, 0.1, 0.0, 0.5, 7.0]
 
         load = overload.Overload(self.Suite(), 1024, 1e6)
-        self.assertEqual(load._load(Device, "max", 4)[1], [0.1, 0.0, 0.5])
+        self.assertEqual(load._load(Device, "max", 3)[1], [0.1, 0.0, 0.5])
 
     def test_the_generators_lines_say_what_each_second_was_like(self):
         lines = ["loadgen: 154000 contributions/s, 0.158 GB/s verified, 0 wrong, 3 probes, 0 resends",
@@ -201,14 +203,14 @@ class Shares(unittest.TestCase):
         self.assertEqual(slow.alone, ["--job", 2, *slow.beside])
 
     def test_of_jobs_goodput_of_frames_those_that_came(self):
-        report = {"seconds": 2.1, "l2": {"received": 4000, "damaged": 0},
+        report = {"l2": {"received": 9000, "received_per_s": 2000.0, "damaged": 0},
                   "total": {"goodput_gbytes_per_s": 0.5, "contributions_per_s": 5e5, "results_wrong": 0},
                   "jobs": [{"id": 1, "goodput_gbytes_per_s": 0.4}, {"id": 2, "goodput_gbytes_per_s": 0.1}]}
         jobs, frames, slow = shares.cases(self.MOST)
-        self.assertEqual((jobs.figure(report, 2), jobs.flood(report, 2)), (500, 2.0))
-        self.assertEqual((frames.figure(report, 2), frames.flood(report, 2)), (2.0, 500))
-        self.assertEqual(slow.figure(report, 2), 0.1)
-        self.assertAlmostEqual(slow.flood(report, 2), 0.4)
+        self.assertEqual((jobs.figure(report), jobs.flood(report)), (500, 2.0))
+        self.assertEqual((frames.figure(report), frames.flood(report)), (2.0, 500))
+        self.assertEqual(slow.figure(report), 0.1)
+        self.assertAlmostEqual(slow.flood(report), 0.4)
         self.assertTrue(shares.right(report))
         report["l2"]["damaged"] = 1
         self.assertFalse(shares.right(report))

@@ -52,6 +52,10 @@ TEST(Job, WhatWasSlowBeforeItWasWarmDoesNotCount) {
   EXPECT_EQ(job.lag(), Duration());
   EXPECT_EQ(played.players[0]->latencies().count(), 0u);
   EXPECT_GT(played.players[0]->finished(), 0u) << "counted as before";
+  const PlayerCounts& counts = played.players[0]->counts();
+  EXPECT_GT(counts.warm_up_verified, 0u);
+  EXPECT_EQ(counts.warm_up_verified, counts.verified);
+  EXPECT_EQ(counts.warm_up_bytes, counts.verified_bytes);
 }
 
 TEST(Job, LateRanksIssueEachOpLater) {

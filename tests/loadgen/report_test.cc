@@ -41,6 +41,22 @@ TEST(Report, JsonHasEachJobAndTheTotal) {
   EXPECT_EQ(j["total"]["ops"], 20);
 }
 
+TEST(Report, RatesAreOfWhatCameAfterTheWarmUp) {
+  Report r = report_of_two();
+  r.seconds = 2.5;
+  r.warm_up_seconds = 0.5;
+  r.jobs[0].figures.counts.warm_up_verified = 200;
+  r.jobs[0].figures.counts.warm_up_bytes = 500'000'000;
+  r.l2 = {.sent = 900, .received = 800, .warm_up_received = 100};
+  const auto j = nlohmann::json::parse(to_json(r));
+  EXPECT_EQ(j["warm_up_seconds"], 0.5);
+  EXPECT_DOUBLE_EQ(j["l2"]["received_per_s"], 350);
+  EXPECT_EQ(j["jobs"][0]["results_verified"], 1000) << "all of them";
+  EXPECT_DOUBLE_EQ(j["jobs"][0]["contributions_per_s"], 400);
+  EXPECT_DOUBLE_EQ(j["jobs"][0]["goodput_gbytes_per_s"], 0.25);
+  EXPECT_DOUBLE_EQ(j["total"]["contributions_per_s"], 1400);
+}
+
 TEST(Report, StatusSaysWhatWentWrong) {
   Report r = report_of_two();
   EXPECT_EQ(r.exit_status(), 0);

@@ -8,6 +8,7 @@
 
 #include "dataplane/eal.h"
 #include "dataplane/fault_guard.h"
+#include "dataplane/frame_pool.h"
 
 namespace tributary::loadgen {
 namespace {
@@ -59,6 +60,9 @@ rte_mempool* start(const Environment& e) {
   if (pool == nullptr)
     throw std::runtime_error("cannot allocate " + std::to_string(buffers) + " packet buffers of " +
                              std::to_string(room) + " bytes: " + rte_strerror(rte_errno));
+  if (!dataplane::prefault_pool(pool))
+    throw std::runtime_error("the kernel has no memory for " + std::to_string(buffers) +
+                             " packet buffers of " + std::to_string(room) + " bytes");
   return pool;
 }
 

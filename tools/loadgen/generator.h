@@ -52,7 +52,7 @@ class Generator {
   std::size_t send_plain(Instant now);
   void leave();
   void show_progress(Instant now);
-  [[nodiscard]] Report report(double seconds) const;
+  [[nodiscard]] Report report() const;
 
   const Plan& plan_;
   const Options& options_;

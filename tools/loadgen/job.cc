@@ -59,7 +59,7 @@ void Job::hand_out(Instant now) {
 
 void Job::warmed_up() {
   lag_ = Duration();
-  for (Player* player : players_) player->forget_latencies();
+  for (Player* player : players_) player->warmed_up();
 }
 
 bool Job::done() const {

@@ -19,6 +19,7 @@ struct L2Counts {
   std::uint64_t received = 0;   // intact, where its station is
   std::uint64_t elsewhere = 0;  // at another port: flooded, or led astray
   std::uint64_t damaged = 0;
+  std::uint64_t warm_up_received = 0;  // of those received, before what is measured
 };
 
 class L2Traffic {
@@ -40,6 +41,8 @@ class L2Traffic {
   void send(std::size_t port, FrameSink& out);
   // A frame with kEtherType that has arrived at `port`.
   void on_frame(std::size_t port, const wire::EthernetView& frame);
+  // What is measured begins now.
+  void warmed_up() { counts_.warm_up_received = counts_.received; }
   [[nodiscard]] const L2Counts& counts() const { return counts_; }
 
  private:

@@ -113,7 +113,7 @@ void add_load(CLI::App& app, Options& options) {
   app.add_option("--ops", options.ops, "ops of each job (default: until --duration or a signal)");
   add_time(app, "--duration", options.duration, "how long ops are issued");
   add_time(app, "--warm-up", options.warm_up,
-           "of that, the beginning in which latency and lag are not measured (default: 0s)");
+           "of that, the beginning, which counts in no rate, latency or lag (default: 0s)");
   add_parsed(app, "--dtype", options.dtype, parse_dtype, "float32 or int32", "TYPE",
              "of the data (default: float32)");
   app.add_option("--op-chunks", options.op_chunks, "chunks of an op (default: 16)")

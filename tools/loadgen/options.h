@@ -21,7 +21,7 @@ struct Options {
   std::map<std::uint32_t, std::uint64_t> job_rates;  // of these jobs, by id, whatever `rate` says
   std::uint64_t ops = 0;                             // of each job; 0: no limit
   Duration duration;                                 // 0: no limit
-  Duration warm_up;  // of that, the beginning in which no latency is taken
+  Duration warm_up;  // of that, the beginning, in which nothing is measured
   wire::DType dtype = wire::DType::float32;
   std::uint32_t op_chunks = 16;
   std::uint32_t loss_group = 0;

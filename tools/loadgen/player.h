@@ -53,6 +53,8 @@ struct PlayerOptions {
 struct PlayerCounts {
   std::uint64_t verified = 0;  // results that are the sum of all ranks
   std::uint64_t verified_bytes = 0;
+  std::uint64_t warm_up_verified = 0;  // of those, before what is measured
+  std::uint64_t warm_up_bytes = 0;
   std::uint64_t wrong = 0;
   std::uint64_t degraded = 0;   // lack ranks, and say so
   std::uint64_t lost_sent = 0;  // on purpose, as all below
@@ -76,8 +78,12 @@ class Player {
   }
   [[nodiscard]] const PlayerCounts& counts() const { return counts_; }
   [[nodiscard]] const Histogram& latencies() const { return latencies_; }
-  // As if none had come yet.
-  void forget_latencies() { latencies_ = {}; }
+  // What is measured begins now.
+  void warmed_up() {
+    latencies_ = {};
+    counts_.warm_up_verified = counts_.verified;
+    counts_.warm_up_bytes = counts_.verified_bytes;
+  }
   // The first failure of the job or an op, and the first result that was wrong; else empty.
   [[nodiscard]] const std::string& failure() const { return failure_; }
   [[nodiscard]] const std::string& first_wrong() const { return first_wrong_; }

@@ -7,8 +7,10 @@
 namespace tributary::loadgen {
 namespace {
 
-double per_second(double amount, const Report& report) {
-  return report.seconds > 0 ? amount / report.seconds : 0;
+// Of what was verified after the warm-up.
+double per_second(std::uint64_t all, std::uint64_t before, const Report& report) {
+  const double seconds = report.seconds - report.warm_up_seconds;
+  return seconds > 0 ? static_cast<double>(all - before) / seconds : 0;
 }
 
 double microseconds(Duration time) {
@@ -18,49 +20,47 @@ double microseconds(Duration time) {
 nlohmann::ordered_json figures_json(const Figures& f, const Report& report) {
   const PlayerCounts& c = f.counts;
   const Histogram& h = f.latencies;
-  return {
-      {"ops", f.ops},
-      {"contributions", f.contributions},
-      {"contributions_per_s", per_second(static_cast<double>(c.verified), report)},
-      {"goodput_gbytes_per_s", per_second(static_cast<double>(c.verified_bytes), report) * 1e-9},
-      {"results_verified", c.verified},
-      {"results_wrong", c.wrong},
-      {"results_degraded", c.degraded},
-      {"latency_us",
-       {{"p50", microseconds(h.percentile(0.5))},
-        {"p99", microseconds(h.percentile(0.99))},
-        {"p999", microseconds(h.percentile(0.999))},
-        {"max", microseconds(h.max())}}},
-      {"lag_us", microseconds(f.lag)},
-      {"probes", f.probes},
-      {"resends", f.resends},
-      {"pending_replies", f.pending_replies},
-      {"unknown_replies", f.unknown_replies},
-      {"duplicate_results", f.duplicate_results},
-      {"drops", f.drops},
-      {"no_buffer", c.no_buffer},
-      {"faults",
-       {{"lost_sent", c.lost_sent},
-        {"lost_received", c.lost_received},
-        {"duplicated", c.duplicated},
-        {"garbage", c.garbage},
-        {"falsified", c.falsified}}}};
+  return {{"ops", f.ops},
+          {"contributions", f.contributions},
+          {"contributions_per_s", per_second(c.verified, c.warm_up_verified, report)},
+          {"goodput_gbytes_per_s", per_second(c.verified_bytes, c.warm_up_bytes, report) * 1e-9},
+          {"results_verified", c.verified},
+          {"results_wrong", c.wrong},
+          {"results_degraded", c.degraded},
+          {"latency_us",
+           {{"p50", microseconds(h.percentile(0.5))},
+            {"p99", microseconds(h.percentile(0.99))},
+            {"p999", microseconds(h.percentile(0.999))},
+            {"max", microseconds(h.max())}}},
+          {"lag_us", microseconds(f.lag)},
+          {"probes", f.probes},
+          {"resends", f.resends},
+          {"pending_replies", f.pending_replies},
+          {"unknown_replies", f.unknown_replies},
+          {"duplicate_results", f.duplicate_results},
+          {"drops", f.drops},
+          {"no_buffer", c.no_buffer},
+          {"faults",
+           {{"lost_sent", c.lost_sent},
+            {"lost_received", c.lost_received},
+            {"duplicated", c.duplicated},
+            {"garbage", c.garbage},
+            {"falsified", c.falsified}}}};
 }
 
 std::string line(const char* name, const Figures& f, const Report& report) {
   const PlayerCounts& c = f.counts;
   const Histogram& h = f.latencies;
   std::array<char, 320> text{};
-  std::snprintf(text.data(), text.size(),
-                "%-16s %8llu %12llu %12.0f %8.3f %9.1f %9.1f %9.1f %9.1f %8llu %8llu %6llu\n", name,
-                static_cast<unsigned long long>(f.ops), static_cast<unsigned long long>(c.verified),
-                per_second(static_cast<double>(c.verified), report),
-                per_second(static_cast<double>(c.verified_bytes), report) * 1e-9,
-                microseconds(h.percentile(0.5)), microseconds(h.percentile(0.99)),
-                microseconds(h.percentile(0.999)), microseconds(h.max()),
-                static_cast<unsigned long long>(f.probes),
-                static_cast<unsigned long long>(f.resends),
-                static_cast<unsigned long long>(c.wrong));
+  std::snprintf(
+      text.data(), text.size(),
+      "%-16s %8llu %12llu %12.0f %8.3f %9.1f %9.1f %9.1f %9.1f %8llu %8llu %6llu\n", name,
+      static_cast<unsigned long long>(f.ops), static_cast<unsigned long long>(c.verified),
+      per_second(c.verified, c.warm_up_verified, report),
+      per_second(c.verified_bytes, c.warm_up_bytes, report) * 1e-9, microseconds(h.percentile(0.5)),
+      microseconds(h.percentile(0.99)), microseconds(h.percentile(0.999)), microseconds(h.max()),
+      static_cast<unsigned long long>(f.probes), static_cast<unsigned long long>(f.resends),
+      static_cast<unsigned long long>(c.wrong));
   return text.data();
 }
 
@@ -93,6 +93,8 @@ void Figures::add(const Figures& o) {
   lag = std::max(lag, o.lag);
   counts.verified += o.counts.verified;
   counts.verified_bytes += o.counts.verified_bytes;
+  counts.warm_up_verified += o.counts.warm_up_verified;
+  counts.warm_up_bytes += o.counts.warm_up_bytes;
   counts.wrong += o.counts.wrong;
   counts.degraded += o.counts.degraded;
   counts.lost_sent += o.counts.lost_sent;
@@ -162,6 +164,7 @@ std::string to_text(const Report& report) {
 std::string to_json(const Report& report) {
   nlohmann::ordered_json out;
   out["seconds"] = report.seconds;
+  out["warm_up_seconds"] = report.warm_up_seconds;
   out["status"] = report.exit_status();
   out["interrupted"] = report.interrupted;
   out["total"] = figures_json(report.total(), report);
@@ -173,10 +176,12 @@ std::string to_json(const Report& report) {
     j["first_wrong"] = job.first_wrong;
     out["jobs"].push_back(j);
   }
-  out["l2"] = {{"sent", report.l2.sent},
-               {"received", report.l2.received},
-               {"elsewhere", report.l2.elsewhere},
-               {"damaged", report.l2.damaged}};
+  out["l2"] = {
+      {"sent", report.l2.sent},
+      {"received", report.l2.received},
+      {"received_per_s", per_second(report.l2.received, report.l2.warm_up_received, report)},
+      {"elsewhere", report.l2.elsewhere},
+      {"damaged", report.l2.damaged}};
   out["refused_frames"] = report.refused_frames;
   return out.dump(2) + "\n";
 }

@@ -41,7 +41,8 @@ struct JobReport {
 };
 
 struct Report {
-  double seconds = 0;  // from the first op to the last result
+  double seconds = 0;          // from the first op to the last result
+  double warm_up_seconds = 0;  // of those
   std::vector<JobReport> jobs;
   L2Counts l2;
   std::uint64_t refused_frames = 0;  // that were no packet for a worker: damaged on the way
