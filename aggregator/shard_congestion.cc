@@ -10,7 +10,8 @@
 
 namespace tributary::aggregator {
 
-// Smaller windows of those that share the slots are the cure (rule 15).
+// Smaller windows of those that share the slots are the cure (rule 15), of those that have some:
+// who has none would only be slower, as its chunks take nothing but the way to the completion host.
 void Shard::mark_for_slots(ShardJob& job, Tombstone& e) {
   e.congested = true;
   job.counters.slot_marks.add();

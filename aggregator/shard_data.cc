@@ -172,7 +172,7 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
     if (why_not != wire::Reason::none) return escalate_first(job, e, c, why_not, packet, now, out);
   }
   job.table.open(e, c, now);
-  if (job.dynamic && pool_.scarce()) mark_for_slots(job, e);
+  if (job.dynamic && pool_.crowded_by(job.place)) mark_for_slots(job, e);
   e.holds_slot = true;
   job.next_op = std::max(job.next_op, c.description.op + 1);
   if (job.has_exclusions) leave_out_excluded(job, e, c.child);

@@ -31,7 +31,7 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
                                Outbox& out) {
   job.table.open(e, c, now);
   const bool no_slot = reason == wire::Reason::no_slot || reason == wire::Reason::collision;
-  if (no_slot && pool_.scarce()) mark_for_slots(job, e);
+  if (no_slot && pool_.crowded_by(job.place)) mark_for_slots(job, e);
   job.table.escalate(e);
   job.next_op = std::max(job.next_op, c.description.op + 1);
   job.note_escalation(e, reason, now);

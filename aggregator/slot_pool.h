@@ -51,6 +51,8 @@ class SlotPool {
 
   // So few are free that jobs meet each other's (rule 15). One alone meets nobody.
   [[nodiscard]] bool scarce() const { return free_ < slots() / kScarce && running_ > 1; }
+  // They are, and a smaller window of this job would leave more to others.
+  [[nodiscard]] bool crowded_by(std::uint32_t job) const { return scarce() && held(job) > 0; }
 
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(owners_.size()); }
   [[nodiscard]] std::uint32_t free() const { return free_; }

@@ -263,9 +263,11 @@ class ScarceSlots : public EngineTest {
     }
     epoch_ = sent_.at(0).header.epoch;
   }
-  void open(std::uint32_t seq) {
+  void open(std::uint32_t seq, std::uint32_t job = 7) {
     const std::int32_t value = 1;
-    deliver({data_header(0, seq, 1), {}, std::as_bytes(std::span(&value, 1))}, peer(0));
+    wire::Header h = data_header(0, seq, 1);
+    h.job = job;
+    deliver({h, {}, std::as_bytes(std::span(&value, 1))}, peer(0));
   }
 };
 
@@ -285,6 +287,28 @@ TEST_F(ScarceSlots, Rule15_ChunksThatFindFewSlotsLeftAreMarked) {
   ASSERT_EQ(sent_.size(), 2u);
   EXPECT_TRUE(is_marked(sent_[0])) << "the announcement";
   EXPECT_TRUE(is_marked(sent_[1])) << "the data, which comes even if that is lost";
+}
+
+// It goes through the completion host with as much as it likes: what that cannot take has a queue,
+// which marks.
+TEST_F(ScarceSlots, Rule15_WhoHasNoneIsNotSlowedDown) {
+  config::JobConfig job = dynamic_job(7);
+  job.priority = 1;  // nobody takes back what it borrows
+  config::SwitchConfig c = test_switch({job, dynamic_job(8)});
+  c.slots = 16;
+  c.preempt_idle = Duration::seconds(1000);
+  build(c);
+  run(0);
+  for (std::uint32_t seq = 0; seq < 16; ++seq) open(seq);
+  run(1);
+  open(0, 8);
+  EXPECT_EQ(
+      engine_->counters(1).escalations[static_cast<std::size_t>(wire::Reason::collision)].get(),
+      1u);
+  EXPECT_EQ(engine_->counters(1).slot_marks.get(), 0u);
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_FALSE(is_marked(sent_[0]));
+  EXPECT_FALSE(is_marked(sent_[1]));
 }
 
 // How many slots a job may have is its operator's word, not a queue.

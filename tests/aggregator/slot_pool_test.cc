@@ -43,12 +43,16 @@ TEST(SlotPool, Rule15_SlotsAreScarceForThoseWhoShareThem) {
   EXPECT_FALSE(pool.scarce()) << "a job that is alone meets nobody";
   pool.start(1);
   EXPECT_TRUE(pool.scarce());
+  EXPECT_TRUE(pool.crowded_by(0));
+  EXPECT_FALSE(pool.crowded_by(1)) << "it has none";
   pool.give(3, 0);
   EXPECT_FALSE(pool.scarce());
   pool.take(3, 1, 0, Instant());
   EXPECT_TRUE(pool.scarce());
+  EXPECT_TRUE(pool.crowded_by(1));
   pool.stop(1);
   EXPECT_FALSE(pool.scarce());
+  EXPECT_FALSE(pool.crowded_by(0));
 }
 
 // O8: two jobs that collide may both change their seeds, and then each must get somewhere else than
