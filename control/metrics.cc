@@ -18,6 +18,7 @@
 #include "control/show_text.h"
 #include "control/straggler_metrics.h"
 #include "dataplane/eal.h"
+#include "dataplane/memif_hello.h"
 
 namespace tributary::control {
 namespace {
@@ -50,6 +51,9 @@ void collect_process(Families& out, dataplane::Switch& sw) {
   sample(family(out, "tributary_outbox_overflows_total",
                 "Messages of the engine that found no room; any is a defect", false),
          {}, sum(sw, [](const dataplane::Worker& w) { return number(w.outbox_overflows()); }));
+  sample(family(out, "tributary_memif_clients_gone_total",
+                "Clients of memif that connected and left before HELLO", false),
+         {}, static_cast<double>(dataplane::memif_clients_gone()));
 }
 
 void collect_ports(Families& out, dataplane::Switch& sw) {

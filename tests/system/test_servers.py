@@ -7,11 +7,10 @@ slot (O8), so the servers sum nearly everything; with verify every sum passes th
 import json
 import re
 import signal
-import socket
 
 import pytest
 import yaml
-from testbed.fabric import SWITCH_ADDRESS, MemifFabric, worker_address
+from testbed.fabric import SWITCH_ADDRESS, MemifFabric, free_address, worker_address
 from testbed.process import Process
 from testbed.switch import Job
 from testbed.tree import PYTHON, binary
@@ -78,13 +77,6 @@ class Server:
 
     def completions(self):
         return sum(row["completions"] for row in self.show("completion"))
-
-
-def free_address():
-    """Where nobody listens now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return "{}:{}".format(*one.getsockname())
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import time
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.utils import PcapNgReader
-from testbed.fabric import worker_address
+from testbed.fabric import free_address, worker_address
 from testbed.process import Process
 from testbed.switch import Job
 from testbed.tree import binary, build_directory
@@ -58,6 +58,22 @@ def test_metrics_endpoint(make_bed, launch):
     for name in ("tributary_build_info", "tributary_port_", "tributary_drop", "tributary_job_"):
         assert f"\n{name}" in text, name
     assert 'job="1"' in text
+
+
+def test_memif_clients_that_leave_before_hello(make_bed, launch):
+    """C1: whoever connects and has gone before the switch looks is counted; it serves all others, there too."""
+    listen = free_address()
+    bed = make_bed("memif", 2, metrics=listen)
+    for _ in range(3):
+        bed.switch.process.signal(signal.SIGSTOP)
+        for _ in range(2):  # that wait to be accepted
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+                client.connect(str(bed.run / "switch.memif"))
+        bed.switch.process.signal(signal.SIGCONT)
+        for worker in launch(bed).start([SMALL]):
+            worker.finish()
+    metrics = bed.start("curl", ["curl", "-sf", f"http://{listen}/metrics"]).check_exit(30).text()
+    assert "\ntributary_memif_clients_gone_total 6" in metrics
 
 
 def test_show_as_table_and_json(make_bed, launch):

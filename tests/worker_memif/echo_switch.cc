@@ -17,6 +17,7 @@
 #include "core/wire/arp.h"
 #include "core/wire/ecn.h"
 #include "dataplane/interrupt_thread.h"
+#include "dataplane/memif_hello.h"
 
 #ifdef __SANITIZE_THREAD__
 // What ThreadSanitizer cannot know: DPDK is built without it, and its interrupt thread shares
@@ -43,6 +44,7 @@ rte_mempool* packet_pool() {
                                        "128",         "--no-pci",     "--no-telemetry",
                                        "--no-shconf", "--lcores=0@0", prefix.c_str()};
     std::array<char*, 9> argv;
+    dataplane::outlive_memif_clients();
     for (std::size_t i = 0; i < args.size(); ++i) argv[i] = const_cast<char*>(args[i]);
     if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
       throw std::runtime_error("rte_eal_init failed");

@@ -6,6 +6,7 @@ Impairment, every worker's cable runs through a tributary-impair process.
 """
 
 import contextlib
+import socket
 from dataclasses import dataclass
 
 from .namespace import Namespace, add_veth
@@ -19,6 +20,13 @@ _AF_PACKET = "net_af_packet{index},iface={link},qdisc_bypass=1,framesz=16384,blo
 _MEMIF = (
     "net_memif{index},id={id},socket={socket},socket-abstract=no,rsize=10,bsize=9728,role={role}"
 )
+
+
+def free_address():
+    """Of this machine's loopback, where nobody listens now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return "{}:{}".format(*one.getsockname())
 
 
 def worker_address(rank):

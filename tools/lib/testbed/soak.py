@@ -23,13 +23,13 @@ import json
 import os
 import re
 import signal
-import socket
 import sys
 import time
 from dataclasses import asdict, dataclass
 
 import yaml
 
+from .fabric import free_address
 from .loop import Interrupted, Loop
 from .namespace import Namespace, NamespaceError, add_veth
 from .process import Process, ProcessFailed
@@ -162,7 +162,7 @@ class Soak:
         self._hosts, self._ports, self._namespace = [], [], None
         if "hosts" in possible_loads():
             self._make_hosts()
-        self._metrics = _free_address()
+        self._metrics = free_address()
         self._write()
         argv = [self._program("tributary-switchd"), "--config", self._config]
         environment = {"RUNTIME_DIRECTORY": str(self._run.path)}
@@ -298,12 +298,6 @@ class Soak:
 
     def _contributions(self):
         return sum(job["contributions"] for job in self._show("jobs"))
-
-
-def _free_address():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{one.getsockname()[1]}"
 
 
 _HEADINGS = ("round", "load", "verified", *_WORDS)
