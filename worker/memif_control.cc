@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -57,10 +58,22 @@ MemifControl::MemifControl(const std::string& path, std::uint32_t id, MemifRings
       answer_limit_(answer_limit),
       socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
   if (!socket_) fail(std::strerror(errno));
-  const int as_file = connect_to(socket_.get(), path, false);
-  if (as_file != 0 && (as_file != ENOENT || connect_to(socket_.get(), path, true) != 0))
-    fail(std::string("no switch listens there: ") + std::strerror(as_file));
+  limit_waiting();
+  int error = connect_to(socket_.get(), path, false);
+  if (error == ENOENT) {
+    const int as_name = connect_to(socket_.get(), path, true);
+    if (as_name == 0 || as_name == EAGAIN) error = as_name;
+  }
+  if (error == EAGAIN) fail("the switch does not answer");
+  if (error != 0) fail(std::string("no switch listens there: ") + std::strerror(error));
   handshake(id, rings);
+}
+
+// connect() waits, too, when others wait to be accepted.
+void MemifControl::limit_waiting() const {
+  const std::int64_t us = std::max<std::int64_t>(answer_limit_.to_ns() / 1000, 1);
+  const timeval limit{us / 1'000'000, us % 1'000'000};
+  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
 MemifControl::~MemifControl() {

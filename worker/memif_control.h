@@ -38,6 +38,7 @@ class MemifControl {
   [[nodiscard]] bool server_left();
 
  private:
+  void limit_waiting() const;
   void handshake(std::uint32_t id, MemifRings& rings);
   void request(const memif::Message& message, int passed_fd, memif::MessageType answer);
   void send(const memif::Message& message, int passed_fd) const;

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -381,6 +383,28 @@ TEST(MemifConnect, NoSwitchNamesTheSocket) {
   MemifAddress a = address_of();
   a.socket = "/tmp/tributary-no-such-socket";
   EXPECT_THAT(failure_of(a), AllOf(HasSubstr(a.socket), HasSubstr("No such file")));
+}
+
+// The first waits for HELLO, the next for the first to be accepted.
+TEST(MemifConnect, ASwitchThatAcceptsNobodyIsNotWaitedFor) {
+  MemifAddress a = address_of();
+  a.socket += "-busy";
+  const FileDescriptor busy(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  a.socket.copy(at.sun_path, sizeof at.sun_path - 1);
+  ASSERT_EQ(::bind(busy.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+  ASSERT_EQ(::listen(busy.get(), 0), 0);
+  for (int i = 0; i < 2; ++i) {
+    MemifRings rings;
+    try {
+      const MemifControl connected(a.socket, 0, rings, Duration::ms(30));
+      ADD_FAILURE() << "connected";
+    } catch (const MemifConnectError& e) {
+      EXPECT_THAT(e.what(), AllOf(HasSubstr(a.socket), HasSubstr("does not answer")));
+    }
+  }
+  ::unlink(a.socket.c_str());
 }
 
 TEST(MemifConnect, WrongSwitchAddressIsAnArpFailure) {
