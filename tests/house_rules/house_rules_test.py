@@ -77,6 +77,11 @@ class HouseRules(unittest.TestCase):
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, "run tools/format\n" + done.stderr[-3000:])
 
+    def test_planted_bugs_fit_the_sources(self):
+        done = subprocess.run([os.path.join(tree.TOP, "tools", "mutation-check"), "--check"],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+
     def test_scripts_pass_shellcheck(self):
         scripts = [p for p, text in self.texts.items() if tree.is_shell(text)]
         done = subprocess.run(["shellcheck", "-S", "warning", *scripts], cwd=tree.TOP,
