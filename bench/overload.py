@@ -24,7 +24,6 @@ import itertools
 import os
 import re
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -34,6 +33,7 @@ import urllib.request
 from pathlib import Path
 
 import dut
+from testbed.fabric import free_address
 from testbed.process import Process
 
 JOBS = 4
@@ -47,13 +47,6 @@ WARM_UP_S = 2  # the first has no throttle
 STARVED = 0.1  # of a job's fair share
 MOST_SHARE = 2 * SHARE  # else it was no tenth
 ASK_EVERY_S = 0.5
-
-
-def free_address():
-    """Where nobody listens now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{one.getsockname()[1]}"
 
 
 # In a process of its own, ahead of all others, and told to the thread that runs: both CPUs are busy,
