@@ -53,7 +53,7 @@ void collect_process(Families& out, dataplane::Switch& sw) {
          {}, sum(sw, [](const dataplane::Worker& w) { return number(w.outbox_overflows()); }));
   sample(family(out, "tributary_memif_clients_gone_total",
                 "Clients of memif that connected and left before HELLO", false),
-         {}, static_cast<double>(dataplane::memif_clients_gone()));
+         {}, number(dataplane::memif_clients_gone()));
 }
 
 void collect_ports(Families& out, dataplane::Switch& sw) {

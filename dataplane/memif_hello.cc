@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <sys/socket.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -14,7 +13,7 @@ namespace {
 using Send = ssize_t (*)(int, const msghdr*, int);
 namespace memif = tributary::worker::memif;
 
-std::atomic<std::uint64_t> g_gone = 0;
+tributary::Counter g_gone;
 
 // The C library's, or a sanitizer's.
 Send next_send() {
@@ -44,7 +43,7 @@ extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   if (sent >= 0 || (errno != EPIPE && errno != ECONNRESET)) return sent;
   const int why = errno;
   if (is_hello(*message) && is_of_memif(socket)) {
-    g_gone.fetch_add(1, std::memory_order_relaxed);
+    g_gone.add();
     return sizeof(memif::Message);
   }
   errno = why;
@@ -57,8 +56,8 @@ void outlive_memif_clients() {
   next_send();
 }
 
-std::uint64_t memif_clients_gone() {
-  return g_gone.load(std::memory_order_relaxed);
+const Counter& memif_clients_gone() {
+  return g_gone;
 }
 
 }  // namespace tributary::dataplane

@@ -2,13 +2,13 @@
 //
 // DPDK 22.11's memif server watches a new client's socket, then sends HELLO. Where that fails it
 // closes the socket, which the EAL's interrupt thread still watches, and which ends the process at
-// its next look
-// ("Error adding fd", memif_listener_handler() in drivers/net/memif/memif_socket.c). A client that
-// gives up because that thread is busy is enough, so a HELLO that nobody is there to hear counts as
-// sent: the driver then reads the end of the connection, and lets go of it as of any other.
+// its next look: "Error adding fd" (memif_listener_handler(), drivers/net/memif/memif_socket.c). A
+// client that gives up because that thread is busy is enough. So a HELLO that nobody is there to
+// hear counts as sent: the driver then reads the end of the connection, and lets go of it as of any
+// other.
 #pragma once
 
-#include <cstdint>
+#include "core/counter.h"
 
 namespace tributary::dataplane {
 
@@ -16,7 +16,7 @@ namespace tributary::dataplane {
 // server's HELLO goes through as it is. Before the EAL starts, any number of times.
 void outlive_memif_clients();
 
-// How many have gone before HELLO. Any thread.
-std::uint64_t memif_clients_gone();
+// How many have gone before HELLO: the interrupt thread, which sends it, counts.
+const Counter& memif_clients_gone();
 
 }  // namespace tributary::dataplane

@@ -347,8 +347,8 @@ TEST(MemifConnect, ASwitchMayStopInTheMiddleOfAHandshake) {
 TEST(MemifConnect, C1_AClientMayBeGoneBeforeHello) {
   const std::string path = socket_path() + "-hello";
   EchoSwitch& server = EchoSwitch::at(path);
-  const std::uint64_t before = dataplane::memif_clients_gone();
-  const auto gone = [&] { return dataplane::memif_clients_gone() - before; };
+  const std::uint64_t before = dataplane::memif_clients_gone().get();
+  const auto gone = [&] { return dataplane::memif_clients_gone().get() - before; };
   for (std::uint64_t i = 1; i <= 8; ++i) {
     dataplane::on_interrupt_thread([&] {  // which would have to answer meanwhile
       MemifRings rings;
