@@ -21,8 +21,8 @@
 
 #ifdef __SANITIZE_THREAD__
 // What ThreadSanitizer cannot know: DPDK is built without it, and its interrupt thread shares
-// descriptors and heap with us under locks of its own. Of ours, only clients that give up run on
-// a thread that begins in DPDK, with nobody beside them: none of our own races is hidden.
+// descriptors and heap with us under locks of its own. No thread of this test begins in DPDK, so
+// none of our own races is hidden.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer asks for this name
 extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:librte_net_memif.so\nrace:librte_eal.so\n";

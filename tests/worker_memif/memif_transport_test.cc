@@ -11,13 +11,10 @@
 #include <cstring>
 #include <latch>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/prng.h"
-#include "dataplane/interrupt_thread.h"
-#include "dataplane/memif_hello.h"
 #include "tests/worker_memif/echo_switch.h"
 
 namespace tributary::worker {
@@ -341,26 +338,6 @@ TEST(MemifConnect, ASwitchMayStopInTheMiddleOfAHandshake) {
     done = true;
     client.join();
   });
-}
-
-// Without memif_hello.h the driver ends the process here.
-TEST(MemifConnect, C1_AClientMayBeGoneBeforeHello) {
-  const std::string path = socket_path() + "-hello";
-  EchoSwitch& server = EchoSwitch::at(path);
-  const std::uint64_t before = dataplane::memif_clients_gone().get();
-  const auto gone = [&] { return dataplane::memif_clients_gone().get() - before; };
-  for (std::uint64_t i = 1; i <= 8; ++i) {
-    dataplane::on_interrupt_thread([&] {  // which would have to answer meanwhile
-      MemifRings rings;
-      EXPECT_THROW(MemifControl(path, 0, rings, Duration::ms(1)), MemifConnectError);
-    });
-    while (gone() < i) std::this_thread::yield();  // few can wait to be accepted
-  }
-  MemifRings rings;
-  std::optional<MemifControl> staying(std::in_place, path, 0, rings, kForever);
-  EXPECT_TRUE(server.link_up());
-  EXPECT_EQ(gone(), 8u);
-  server.while_client_leaves([&] { staying.reset(); });
 }
 
 std::string failure_of(const MemifAddress& address) {
