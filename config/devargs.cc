@@ -1,6 +1,6 @@
 #include "config/devargs.h"
 
-#include <cctype>
+#include <array>
 #include <charconv>
 
 namespace tributary::config {
@@ -9,6 +9,38 @@ namespace {
 bool looks_like_pci(std::string_view device) {
   // [domain:]bus:device.function
   return device.find(':') != std::string_view::npos && device.find('.') != std::string_view::npos;
+}
+
+// What virtual devices' names begin with says to DPDK which driver they are for; some drivers have
+// two words.
+struct VirtualDriver {
+  std::string_view word, name;
+};
+constexpr std::array kVirtualDrivers = {
+    VirtualDriver{"net_af_packet", "net_af_packet"},
+    VirtualDriver{"eth_af_packet", "net_af_packet"},
+    VirtualDriver{"net_af_xdp", "net_af_xdp"},
+    VirtualDriver{"net_memif", "net_memif"},
+    VirtualDriver{"net_null", "net_null"},
+    VirtualDriver{"eth_null", "net_null"},
+    VirtualDriver{"net_pcap", "net_pcap"},
+    VirtualDriver{"eth_pcap", "net_pcap"},
+    VirtualDriver{"net_ring", "net_ring"},
+    VirtualDriver{"eth_ring", "net_ring"},
+    VirtualDriver{"net_tap", "net_tap"},
+    VirtualDriver{"eth_tap", "net_tap"},
+    VirtualDriver{"net_vhost", "net_vhost"},
+    VirtualDriver{"eth_vhost", "net_vhost"},
+    VirtualDriver{"net_virtio_user", "net_virtio_user"},
+    VirtualDriver{"virtio_user", "net_virtio_user"},
+};
+
+// None: a PCI address. One that we do not know: all but the number at its end.
+std::string_view driver_of(std::string_view device) {
+  for (const auto& [word, name] : kVirtualDrivers)
+    if (device.starts_with(word)) return name;
+  if (looks_like_pci(device)) return {};
+  return device.substr(0, device.find_last_not_of("0123456789") + 1);
 }
 
 }  // namespace
@@ -40,11 +72,7 @@ Devargs parse_devargs(std::string_view text) {
                                                            ? std::string_view{}
                                                            : item.substr(equals + 1));
   }
-  if (!looks_like_pci(out.device)) {
-    out.driver = out.device;
-    while (!out.driver.empty() && std::isdigit(static_cast<unsigned char>(out.driver.back())) != 0)
-      out.driver.pop_back();
-  }
+  out.driver = driver_of(out.device);
   return out;
 }
 

@@ -25,6 +25,19 @@ TEST(Devargs, SplitsDeviceDriverAndArguments) {
   EXPECT_EQ(args.number("socket", 9), 9u);
 }
 
+// As for DPDK: else what is checked and guarded for a driver would not be for a device of another
+// name.
+TEST(Devargs, ANameBeginsWithItsDriver) {
+  EXPECT_EQ(parse_devargs("net_memif_left,id=0").driver, "net_memif");
+  EXPECT_EQ(parse_devargs("net_memif0x,id=0").driver, "net_memif");
+  EXPECT_EQ(parse_devargs("net_memif:0.1,id=0").driver, "net_memif");
+  EXPECT_EQ(parse_devargs("eth_vhost1,iface=/s").driver, "net_vhost");
+  EXPECT_EQ(parse_devargs("virtio_user0,path=/s").driver, "net_virtio_user");
+  EXPECT_EQ(parse_devargs("net_other12,a=b").driver, "net_other");
+  EXPECT_THAT(check_devargs(port("net_memif_left,role=client")), HasSubstr("role=server"));
+  EXPECT_THAT(check_devargs(port("eth_af_packet_a")), HasSubstr("iface=INTERFACE"));
+}
+
 TEST(Devargs, KnowsPciAddresses) {
   EXPECT_TRUE(parse_devargs("0000:01:00.0").pci());
   EXPECT_TRUE(parse_devargs("01:00.0,some=1").pci());

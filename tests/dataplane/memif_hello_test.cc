@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <semaphore>
 #include <string>
+#include <thread>
 
 #include "dataplane/interrupt_thread.h"
 #include "dataplane/port.h"
@@ -19,6 +21,28 @@ namespace {
 using worker::MemifControl;
 using worker::MemifRings;
 
+// As long as it lives, nobody is accepted.
+class BusyInterruptThread {
+ public:
+  BusyInterruptThread() { begun_.acquire(); }
+  ~BusyInterruptThread() {
+    end_.release();
+    thread_.join();
+  }
+  BusyInterruptThread(const BusyInterruptThread&) = delete;
+  BusyInterruptThread& operator=(const BusyInterruptThread&) = delete;
+
+ private:
+  std::binary_semaphore begun_{0};
+  std::binary_semaphore end_{0};
+  std::thread thread_{[this] {
+    on_interrupt_thread([this] {
+      begun_.release();
+      end_.acquire();
+    });
+  }};
+};
+
 TEST(MemifHello, C1_AClientMayBeGoneBeforeIt) {
   RingSwitch sw{test_config(1)};
   const std::string socket = "tributary-hello-" + std::to_string(::getpid());
@@ -27,10 +51,11 @@ TEST(MemifHello, C1_AClientMayBeGoneBeforeIt) {
   const std::uint64_t before = memif_clients_gone().get();
   const auto gone = [&] { return memif_clients_gone().get() - before; };
   for (std::uint64_t i = 1; i <= 8; ++i) {
-    on_interrupt_thread([&] {  // which would have to answer meanwhile
+    {
+      const BusyInterruptThread busy;
       MemifRings rings;
       EXPECT_THROW(MemifControl(socket, 0, rings, Duration::ms(1)), worker::MemifConnectError);
-    });
+    }
     while (gone() < i) sched_yield();  // few can wait to be accepted
   }
   MemifRings rings;
