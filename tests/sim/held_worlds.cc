@@ -72,7 +72,7 @@ void make_long_turns(Draw& draw, Scenario& s) {
 void draw_held(Draw draw, Scenario& s) {
   if (draw.one_in(4)) return;
   s.held_frames = draw.one_in(2) ? 128 : draw.between(1, 128);
-  if (draw.one_in(64)) return make_late_leaf(draw, s);
+  if (draw.one_in(32)) return make_late_leaf(draw, s);
   if (draw.one_in(16)) return make_crowd(draw, s);
   if (draw.one_in(4)) make_long_turns(draw, s);
 }
