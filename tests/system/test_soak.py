@@ -79,7 +79,7 @@ def test_growth_ends_the_soak_with_its_reason(monkeypatch, capsys, tmp_path):
         def handed(self):
             return 0
 
-        def rest(self, _buffers):
+        def rest(self):
             return soak.Sample(80.0, 16 + self._rounds // 8, 6, 40, 0)
 
     monkeypatch.setattr(soak, "Soak", Leaky)

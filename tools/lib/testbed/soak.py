@@ -227,9 +227,8 @@ class Soak:
         """Frames that went from one packet loop to another, since the start."""
         return sum(row["jobs"] + row["others"] for row in self._show("handover"))
 
-    def rest(self, buffers=None):
-        """A sample, when the last peer and the last worker are gone, and no more than so many packet buffers
-        are in use; or after a while, if there are more."""
+    def rest(self):
+        """A sample, when the last peer and the last worker are gone."""
 
         hosts = {port["name"] for port in self._ports}
 
@@ -239,23 +238,16 @@ class Soak:
 
         # An epoch that ends gives its slots back: there is nothing more to wait for.
         self._loop.wait(idle, _LIMIT_S, "the switch is at rest")
-        # Frames that a packet loop has no time for are not lost.
-        if buffers is not None:
-            with contextlib.suppress(TimeoutError):
-                self._loop.wait(lambda: self._buffers() <= buffers, _LIMIT_S, "packet buffers are back")
         with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
             status = dict(line.split(":", 1) for line in file)
         return Sample(
             memory_mib=int(status["VmRSS"].split()[0]) / 1024,
             open_files=self._open_files(),
             threads=int(status["Threads"]),
-            buffers=self._buffers(),
+            buffers=sum(pool["in_use"] for pool in self._show("buffers")),
             slots=sum(job["slots_open"] for job in self._show("jobs")),
             events=events_in(self._scrape()),
         )
-
-    def _buffers(self):
-        return sum(pool["in_use"] for pool in self._show("buffers"))
 
     def _unplug(self):
         """The host on the trunk is reached; its port goes, and comes back; it is reached again."""
@@ -323,15 +315,13 @@ def soak(options, rounds):
             load = loads[len(rounds) % len(loads)]
             before = bed.handed()
             verified = bed.round(load)
-            first_pass = rounds[:len(loads)]
-            most = max(r["buffers"] for r in first_pass) if len(rounds) >= len(loads) else None
-            sample = bed.rest(most)
+            sample = bed.rest()
             rounds.append({"load": load, "verified": verified, "handed": bed.handed() - before, **asdict(sample)})
             row = (len(rounds), load, verified, *(f"{value:.1f}" if isinstance(value, float) else value
                                                   for value in asdict(sample).values()))
             print("  ".join(f"{value:>10}" for value in row), flush=True)
-            first_samples = [Sample(**{name: r[name] for name in _WORDS}) for r in first_pass]
-            if most is not None and (more := grown(first_samples, sample)):
+            first_pass = [Sample(**{name: r[name] for name in _WORDS}) for r in rounds[:len(loads)]]
+            if len(rounds) > len(loads) and (more := grown(first_pass, sample)):
                 raise ProcessFailed(f"after round {len(rounds)} ({load}): " + "; ".join(more))
 
 
