@@ -1,32 +1,43 @@
 // Survives a peer that takes shared memory away while a driver touches it.
 //
-// A memif client owns the memory that both sides use, and so does a virtual machine. When the
-// client dies, the EAL interrupt thread unmaps that memory while the packet loop may be inside rx
-// or tx burst; a hostile peer can also truncate it. Either is a fault at an address that was valid
-// an instant before: a failure of the peer, which must not take the switch along.
+// A memif client owns the memory that both sides use, and so does a virtual machine. A client dies,
+// a hostile peer truncates its memory, or names a place that is none of it: a failure of the peer,
+// which must not take the switch along.
 //
+//   gone        a driver unmaps the memory when no call is inside any more: await_guarded_calls(),
+//               for memif's, which knows nothing of it (memif_disconnect.h); vhost-user's has locks
 //   truncated   zeros take the place of what is gone, and who touched it goes on: on any thread, as
 //               drivers look at what a peer has to offer on threads of their own. A driver call
 //               gives back whatever it had taken, so a peer that does this again and again costs no
 //               buffers. The mapping is the driver's, who ends it with the rest
-//   unmapped    the address may be anybody's next: a guarded() call is left where it was, and the
-//               buffers that it held are lost to the pool. Only a memif client that goes in that
-//               very moment causes it, once in its connection
+//   not there   where nothing is mapped, nothing can be put: a guarded() call is left where it was,
+//               and the buffers that it held are lost to the pool. A memif client's wrong
+//               descriptors cause it
 //
 // guarded() and watched() run a driver call and say what became of it; after a fault, the port is
 // to be treated as disconnected (Port::lose_peer()). A guarded() call has to be plain C inside (no
-// destructors are run) and hold no locks. vhost-user's bursts do: they are watched(), and nothing
-// is unmapped before they end.
+// destructors are run) and hold no locks. vhost-user's bursts do: they are watched().
 #pragma once
 
+#include <rte_atomic.h>
+
+#include <atomic>
+#include <cassert>
 #include <csetjmp>
 #include <cstdint>
 
 namespace tributary::dataplane {
 
 // Installs the process's SIGSEGV and SIGBUS handlers. What is not a peer's memory, nor touched by a
-// guarded() call, still kills.
+// guarded() call, still kills. Before there are drivers.
 void install_fault_handlers();
+
+// Waits for the guarded() calls of all threads that have begun by now; not for those that begin
+// meanwhile. To be called by who has just made sure that the latter find nothing to touch. False:
+// after so many looks one of them is in there yet, and will not be waited for again. Looks, some
+// 100 us apart, and no time, as all threads may have been stopped meanwhile. Any thread, in no such
+// call.
+bool await_guarded_calls(std::uint32_t looks = 100'000);
 
 // What became of a driver call.
 enum class Guarded : std::uint8_t {
@@ -36,10 +47,26 @@ enum class Guarded : std::uint8_t {
 };
 
 namespace detail {
-struct FaultState {
-  sigjmp_buf environment;
-  volatile bool armed = false;
+class FaultState {
+ public:
+  sigjmp_buf environment{};
   volatile bool stood_in = false;
+  // In the list of all threads, and under its lock.
+  FaultState* next = nullptr;
+  std::uint32_t given_up = 0;  // the call that is not waited for
+
+  // Either await_guarded_calls() sees it begun, or the call sees all that was written before that.
+  void begin() {
+    calls_.store(calls() + 1, std::memory_order_relaxed);
+    rte_smp_mb();
+  }
+  void end() { calls_.store(calls() + 1, std::memory_order_release); }
+  // Begun and ended, together: odd inside of one.
+  [[nodiscard]] std::uint32_t calls() const { return calls_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool inside() const { return calls() % 2 != 0; }
+
+ private:
+  std::atomic<std::uint32_t> calls_{0};
 };
 FaultState& fault_state();  // of this thread
 }  // namespace detail
@@ -56,13 +83,14 @@ Guarded watched(F&& driver_call) {
 template <typename F>
 Guarded guarded(F&& driver_call) {
   detail::FaultState& state = detail::fault_state();
+  assert(!state.inside());
   if (sigsetjmp(state.environment, 0) != 0) {
-    state.armed = false;
+    state.end();
     return Guarded::cut_short;
   }
-  state.armed = true;
+  state.begin();
   const Guarded outcome = watched(driver_call);
-  state.armed = false;
+  state.end();
   return outcome;
 }
 

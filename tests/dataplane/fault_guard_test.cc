@@ -4,6 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
+#include <semaphore>
+#include <thread>
+
 namespace tributary::dataplane {
 namespace {
 
@@ -21,9 +26,44 @@ TEST(FaultGuard, SurvivesMemoryThatVanished) {
   munmap(page, 4096);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(guarded([&] { sink = *value; }), Guarded::cut_short);
   EXPECT_EQ(guarded([] { sink = 1; }), Guarded::intact);
+  EXPECT_TRUE(await_guarded_calls()) << "those that were left have ended";
 }
 
 #endif
+
+constexpr std::uint32_t kForever = 0xFFFFFFFF;
+
+TEST(FaultGuard, C1_WhoUnmapsWaitsForCallsThatHaveBegun) {
+  std::binary_semaphore begun{0};
+  std::binary_semaphore end{0};
+  std::thread thread([&] {
+    EXPECT_EQ(guarded([] {}), Guarded::intact);
+    EXPECT_EQ(guarded([&] {
+                begun.release();
+                end.acquire();
+              }),
+              Guarded::intact);
+  });
+  begun.acquire();
+  EXPECT_FALSE(await_guarded_calls(1));
+  EXPECT_FALSE(await_guarded_calls(kForever)) << "it has been given up";
+  end.release();
+  thread.join();
+  EXPECT_TRUE(await_guarded_calls(0));
+}
+
+TEST(FaultGuard, C1_WhoUnmapsDoesNotWaitForALoopToStop) {
+  std::atomic<bool> stopping{false};
+  std::binary_semaphore begun{0};
+  std::thread thread([&] {
+    EXPECT_EQ(guarded([&] { begun.release(); }), Guarded::intact);
+    while (!stopping.load()) EXPECT_EQ(guarded([] {}), Guarded::intact);
+  });
+  begun.acquire();
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(await_guarded_calls(kForever));
+  stopping.store(true);
+  thread.join();
+}
 
 // Whatever the call had begun, it ends.
 TEST(FaultGuard, ACallEndsWithoutTheFileThatWasTruncated) {

@@ -3,13 +3,21 @@
 #include "dataplane/port_burst.h"
 
 #include <gtest/gtest.h>
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <optional>
+#include <system_error>
 
 #include "dataplane/fault_guard.h"
 #include "dataplane/link_monitor.h"
@@ -166,6 +174,59 @@ TEST_F(LostPeer, C1_WhatIsReceivedOfTruncatedMemoryIsNobodys) {
   EXPECT_TRUE(receive_burst(port, 0, burst.data(), kBurst, received));
   ASSERT_EQ(received, 1);
   EXPECT_EQ(take_bytes(burst[0]).size(), 100u);
+}
+
+// Where the driver has the memory of a client with OpenMemory; nullptr: nowhere.
+const volatile std::byte* mapping_of_open_memory() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:open") != std::string::npos) {
+      std::uintptr_t address = 0;
+      std::from_chars(line.data(), line.data() + line.size(), address, 16);
+      return std::bit_cast<const volatile std::byte*>(address);
+    }
+  return nullptr;
+}
+
+// How many eventfds this process has: two of a client's rings, and two that the driver got of it.
+std::size_t eventfds() {
+  std::size_t count = 0;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    if (std::filesystem::read_symlink(entry, gone) == "anon_inode:[eventfd]") ++count;
+  return count;
+}
+
+// The driver's own thread takes the link down, and all that it got away, wherever loops are.
+TEST_F(LostPeer, C1_WhatAClientBroughtStaysUntilWhoUsesItHasLeft) {
+  connect();
+  const auto* const memory = mapping_of_open_memory();
+  ASSERT_NE(memory, nullptr);
+  const auto link_up = [&] {
+    rte_eth_link link{};
+    return rte_eth_link_get_nowait(port.ethdev(), &link) == 0 &&
+           link.link_status == RTE_ETH_LINK_UP;
+  };
+  using Clock = std::chrono::steady_clock;
+  const std::size_t before = eventfds();
+  std::size_t fewest = before;
+  std::byte sum{};
+  EXPECT_EQ(guarded([&] {
+              client.reset();
+              while (link_up()) sched_yield();
+              const auto long_after = Clock::now() + std::chrono::milliseconds(50);
+              while (Clock::now() < long_after) {
+                sum ^= *memory;
+                fewest = std::min(fewest, eventfds());
+              }
+            }),
+            Guarded::intact);
+  EXPECT_EQ(fewest, before - 2) << "the client's own";
+  while (mapping_of_open_memory() != nullptr) sched_yield();
+  EXPECT_EQ(eventfds(), before - 4);
+  connect();
+  send(1);
+  EXPECT_EQ(counters().tx_packets.get(), 1u);
 }
 
 // The driver looks at the rings on a thread of its own, before there is a connection.

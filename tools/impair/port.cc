@@ -61,7 +61,7 @@ void start_eal() {
   for (std::size_t i = 0; i < words.size(); ++i) argv[i] = words[i].data();
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
     fail("cannot start the EAL", rte_errno);
-  // A memif client that dies takes the memory away in the middle of a burst.
+  // What a memif client does to its memory must not end this process.
   dataplane::install_fault_handlers();
 }
 
