@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "aggregator/payloads.h"
 #include "aggregator/reduce.h"
 #include "aggregator/tombstone.h"
 
@@ -60,7 +61,7 @@ class FoldQueue {
   void add(const Fold& fold) {
     if (!open_) return fold.make();
     if (fold.chunk->data_waits) return add_further(fold);
-    if (count_ == kMostGroups) settle();
+    if (count_ >= most_chunks(std::size_t{fold.elements} * fold.kernels->wire_bytes)) settle();
     groups_[count_++].begin(fold);
   }
   // What waits for this chunk.
@@ -76,9 +77,16 @@ class FoldQueue {
       make_all();
   }
 
- private:
   static constexpr std::size_t kMostData = 8;  // what one pass takes at its best
+  // Chunks for which data waits, when some comes for one more. Short payloads and their sums are in
+  // the first cache, and so many stay there beside those of the next packets.
+  static constexpr std::size_t most_chunks(std::size_t payload_bytes) {
+    return payload_bytes <= kShortPayload ? kMostShort : kMostGroups;
+  }
+
+ private:
   static constexpr std::size_t kMostGroups = 64;
+  static constexpr std::size_t kMostShort = 4;
 
   // Of one chunk: what is done first, and what is added to that in the same pass.
   struct Group {

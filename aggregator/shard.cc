@@ -19,9 +19,6 @@ std::vector<std::uint32_t> pool_quotas(const config::SwitchConfig& config, std::
 // Of a payload that is read as soon as the packet's turn comes: what that takes is shorter than the
 // misses.
 constexpr std::size_t kReadBytes = 1024;
-// Of a payload that waits, and of a sum: all of short ones; of others enough that the CPU's own
-// prefetcher sees where they go on.
-constexpr std::size_t kStartBytes = 256;
 
 }  // namespace
 
@@ -165,8 +162,8 @@ void Shard::prefetch_data(const wire::Packet& packet, Payloads payloads) const {
   const Tombstone& e = job->table.entry_for(h.seq);
   const bool open = e.state == ChunkState::open && e.seq == h.seq && e.buffer != kNone;
   const std::uint32_t buffer = open ? e.buffer : job->buffers.upcoming(kPacketsAhead);
-  prefetch<kStartBytes>(payload.data(), payload.size());
-  prefetch<kStartBytes>(job->buffers.at(buffer), payload.size());
+  prefetch_start(payload.data(), payload.size());
+  prefetch_start(job->buffers.at(buffer), payload.size());
   // The last child to send this holds the result of a window before, which is let go then.
   if (open && e.arrived + 1u == job->fan_in)
     prefetch_to_write(&job->table.entry_a_window_before(h.seq));

@@ -110,7 +110,7 @@ class Shard {
   void prefetch_entry(const wire::Header& h) const;
   void prefetch_data(const wire::Packet& packet, Payloads payloads) const;
   // By how many packets the latter runs ahead: more find no room on their way.
-  static constexpr std::uint32_t kPacketsAhead = 4;
+  static constexpr std::uint32_t kPacketsAhead = 2;
   // Between the two sums may be made later than they are decided (fold_queue.h): what packets carry
   // has to stay where it is until end_burst(). Nothing that is said or sent differs.
   void begin_burst() { folds_.begin(); }

@@ -53,11 +53,16 @@ class Shared {
 struct alignas(64) Child {
   Peer peer;
   bool present = false;
-  Shared<bool> heard;  // since the epoch began
+  Shared<bool> heard;        // since the epoch began
+  std::uint16_t worker = 0;  // its rank + 1; 0: it is a switch
   Shared<Instant> last_heard;
   Exclusion excluded;
   ChildTotals totals;
 
+  // Data with this origin is a worker's own.
+  [[nodiscard]] bool is_worker(std::uint32_t origin) const {
+    return worker == std::uint64_t{origin} + 1;
+  }
   void enter(const Peer& from, Instant now) {
     peer = from;
     present = true;
@@ -67,6 +72,7 @@ struct alignas(64) Child {
   }
 };
 static_assert(sizeof(Child) == config::kChildBytes);
+static_assert(config::kMaxWorkers <= 0xFFFF, "fits Child::worker");
 static_assert(sizeof(Tombstone) == config::kTombstoneBytes);
 static_assert(sizeof(ResultCache::Entry) == config::kCacheEntryBytes);
 
@@ -140,6 +146,9 @@ struct alignas(64) ShardJob {
         history(fan_in, config::degrades(config) ? wire::rank_words(config.workers) : 0) {
     awaited_above.reserve(wire::kMaxMissingIds);
     if (config.parent) asked_above.resize(config.window);
+    for (std::uint32_t child = 0; child < fan_in; ++child)
+      if (const ChildMap::Child& c = child_map[child]; !c.is_switch)
+        children[child].worker = static_cast<std::uint16_t>(c.id + 1);
   }
 
   // What plain data of a worker touches (shard_plain.cc), in as few cache lines as can be: where

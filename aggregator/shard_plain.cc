@@ -24,9 +24,8 @@ bool is_plain(const wire::Packet& p) {
 
 // From a worker, as the job has it. Where no epoch runs, no child is present.
 bool is_for(const ShardJob& job, const wire::Header& h) {
-  if (h.epoch != job.epoch || h.fan_in != job.fan_in || h.child >= job.fan_in) return false;
-  const ChildMap::Child& child = job.child_map[h.child];
-  return !child.is_switch && child.id == h.origin;
+  return h.epoch == job.epoch && h.fan_in == job.fan_in && h.child < job.fan_in &&
+         job.children[h.child].is_worker(h.origin);
 }
 
 // Data of a worker, for a sum and this part of the job. Of extensions there are none.

@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
+#include "aggregator/fold_queue.h"
+#include "aggregator/payloads.h"
 #include "aggregator/reduce.h"
+#include "aggregator/shard.h"
 #include "bench/engine_round.h"
-#include "core/prefetch.h"
 
 namespace tributary::bench {
 namespace {
 
-// What the engine has on its way to the cache of each payload and each sum of a burst, before it
-// makes the burst's sums (aggregator/shard.cc).
-constexpr std::size_t kStartBytes = 256;
+// By how many packets the engine fetches ahead of their sums, those that wait included.
+std::size_t packets_ahead(std::size_t payload) {
+  return aggregator::Shard::kPacketsAhead + aggregator::FoldQueue::most_chunks(payload);
+}
 
 // A side without an engine: calls op(slot memory, payload, first) for every packet of a round.
 class Bare {
@@ -44,16 +47,18 @@ class Bare {
  private:
   template <typename Operation>
   void run_burst(std::span<const EngineTraffic::Received> burst, Operation op) {
-    if (looks_ahead_) {
-      for (const EngineTraffic::Received& r : burst) {
-        prefetch<kStartBytes>(payload_of(r).data(), traffic_.load().payload);
-        prefetch<kStartBytes>(slot_of(r).data(), traffic_.load().payload);
-      }
-    }
-    for (const EngineTraffic::Received& r : burst) {
+    const std::size_t ahead = looks_ahead_ ? packets_ahead(traffic_.load().payload) : 0;
+    for (std::size_t i = 0; i < burst.size() + ahead; ++i) {
+      if (looks_ahead_ && i < burst.size()) look_at(burst[i]);
+      if (i < ahead) continue;
+      const EngineTraffic::Received& r = burst[i - ahead];
       op(slot_of(r).data(), payload_of(r).data(), r.first);
       __asm__ volatile("" ::: "memory");  // every copy counts, not only the last
     }
+  }
+  void look_at(const EngineTraffic::Received& r) const {
+    aggregator::prefetch_start(payload_of(r).data(), traffic_.load().payload);
+    aggregator::prefetch_start(slot_of(r).data(), traffic_.load().payload);
   }
   [[nodiscard]] std::span<std::byte> slot_of(const EngineTraffic::Received& r) const {
     const std::size_t payload = traffic_.load().payload;

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 
+#include "aggregator/fold_queue.h"
+
 namespace tributary::sim {
 namespace {
+
+using aggregator::FoldQueue;
 
 // As in dataplane/frame_pool.h and dataplane/held_frames.h.
 constexpr std::uint32_t kBurst = 32;
 constexpr std::size_t kMostBytes = std::size_t{640} << 10;
-// As in aggregator/fold_queue.h.
-constexpr std::uint32_t kMostGroups = 64;
-constexpr std::uint32_t kMostData = 8;
 
 void open_up(const std::vector<std::byte>& copy) {
   ASAN_UNPOISON_MEMORY_REGION(copy.data(), copy.capacity());
@@ -129,7 +130,7 @@ void HeldData::note_packet(const wire::Packet& packet, aggregator::Decision deci
   const bool added = decision.verdict == aggregator::Verdict::opened ||
                      decision.verdict == aggregator::Verdict::folded;
   if (!added) return note_end(packet, decision);
-  if (is_data(packet) && !summed_at_once) note_data(packet.header);
+  if (is_data(packet) && !summed_at_once) note_data(packet.header, packet.payload.size());
 }
 
 void HeldData::note_epoch(std::uint32_t job, const aggregator::Engine& engine) {
@@ -138,17 +139,18 @@ void HeldData::note_epoch(std::uint32_t job, const aggregator::Engine& engine) {
   if (std::erase_if(waiting_, over) != 0) count(HeldEvent::aborted);
 }
 
-void HeldData::note_data(const wire::Header& h) {
+void HeldData::note_data(const wire::Header& h, std::size_t payload_bytes) {
   auto at = find(h);
   if (at == waiting_.end()) {
     const auto of_shard = [&](const Waiting& w) { return w.shard == h.shard; };
-    if (std::count_if(waiting_.begin(), waiting_.end(), of_shard) == kMostGroups) {
+    const auto waiting = std::count_if(waiting_.begin(), waiting_.end(), of_shard);
+    if (static_cast<std::size_t>(waiting) >= FoldQueue::most_chunks(payload_bytes)) {
       count(HeldEvent::queue_full);
       std::erase_if(waiting_, of_shard);
     }
     at = waiting_.insert(waiting_.end(), {h.job, h.seq, h.epoch, h.shard, 0, false});
   }
-  if (++at->data < kMostData) return;
+  if (++at->data < FoldQueue::kMostData) return;
   count(HeldEvent::pass_full);
   waiting_.erase(at);
 }

@@ -88,7 +88,7 @@ class HeldData {
   void begin_burst();
   void end_burst(aggregator::Engine& engine);
   void make_sums(aggregator::Engine& engine);
-  void note_data(const wire::Header& h);
+  void note_data(const wire::Header& h, std::size_t payload_bytes);
   void note_epoch(std::uint32_t job, const aggregator::Engine& engine);
   void note_end(const wire::Packet& packet, aggregator::Decision decision);
   [[nodiscard]] std::vector<Waiting>::iterator find(const wire::Header& h);

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "aggregator/payloads.h"
+
 namespace tributary::sim {
 namespace {
 
+// Longer than what is short to the engine, of which fewer chunks wait (aggregator/fold_queue.h).
+constexpr std::uint32_t kLongChunk = aggregator::kShortPayload + 16;
+
 // So many ranks, and so many chunks at once, that a turn may bring more to be summed than can wait.
-void make_crowd(Scenario& s) {
+void make_crowd(Draw& draw, Scenario& s) {
   JobScenario& job = s.jobs.front();
   if (!s.switches.empty() || s.links.bits_per_second != 0 || job.servers > 0 || job.model ||
       job.overflow_storm)
@@ -14,6 +19,7 @@ void make_crowd(Scenario& s) {
   job.workers = 12;
   job.window = 128;
   job.shards = 1;
+  if (draw.one_in(2)) job.chunk_bytes = kLongChunk;
   job.ops = std::min(job.ops, 6u);
   job.max_elements = job.chunk_bytes / 4 * 200;
   job.sums.slots = config::SlotMode::partition;
@@ -32,8 +38,9 @@ void make_late_leaf(Draw& draw, Scenario& s) {
   JobScenario job;
   job.workers = 5;
   job.window = 64;
+  job.chunk_bytes = kLongChunk;
   job.ops = draw.between(40, 80);
-  job.max_elements = 1000;
+  job.max_elements = job.chunk_bytes / 4 * 62;
   job.depth = 1;
   job.op_timeout = Duration::seconds(20);
   job.deadline = Duration::ms(30);
@@ -65,8 +72,8 @@ void make_long_turns(Draw& draw, Scenario& s) {
 void draw_held(Draw draw, Scenario& s) {
   if (draw.one_in(4)) return;
   s.held_frames = draw.one_in(2) ? 128 : draw.between(1, 128);
-  if (draw.one_in(64)) return make_late_leaf(draw, s);
-  if (draw.one_in(16)) return make_crowd(s);
+  if (draw.one_in(32)) return make_late_leaf(draw, s);
+  if (draw.one_in(16)) return make_crowd(draw, s);
   if (draw.one_in(4)) make_long_turns(draw, s);
 }
 

@@ -392,7 +392,7 @@ TEST(Simulation, SumsForWhichThereIsNoRoomAreMadeAtOnce) {
 // Rule 21: a result takes the place of a sum that is not made yet.
 TEST(Simulation, AResultComesWhileDataThatItLacksWaits) {
   std::uint64_t replaced = 0;
-  under_seeds(committed("tree-degraded-sums-wait"), 12, [&](const Outcome& outcome) {
+  under_seeds(committed("tree-degraded-sums-wait"), 24, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.sessions_failed, 0u);
     replaced += times(outcome, HeldEvent::replaced);
   });
