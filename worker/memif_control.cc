@@ -42,10 +42,10 @@ Message message(MessageType type) {
 // 0, or the errno of connect().
 int connect_to(int socket, const std::string& path, bool abstract) {
   sockaddr_un to{};
-  to.sun_family = AF_UNIX;
-  std::copy(path.begin(), path.end(), to.sun_path + (abstract ? 1 : 0));
   const std::size_t length = offsetof(sockaddr_un, sun_path) + 1 + path.size();
   if (length > sizeof to) return ENAMETOOLONG;
+  to.sun_family = AF_UNIX;
+  std::copy(path.begin(), path.end(), to.sun_path + (abstract ? 1 : 0));
   const auto* const address = reinterpret_cast<const sockaddr*>(&to);
   return ::connect(socket, address, static_cast<socklen_t>(length)) == 0 ? 0 : errno;
 }

@@ -362,6 +362,16 @@ TEST(MemifConnect, NoSwitchNamesTheSocket) {
   EXPECT_THAT(failure_of(a), AllOf(HasSubstr(a.socket), HasSubstr("No such file")));
 }
 
+TEST(MemifConnect, APathThatIsTooLongForASocketIsRefused) {
+  MemifRings rings;
+  try {
+    const MemifControl connected(std::string(4096, 'x'), 0, rings, Duration::ms(30));
+    ADD_FAILURE() << "connected";
+  } catch (const MemifConnectError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("File name too long"));
+  }
+}
+
 // The first waits for HELLO, the next for the first to be accepted.
 TEST(MemifConnect, ASwitchThatAcceptsNobodyIsNotWaitedFor) {
   MemifAddress a = address_of();
