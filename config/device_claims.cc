@@ -46,8 +46,6 @@ std::vector<DeviceClaim> device_claims(const Devargs& device) {
   if (serves_memif(device))
     return {{socket_text(device.get("socket").value_or(kMemifSocket)) + " with id " +
              std::to_string(device.number("id", 0))}};
-  if (driver == "net_virtio_user" && device.get("server") == "1")
-    return {{socket_text(device.get("path").value_or(""))}};
   const auto interface = device.get("iface");
   if (!interface || interface->empty()) return {};
   if (driver == "net_vhost") return {{socket_text(*interface)}};
@@ -78,7 +76,6 @@ std::optional<std::string> served_socket(const Devargs& device) {
                : std::nullopt;
   if (device.driver == "net_vhost" && device.get("client").value_or("0") != "1")
     return named("iface");
-  if (device.driver == "net_virtio_user" && device.get("server") == "1") return named("path");
   return std::nullopt;
 }
 

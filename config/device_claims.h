@@ -3,7 +3,6 @@
 //
 //   net_memif         socket and id, of a server: one socket may serve several ids
 //   net_vhost         the socket
-//   net_virtio_user   the socket, where it is the one that waits
 //   net_af_xdp        each of the interface's queues that it takes
 //   net_af_packet,    the interface: these drivers open it twice, and then each of the two ports
 //   net_pcap,         hears what the other one sends, and sends it back; or, of a tap, half of what

@@ -61,6 +61,9 @@ std::string check_devargs(const config::PortConfig& port, PortUse use) {
   if (args.driver == "net_tap" && port.mtu > kTapMostMtu)
     return needs + ", and a tap carries no jumbo frames; lower the mtu to " +
            std::to_string(kTapMostMtu);
+  if (args.driver == "net_virtio_user" && args.number("server", 0) != 0)
+    return "server=1 waits for its peer before any other port is opened, and cannot be ended; let "
+           "the peer serve the socket, or serve it with net_vhost0,iface=PATH";
   if (args.driver == "net_memif") {
     const char* const role = use == PortUse::forwarding ? "server" : "client";
     if (args.get("role").value_or(kMemifDefaultRole) != role)

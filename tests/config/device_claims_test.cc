@@ -20,7 +20,6 @@ TEST(DeviceClaims, AreWhatTwoDevicesCannotHave) {
               ElementsAre("socket '/run/a' with id 3"));
   EXPECT_THAT(claims("net_memif0,role=server"), ElementsAre("socket '/run/memif.sock' with id 0"));
   EXPECT_THAT(claims("net_vhost0,iface=/run/./v"), ElementsAre("socket '/run/v'"));
-  EXPECT_THAT(claims("net_virtio_user0,path=/run/v,server=1"), ElementsAre("socket '/run/v'"));
   EXPECT_THAT(claims("net_af_packet0,iface=ve0"), ElementsAre("interface 've0'"));
   EXPECT_THAT(claims("net_pcap0,iface=ve0"), ElementsAre("interface 've0'"));
   EXPECT_THAT(claims("net_tap0,iface=t0"), ElementsAre("interface 't0'"));
@@ -44,7 +43,6 @@ TEST(DeviceClaims, ContendedIsWhatCannotBeOpenedTwice) {
   };
   EXPECT_EQ(both("net_vhost0,iface=/v", "net_vhost1,iface=/v"), "socket '/v'");
   EXPECT_EQ(both("net_vhost0,iface=/v", "net_vhost1,iface=/w"), "-");
-  EXPECT_EQ(both("net_vhost0,iface=/v", "net_virtio_user0,server=1,path=/v"), "socket '/v'");
   EXPECT_EQ(both("net_memif0,role=server,id=1", "net_memif1,role=server,id=2"), "-");
   EXPECT_EQ(both("net_memif0,role=server,id=1", "net_memif1,role=server,id=1"),
             "socket '/run/memif.sock' with id 1");
@@ -69,7 +67,6 @@ TEST(DeviceClaims, KnowTheSocketFileThatADeviceLeavesWhenItIsKilled) {
   EXPECT_EQ(socket("net_vhost0,iface=/v"), "/v");
   EXPECT_EQ(socket("net_vhost0,iface=/v,client=0"), "/v");
   EXPECT_EQ(socket("net_vhost0,iface=/v,client=1"), "-") << "the peer's";
-  EXPECT_EQ(socket("net_virtio_user0,path=/v,server=1"), "/v");
   EXPECT_EQ(socket("net_virtio_user0,path=/v"), "-");
   EXPECT_EQ(socket("net_af_packet0,iface=/v"), "-");
 }

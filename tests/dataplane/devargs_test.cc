@@ -46,6 +46,13 @@ TEST(Devargs, MemifBufferMustHoldTheMtuAndTheSwitchServes) {
   EXPECT_THAT(check_devargs(port("net_memif0,role=server,zero-copy=yes")), HasSubstr("zero-copy"));
 }
 
+// DPDK would wait for its peer in the middle of a start or a reload, deaf to signals.
+TEST(Devargs, VirtioUserDoesNotWaitForItsPeer) {
+  EXPECT_EQ(check_devargs(port("net_virtio_user0,path=/v")), "");
+  EXPECT_EQ(check_devargs(port("net_virtio_user0,path=/v,server=0")), "");
+  EXPECT_THAT(check_devargs(port("virtio_user0,path=/v,server=1")), HasSubstr("net_vhost0"));
+}
+
 TEST(Devargs, AnEndpointIsAMemifClient) {
   EXPECT_EQ(check_devargs(port("net_memif0,role=client"), PortUse::endpoint), "");
   EXPECT_EQ(check_devargs(port("net_memif0"), PortUse::endpoint), "");
