@@ -29,7 +29,7 @@
 namespace tributary::dataplane {
 
 // Installs the process's SIGSEGV and SIGBUS handlers. What is not a peer's memory, nor touched by a
-// guarded() call, still kills. Before there are drivers.
+// guarded() call, still kills.
 void install_fault_handlers();
 
 // Waits for the guarded() calls of all threads that have begun by now; not for those that begin

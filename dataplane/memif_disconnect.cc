@@ -11,20 +11,17 @@
 
 namespace {
 
+using Unmap = int (*)(void*, std::size_t);
+using Close = int (*)(int);
+
 // The C library's, or a sanitizer's.
-template <typename Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+Unmap next_unmap() {
+  static const Unmap next = reinterpret_cast<Unmap>(dlsym(RTLD_NEXT, "munmap"));
+  return next;
 }
-
-int next_unmap(void* address, std::size_t bytes) {
-  static auto* const function = next<int(void*, std::size_t)>("munmap");
-  return function(address, bytes);
-}
-
-int next_close(int descriptor) {
-  static auto* const function = next<int(int)>("close");
-  return function(descriptor);
+Close next_close() {
+  static const Close next = reinterpret_cast<Close>(dlsym(RTLD_NEXT, "close"));
+  return next;
 }
 
 void await_bursts() {
@@ -35,19 +32,19 @@ void await_bursts() {
 
 extern "C" int munmap(void* address, std::size_t bytes) noexcept {
   await_bursts();
-  return next_unmap(address, bytes);
+  return next_unmap()(address, bytes);
 }
 
 extern "C" int close(int descriptor) {
   await_bursts();
-  return next_close(descriptor);
+  return next_close()(descriptor);
 }
 
 namespace tributary::dataplane {
 
 void disconnect_after_bursts() {
-  next_unmap(nullptr, 0);  // EINVAL
-  next_close(-1);          // EBADF
+  next_unmap();
+  next_close();
 }
 
 }  // namespace tributary::dataplane

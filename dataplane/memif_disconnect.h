@@ -11,9 +11,9 @@
 
 namespace tributary::dataplane {
 
-// This program's munmap() and close() are in the place of the C library's, for drivers too: in
+// Puts this program's munmap() and close() in the place of the C library's, for drivers too: in
 // them, the interrupt thread waits for guarded() calls (fault_guard.h); all else goes through as it
-// is. To be called before there are drivers, any number of times.
+// is. Any number of times; what calls it anywhere has them from its start on.
 void disconnect_after_bursts();
 
 }  // namespace tributary::dataplane
