@@ -3,7 +3,6 @@
 #include "dataplane/port_burst.h"
 
 #include <gtest/gtest.h>
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -202,18 +201,13 @@ TEST_F(LostPeer, C1_WhatAClientBroughtStaysUntilWhoUsesItHasLeft) {
   connect();
   const auto* const memory = mapping_of_open_memory();
   ASSERT_NE(memory, nullptr);
-  const auto link_up = [&] {
-    rte_eth_link link{};
-    return rte_eth_link_get_nowait(port.ethdev(), &link) == 0 &&
-           link.link_status == RTE_ETH_LINK_UP;
-  };
   using Clock = std::chrono::steady_clock;
   const std::size_t before = eventfds();
   std::size_t fewest = before;
   std::byte sum{};
   EXPECT_EQ(guarded([&] {
               client.reset();
-              while (link_up()) sched_yield();
+              while (port.poll_link()) sched_yield();
               const auto long_after = Clock::now() + std::chrono::milliseconds(50);
               while (Clock::now() < long_after) {
                 sum ^= *memory;
