@@ -16,6 +16,7 @@
 #include "dataplane/devargs.h"
 #include "dataplane/frame_pool.h"
 #include "dataplane/machine.h"
+#include "dataplane/memif_disconnect.h"
 #include "dataplane/memif_hello.h"
 #include "dataplane/run_directory.h"
 
@@ -144,6 +145,7 @@ Eal::Eal(const std::vector<std::string>& arguments) {
   // Before DPDK's own exit handler, which unlinks the telemetry socket, so that it runs after.
   std::atexit(remove_run_directory);
   outlive_memif_clients();
+  disconnect_after_bursts();
   if (rte_eal_init(static_cast<int>(storage.size()), argv.data()) < 0) {
     const int error = rte_errno;
     std::string command;

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <thread>
 
-#include "dataplane/memif_disconnect.h"
 #include "dataplane/peer_memory.h"
 
 namespace tributary::dataplane {
@@ -68,7 +67,6 @@ detail::FaultState& detail::fault_state() {
 
 void install_fault_handlers() {
   open_mappings();
-  disconnect_after_bursts();
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;  // left by a jump: the mask must not change

@@ -14,6 +14,7 @@
 
 #include "dataplane/fault_guard.h"
 #include "dataplane/interrupt_thread.h"
+#include "dataplane/memif_disconnect.h"
 
 namespace tributary::impair {
 namespace {
@@ -63,6 +64,7 @@ void start_eal() {
     fail("cannot start the EAL", rte_errno);
   // What a memif client does to its memory must not end this process.
   dataplane::install_fault_handlers();
+  dataplane::disconnect_after_bursts();
 }
 
 void stop_eal() {
