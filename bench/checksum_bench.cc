@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "bench/harness.h"
+#include "core/net/checksum.h"
+#include "core/net/checksum_kernels.h"
 #include "core/prng.h"
-#include "core/wire/checksum.h"
-#include "core/wire/checksum_kernels.h"
 
 namespace tributary::bench {
 namespace {

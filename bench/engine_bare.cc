@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "aggregator/fold_queue.h"
-#include "aggregator/payloads.h"
-#include "aggregator/reduce.h"
-#include "aggregator/shard.h"
+#include "aggregator/chunk/fold_queue.h"
+#include "aggregator/chunk/payloads.h"
+#include "aggregator/kernels/reduce.h"
+#include "aggregator/shard/shard.h"
 #include "bench/engine_round.h"
 
 namespace tributary::bench {

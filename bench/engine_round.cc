@@ -4,7 +4,7 @@
 #include <array>
 #include <chrono>
 
-#include "aggregator/burst.h"
+#include "aggregator/engine/burst.h"
 
 namespace tributary::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/net/frame.h"
 #include "core/wire/extension.h"
-#include "core/wire/frame.h"
 
 namespace tributary::bench {
 namespace {

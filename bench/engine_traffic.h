@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "aggregator/engine.h"
+#include "aggregator/engine/engine.h"
 #include "bench/harness.h"
 
 namespace tributary::bench {

@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "core/net/frame.h"
 #include "core/prng.h"
-#include "core/wire/frame.h"
-#include "dataplane/tsc_clock.h"
+#include "dataplane/host/tsc_clock.h"
 #include "tools/impair/port.h"
 #include "tools/loadgen/environment.h"
 #include "tools/loadgen/histogram.h"

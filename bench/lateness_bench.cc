@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/chunk_deadlines.h"
+#include "aggregator/chunk/chunk_deadlines.h"
 #include "bench/engine_round.h"
 
 namespace tributary::bench {

@@ -14,7 +14,7 @@
 #include "bench/gloo_sums.h"
 #include "bench/harness.h"
 #include "bench/reduce_data.h"
-#include "core/wire/frame.h"
+#include "core/net/frame.h"
 #include "core/wire/header.h"
 
 namespace tributary::bench {

@@ -22,7 +22,7 @@
 #include "core/wire/integrity.h"
 #include "tests/dataplane/ring_switch.h"
 #include "tools/loadgen/player.h"
-#include "worker/memif_address.h"
+#include "worker/transport/memif_address.h"
 
 namespace tributary::bench {
 namespace {

@@ -12,9 +12,9 @@
 #include <cstring>
 
 #include "bench/ring_stages.h"
+#include "core/net/frame.h"
 #include "core/prng.h"
-#include "core/wire/frame.h"
-#include "dataplane/tsc_clock.h"
+#include "dataplane/host/tsc_clock.h"
 #include "tests/dataplane/ring_switch.h"
 
 namespace tributary::bench {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/harness.h"
-#include "dataplane/worker.h"
+#include "dataplane/loop/worker.h"
 
 namespace tributary::bench {
 

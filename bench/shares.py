@@ -4,7 +4,7 @@ The packet loop has a tenth of a CPU (overload.Throttle): it is what lacks, and 
 ports have a worker of each of four jobs, two have stations that send each other plain frames. What is promised follows from how the loop
 takes turns: of each port's queue a burst at most, so that of ten queues which all have frames eight are the jobs', and a sender that
 asks for less than its part finds nobody in its way. (A port that cannot keep up has a queue for each class, and half for each:
-dataplane/fair_backlog.h; its tests count bytes.)
+dataplane/io/fair_backlog.h; its tests count bytes.)
 
     flood            what is measured        what it asks for         its part of all that is handled
     plain frames     contributions           all that it can have     8 of 10 queues

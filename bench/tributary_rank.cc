@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "bench/rank.h"
-#include "worker/communicator.h"
+#include "worker/api/communicator.h"
 
 namespace tributary::bench {
 namespace {

@@ -3,11 +3,11 @@
 find_package(Threads REQUIRED)
 tributary_library(core Threads::Threads)
 # Of config/ what reads no file.
-add_library(tributary_config STATIC ${PROJECT_SOURCE_DIR}/config/aggregation_memory.cc
-                                    ${PROJECT_SOURCE_DIR}/config/engine_tables.cc
-                                    ${PROJECT_SOURCE_DIR}/config/host_choice.cc
-                                    ${PROJECT_SOURCE_DIR}/config/lcore_plan.cc
-                                    ${PROJECT_SOURCE_DIR}/config/memory_plan.cc)
+add_library(tributary_config STATIC ${PROJECT_SOURCE_DIR}/config/plan/aggregation_memory.cc
+                                    ${PROJECT_SOURCE_DIR}/config/plan/engine_tables.cc
+                                    ${PROJECT_SOURCE_DIR}/config/model/host_choice.cc
+                                    ${PROJECT_SOURCE_DIR}/config/plan/lcore_plan.cc
+                                    ${PROJECT_SOURCE_DIR}/config/plan/memory_plan.cc)
 target_link_libraries(tributary_config PUBLIC tributary_core)
 tributary_library(aggregator tributary_config)
 tributary_library(completion tributary_aggregator)

@@ -1,5 +1,5 @@
 // Where a node that hosts completion engines sends and receives its UDP datagrams: a socket of the
-// kernel (worker/udp_socket.h) or a DPDK port (dataplane/udp_port.h).
+// kernel (worker/transport/udp_socket.h) or a DPDK port (dataplane/udp/udp_port.h).
 //
 // One thread; wake() is any thread's. Bursts in and out; what cannot be sent counts as lost, and
 // the protocol repairs it.

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "aggregator/kernels/element.h"
-#include "aggregator/reduce.h"
+#include "aggregator/kernels/reduce.h"
 
 namespace tributary::aggregator::kernels {
 

@@ -3,7 +3,7 @@
 // not theirs or not valid.
 #pragma once
 
-#include "aggregator/reduce.h"
+#include "aggregator/kernels/reduce.h"
 
 namespace tributary::aggregator::kernels {
 

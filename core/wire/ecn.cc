@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/wire/byte_order.h"
-#include "core/wire/checksum.h"
-#include "core/wire/frame.h"
+#include "core/net/byte_order.h"
+#include "core/net/checksum.h"
+#include "core/net/frame.h"
 
 namespace tributary::wire {
 namespace {

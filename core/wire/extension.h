@@ -12,7 +12,7 @@
 #include <span>
 
 #include "core/drop_reason.h"
-#include "core/wire/byte_order.h"
+#include "core/net/byte_order.h"
 #include "core/wire/types.h"
 
 namespace tributary::wire {

@@ -14,7 +14,7 @@
 #include <variant>
 
 #include "core/drop_reason.h"
-#include "core/wire/byte_order.h"
+#include "core/net/byte_order.h"
 #include "core/wire/types.h"
 
 namespace tributary::wire {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-#include "core/wire/checksum.h"
+#include "core/net/checksum.h"
 #include "core/wire/extension.h"
 
 namespace tributary::wire {

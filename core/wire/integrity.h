@@ -6,7 +6,7 @@
 #include <span>
 
 #include "core/drop_reason.h"
-#include "core/wire/frame.h"
+#include "core/net/frame.h"
 #include "core/wire/header.h"
 
 namespace tributary::wire {

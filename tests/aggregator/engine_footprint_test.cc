@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "config/aggregation_memory.h"
+#include "config/plan/aggregation_memory.h"
 #include "tests/aggregator/engine_fixture.h"
 
 namespace tributary::aggregator {

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "config/aggregation_memory.h"
+#include "config/plan/aggregation_memory.h"
 #include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/reduce.h"
+#include "aggregator/kernels/reduce.h"
 #include "core/prng.h"
 #include "tests/aggregator/reduce_reference.h"
 

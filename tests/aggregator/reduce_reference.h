@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "aggregator/reduce.h"
+#include "aggregator/kernels/reduce.h"
 #include "core/prng.h"
 
 namespace tributary::aggregator::reference {

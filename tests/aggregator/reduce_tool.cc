@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "aggregator/reduce.h"
+#include "aggregator/kernels/reduce.h"
 
 namespace tributary::aggregator {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "aggregator/bracketing.h"
+#include "aggregator/chunk/bracketing.h"
 
 namespace tributary::aggregator::reproducible {
 namespace {

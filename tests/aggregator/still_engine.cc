@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "config/aggregation_memory.h"
+#include "config/plan/aggregation_memory.h"
 
 namespace tributary::aggregator {
 namespace {

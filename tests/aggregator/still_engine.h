@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-#include "aggregator/engine.h"
+#include "aggregator/engine/engine.h"
 #include "tests/aggregator/allocations.h"
 
 namespace tributary::aggregator {

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
-#include "aggregator/reduce.h"
-#include "worker/communicator.h"
+#include "aggregator/kernels/reduce.h"
+#include "worker/api/communicator.h"
 
 namespace tributary::client {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "completion/engine.h"
-#include "completion/rank_set.h"
+#include "completion/engine/engine.h"
+#include "completion/pieces/rank_set.h"
 #include "core/wire/extension.h"
 #include "core/wire/rank_bitmap.h"
 

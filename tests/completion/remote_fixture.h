@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/engine.h"
-#include "completion/root_host.h"
-#include "completion/server.h"
+#include "aggregator/engine/engine.h"
+#include "completion/host/root_host.h"
+#include "completion/host/server.h"
 #include "core/prng.h"
 #include "core/wire/extension.h"
 

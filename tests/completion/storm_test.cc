@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "aggregator/engine.h"
-#include "completion/root_host.h"
-#include "config/memory_plan.h"
+#include "aggregator/engine/engine.h"
+#include "completion/host/root_host.h"
+#include "config/plan/memory_plan.h"
 #include "core/prng.h"
 #include "core/wire/extension.h"
 

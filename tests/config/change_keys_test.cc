@@ -1,5 +1,5 @@
 // The table of keys that may change while a switch runs (docs/operations.md) is true: what it lists
-// is taken by config/change.h, and nothing else is.
+// is taken by config/change/change.h, and nothing else is.
 //
 // Of each key of the schema, values that differ from what a file says are tried in it, until one
 // makes sense.
@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "config/change.h"
-#include "config/error.h"
-#include "config/override.h"
-#include "config/schema.h"
+#include "config/change/change.h"
+#include "config/change/override.h"
+#include "config/schema/schema.h"
+#include "config/text/error.h"
 
 namespace tributary::config {
 namespace {

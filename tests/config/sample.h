@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/load.h"
+#include "config/load/load.h"
 
 namespace tributary::config {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/topology.h"
+#include "config/topology/topology.h"
 #include "tests/config/sample.h"
 
 namespace tributary::config {

@@ -1,6 +1,6 @@
 #include "tests/control/running_switch.h"
 
-#include "dataplane/eal.h"
+#include "dataplane/port/eal.h"
 
 // What is DPDK's own, and not ours to mend, sanitizers ask for. It loses some of what it took for a
 // device that cannot be opened; and its alarms are handed from thread to thread, and freed there,

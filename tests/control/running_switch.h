@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "dataplane/switch.h"
+#include "dataplane/switch/switch.h"
 
 namespace tributary::control {
 

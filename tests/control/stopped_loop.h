@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataplane/worker.h"
+#include "dataplane/loop/worker.h"
 
 namespace tributary::control {
 

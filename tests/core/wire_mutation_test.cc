@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/net/frame.h"
 #include "core/prng.h"
 #include "core/wire/extension.h"
-#include "core/wire/frame.h"
 #include "core/wire/header.h"
 #include "core/wire/integrity.h"
 

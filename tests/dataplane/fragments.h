@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/wire/fragment.h"
+#include "core/net/fragment.h"
 #include "tests/dataplane/ring_switch.h"
 
 namespace tributary::dataplane {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/wire/byte_order.h"
-#include "core/wire/checksum.h"
+#include "core/net/byte_order.h"
+#include "core/net/checksum.h"
 #include "tests/dataplane/l2_frame.h"
 
 namespace tributary::dataplane {

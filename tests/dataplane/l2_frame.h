@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/wire/frame.h"
+#include "core/net/frame.h"
 #include "tests/dataplane/ring_switch.h"
 
 namespace tributary::dataplane {

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "config/port_places.h"
-#include "dataplane/eal.h"
+#include "config/plan/port_places.h"
+#include "dataplane/port/eal.h"
 
 namespace tributary::dataplane {
 

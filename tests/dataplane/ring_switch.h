@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "config/switch_config.h"
-#include "dataplane/frame_pools.h"
-#include "dataplane/workers.h"
+#include "config/model/switch_config.h"
+#include "dataplane/loop/workers.h"
+#include "dataplane/port/frame_pools.h"
 
 struct rte_ring;
 
@@ -57,9 +57,9 @@ class RingSwitch {
   [[nodiscard]] rte_mempool* pool() const { return (*pools_)[0].get(); }
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
 
-  // A file is read anew (dataplane/worker_ports.cc), each step on each lcore in turn; `between` is
-  // called after each lcore's part of each step. Ports that are opened again take the steps twice;
-  // `refused` of these, by places, cannot be opened.
+  // A file is read anew (dataplane/loop/worker_ports.cc), each step on each lcore in turn;
+  // `between` is called after each lcore's part of each step. Ports that are opened again take the
+  // steps twice; `refused` of these, by places, cannot be opened.
   enum class Step : std::uint8_t { make_room, apply, take_in };
   using Between = std::function<void(Step step, std::size_t lcore)>;
   void reload(const config::SwitchConfig& file, const Between& between = {},

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "worker/file_descriptor.h"
+#include "worker/transport/file_descriptor.h"
 
 namespace tributary::dataplane {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/wire/frame.h"
+#include "core/net/frame.h"
 #include "tests/dataplane_nic/driver_abi.h"
 
 namespace tributary::dataplane {

@@ -1,6 +1,6 @@
 #include "tests/dataplane_nic/nic_eal.h"
 
-#include "dataplane/eal.h"
+#include "dataplane/port/eal.h"
 
 namespace tributary::dataplane {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "config/switch_config.h"
-#include "dataplane/frame_pools.h"
-#include "dataplane/port.h"
+#include "config/model/switch_config.h"
+#include "dataplane/port/frame_pools.h"
+#include "dataplane/port/port.h"
 
 namespace tributary::dataplane {
 

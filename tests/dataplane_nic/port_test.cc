@@ -1,6 +1,6 @@
 // What network cards are asked for, and software is not; and what becomes of a port whose card
 // refuses any of it.
-#include "dataplane/port.h"
+#include "dataplane/port/port.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

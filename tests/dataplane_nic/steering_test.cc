@@ -1,6 +1,6 @@
 // What a card that has rules or hashes is asked for, and what becomes of it where it refuses: the
 // next best, its own words, and no rule that is left behind.
-#include "dataplane/steering.h"
+#include "dataplane/port/steering.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // A running switch on network cards: a reload moves jobs, queues and ports, its cards' rules
 // follow, and `show rxq` says how things stand.
-#include "dataplane/switch.h"
+#include "dataplane/switch/switch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "control/show.h"
+#include "control/show/show.h"
 #include "tests/dataplane/job_ranks.h"
 #include "tests/dataplane_nic/fake_nic.h"
 #include "tests/dataplane_nic/nic_eal.h"

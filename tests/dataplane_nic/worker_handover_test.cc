@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 
-#include "config/steering_plan.h"
-#include "dataplane/workers.h"
+#include "config/plan/steering_plan.h"
+#include "dataplane/loop/workers.h"
 #include "tests/dataplane/job_ranks.h"
 #include "tests/dataplane_nic/fake_nic.h"
 #include "tests/dataplane_nic/nic_eal.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "core/wire/arp.h"
+#include "core/net/arp.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 

@@ -8,7 +8,7 @@
 
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
-#include "worker/tributary.h"
+#include "worker/api/tributary.h"
 
 namespace tributary::fuzz {
 namespace {

@@ -1,6 +1,6 @@
 // Checkpoints of a model: from any bytes at most what was written comes out, and a file that is
 // made of them can be read and is the same. The first byte chooses the model that is expected.
-#include "completion/checkpoint.h"
+#include "completion/model/checkpoint.h"
 
 #include <cstring>
 

@@ -2,8 +2,8 @@
 // at any alignment, and sums of pieces combine to the sum of the whole.
 #include <vector>
 
-#include "core/wire/checksum.h"
-#include "core/wire/checksum_kernels.h"
+#include "core/net/checksum.h"
+#include "core/net/checksum_kernels.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/repair.h"
 #include "tests/fuzz/target.h"

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <vector>
 
-#include "core/wire/arp.h"
+#include "core/net/arp.h"
+#include "core/net/fragment.h"
+#include "core/net/lldp.h"
 #include "core/wire/ecn.h"
-#include "core/wire/fragment.h"
-#include "core/wire/lldp.h"
-#include "dataplane/acl_key.h"
-#include "dataplane/classify.h"
+#include "dataplane/bridge/acl_key.h"
+#include "dataplane/frame/classify.h"
 #include "tests/fuzz/repair.h"
 #include "tests/fuzz/target.h"
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "completion/engine.h"
+#include "completion/engine/engine.h"
 #include "core/wire/extension.h"
 #include "core/wire/rank_bitmap.h"
 #include "tests/fuzz/input.h"

@@ -3,15 +3,15 @@
 #include <set>
 #include <string>
 
-#include "config/load.h"
-#include "config/memory_plan.h"
-#include "config/schema.h"
+#include "config/load/load.h"
+#include "config/plan/memory_plan.h"
+#include "config/schema/schema.h"
 #include "tests/fuzz/yaml_property.h"
 
 namespace tributary::fuzz {
 namespace {
 
-// What config/load.h promises to everybody behind it.
+// What config/load/load.h promises to everybody behind it.
 void check_accepted(const config::SwitchConfig& c) {
   FUZZ_CHECK(!c.ports.empty() && c.ports.size() <= config::kMaxPorts);
   FUZZ_CHECK(c.jobs.size() <= config::kMaxJobs);

@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "config/document.h"
-#include "config/error.h"
-#include "config/override.h"
-#include "control/capture.h"
-#include "control/request.h"
+#include "config/change/override.h"
+#include "config/text/error.h"
+#include "config/topology/document.h"
+#include "control/capture/capture.h"
+#include "control/change/request.h"
 #include "tests/dataplane/lookups.h"
 #include "tests/fuzz/target.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "aggregator/contribution.h"
+#include "aggregator/chunk/contribution.h"
 #include "core/wire/extension.h"
 #include "tests/fuzz/target.h"
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "aggregator/engine.h"
+#include "aggregator/engine/engine.h"
 
 namespace tributary::fuzz {
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "aggregator/contribution.h"
-#include "aggregator/engine.h"
+#include "aggregator/chunk/contribution.h"
+#include "aggregator/engine/engine.h"
 #include "core/wire/extension.h"
 #include "core/wire/rank_bitmap.h"
 #include "tests/fuzz/input.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "dataplane/fdb.h"
+#include "dataplane/bridge/fdb.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kPorts = 3;
 
-// Learned entries in the order they were last seen; the same rules as dataplane/fdb.h states.
+// Learned entries in the order they were last seen; the same rules as dataplane/bridge/fdb.h
+// states.
 class Model {
  public:
   Model(std::size_t capacity, Duration ageing) : capacity_(capacity), ageing_(ageing) {}

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/wire/fragment.h"
-#include "dataplane/fragment_table.h"
+#include "core/net/fragment.h"
+#include "dataplane/frame/fragment_table.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/repair.h"
 #include "tests/fuzz/target.h"

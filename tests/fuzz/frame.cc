@@ -2,7 +2,7 @@
 // independent sum judges them, and a frame written from what was read reads the same.
 #include <vector>
 
-#include "core/wire/frame.h"
+#include "core/net/frame.h"
 #include "tests/fuzz/repair.h"
 #include "tests/fuzz/target.h"
 

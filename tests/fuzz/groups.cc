@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "dataplane/group_message.h"
-#include "dataplane/group_table.h"
+#include "dataplane/multicast/group_message.h"
+#include "dataplane/multicast/group_table.h"
 #include "tests/fuzz/repair.h"
 #include "tests/fuzz/target.h"
 

@@ -7,7 +7,7 @@
 #include "core/wire/integrity.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
-#include "worker/packet_check.h"
+#include "worker/transport/packet_check.h"
 
 namespace tributary::fuzz {
 namespace {

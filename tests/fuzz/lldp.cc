@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/wire/lldp.h"
+#include "core/net/lldp.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 

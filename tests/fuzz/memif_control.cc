@@ -7,7 +7,7 @@
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/memif_server.h"
 #include "tests/fuzz/target.h"
-#include "worker/memif_control.h"
+#include "worker/transport/memif_control.h"
 
 namespace tributary::fuzz {
 namespace {

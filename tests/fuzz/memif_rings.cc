@@ -8,7 +8,7 @@
 
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
-#include "worker/memif_rings.h"
+#include "worker/transport/memif_rings.h"
 
 namespace tributary::fuzz {
 namespace {

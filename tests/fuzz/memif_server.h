@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "worker/file_descriptor.h"
+#include "worker/transport/file_descriptor.h"
 
 namespace tributary::fuzz {
 

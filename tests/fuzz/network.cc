@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "aggregator/engine.h"
+#include "aggregator/engine/engine.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
-#include "worker/session.h"
+#include "worker/session/session.h"
 
 namespace tributary::fuzz {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tests/fuzz/target.h"
-#include "tools/client/npy.h"
+#include "tools/client/collective/npy.h"
 
 namespace tributary::fuzz {
 namespace {

@@ -12,9 +12,9 @@
 #include <memory>
 #include <vector>
 
-#include "config/switch_config.h"
-#include "dataplane/frame_pools.h"
-#include "dataplane/workers.h"
+#include "config/model/switch_config.h"
+#include "dataplane/loop/workers.h"
+#include "dataplane/port/frame_pools.h"
 
 struct rte_ring;
 

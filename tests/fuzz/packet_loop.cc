@@ -11,9 +11,9 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "config/change.h"
-#include "dataplane/capture.h"
-#include "dataplane/frame_writer.h"
+#include "config/change/change.h"
+#include "dataplane/aggregation/frame_writer.h"
+#include "dataplane/io/capture.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/packet_bench.h"
 #include "tests/fuzz/packet_checks.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "config/switch_config.h"
+#include "config/model/switch_config.h"
 #include "tests/fuzz/packet_bench.h"
 
 namespace tributary::fuzz {

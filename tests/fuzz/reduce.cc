@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "aggregator/reduce.h"
+#include "aggregator/kernels/reduce.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 

@@ -1,7 +1,7 @@
 // Scenario files of the simulation: refused with every mistake placed, or read, written and read
 // to the same scenario.
+#include "sim/scenario/scenario_file.h"
 #include "tests/fuzz/yaml_property.h"
-#include "tests/sim/scenario_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tributary;

@@ -11,9 +11,9 @@
 #include <set>
 #include <vector>
 
-#include "aggregator/engine.h"
-#include "completion/root_host.h"
-#include "completion/server.h"
+#include "aggregator/engine/engine.h"
+#include "completion/host/root_host.h"
+#include "completion/host/server.h"
 #include "core/wire/extension.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"

@@ -12,7 +12,7 @@
 #include "core/wire/extension.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
-#include "worker/session.h"
+#include "worker/session/session.h"
 
 namespace tributary::fuzz {
 namespace {

@@ -4,10 +4,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "config/codec.h"
-#include "dataplane/devargs.h"
+#include "config/text/codec.h"
+#include "dataplane/frame/devargs.h"
 #include "tests/fuzz/target.h"
-#include "worker/memif_address.h"
+#include "worker/transport/memif_address.h"
 
 namespace tributary::fuzz {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/error.h"
+#include "config/text/error.h"
 #include "tests/fuzz/target.h"
 
 namespace tributary::fuzz {

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "core/net/frame.h"
 #include "core/wire/extension.h"
-#include "core/wire/frame.h"
 #include "core/wire/header.h"
 #include "core/wire/integrity.h"
 

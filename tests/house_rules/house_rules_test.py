@@ -25,6 +25,12 @@ class HouseRules(unittest.TestCase):
     def test_includes_point_down(self):
         self.holds(includes.check_directions)
 
+    def test_sub_folders_have_an_order(self):
+        self.holds(includes.check_sub_folders)
+
+    def test_folders_are_small(self):
+        self.holds(sizes.check_folders)
+
     def test_dpdk_stays_in_the_dataplane(self):
         self.holds(includes.check_dpdk)
 

@@ -1,16 +1,28 @@
 """Who may include whom, and what the pure folders keep out."""
+import os
 import re
 
 from tree import is_cpp
 
 # Lowest first: a folder includes itself and what stands before it.
-ORDER = ["core", "config", "aggregator", "completion", "worker", "dataplane", "control", "tools"]
+ORDER = ["core", "config", "aggregator", "completion", "worker", "dataplane", "control", "sim", "tools"]
+# The same inside a folder; "" is the folder itself.
+INSIDE = {
+    "core": ["", "net", "wire"],
+    "dataplane": ["host", "frame", "port", "io", "udp", "multicast", "bridge", "aggregation", "loop", "switch"],
+    "aggregator": ["kernels", "chunk", "shard", "engine"],
+    "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
+    "control": ["socket", "text", "capture", "stragglers", "metrics", "show", "change"],
+    "worker": ["transport", "session", "api", "python"],
+    "completion": ["pieces", "model", "engine", "host"],
+    "sim": ["network", "scenario", "node", "check", "run"],
+}
 # Not part of the product: may include anything, and nothing of the product includes them.
 OUTSIDE = ["tests", "bench", "examples"]
-# Libraries outside the product that tools are made of: (who, what).
-LENT = [("tools/sim/", "tests/sim/")]
+# Mains that stand beside the sub-folders of what they are made of.
+AT_THE_FOLDERS_TOP = {"sim/sim_swarm.cc"}
 PURE = ["core", "aggregator", "completion", "config"]
-DPDK_ALLOWED = re.compile(r"(dataplane/|worker/memif|tools/impair/|tools/loadgen/|"
+DPDK_ALLOWED = re.compile(r"(dataplane/|worker/transport/memif|tools/impair/|tools/loadgen/|"
                           r"(tests|bench)/(dataplane|forward_load|fuzz/packet_|impair|ring_(bench|forward)|worker_memif))")
 
 CLOCK_AND_THREADS = {
@@ -38,17 +50,35 @@ def check_directions(texts):
             continue
         for line, quote, name in _numbered(text):
             target = name.split("/")[0]
-            if quote != '"' or target == folder or _lent(path, name):
+            if quote != '"':
                 continue
             if target in OUTSIDE or target in ORDER and ORDER.index(target) > ORDER.index(folder):
                 found.append(f"{path}:{line}: {folder}/ may not include {name}")
             elif target not in ORDER:
                 found.append(f"{path}:{line}: name '{name}' from the top of the tree")
+            elif target == folder and _points_up(folder, path, name):
+                found.append(f"{path}:{line}: {os.path.dirname(path)}/ may not include {name}")
     return found
 
 
-def _lent(path, name):
-    return any(path.startswith(who) and name.startswith(what) for who, what in LENT)
+def _points_up(folder, path, name):
+    order = INSIDE.get(folder)
+    if order is None:
+        return False
+    target, source = _sub_folder(folder, name), _sub_folder(folder, path)
+    return source in order and (target not in order or order.index(target) > order.index(source))
+
+
+def _sub_folder(folder, path):
+    return os.path.dirname(path).removeprefix(folder).strip("/")
+
+
+def check_sub_folders(texts):
+    """Where sub-folders have an order, sources stand in one of them."""
+    return [f"{path}: {os.path.dirname(path)}/ has no place in INSIDE of tests/house_rules/includes.py"
+            for path in sorted(texts) if is_cpp(path) and path.split("/")[0] in INSIDE
+            and _sub_folder(path.split("/")[0], path) not in INSIDE[path.split("/")[0]]
+            and path not in AT_THE_FOLDERS_TOP]
 
 
 def check_dpdk(texts):

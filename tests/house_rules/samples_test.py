@@ -24,21 +24,21 @@ class Samples(unittest.TestCase):
 
     def test_directions(self):
         rule = includes.check_directions
-        self.finds(rule, "core/a.h", '#include "aggregator/engine.h"\n')
-        self.finds(rule, "aggregator/a.h", '#include "dataplane/port.h"\n')
-        self.finds(rule, "worker/a.cc", '#include "dataplane/port.h"\n')
-        self.finds(rule, "dataplane/a.cc", '#include "control/metrics.h"\n')
+        self.finds(rule, "core/a.h", '#include "aggregator/engine/engine.h"\n')
+        self.finds(rule, "aggregator/a.h", '#include "dataplane/port/port.h"\n')
+        self.finds(rule, "worker/a.cc", '#include "dataplane/port/port.h"\n')
+        self.finds(rule, "dataplane/a.cc", '#include "control/metrics/metrics.h"\n')
         self.finds(rule, "tools/a.cc", '#include "tests/x.h"\n')
         self.finds(rule, "config/a.cc", '#include "load.h"\n')
-        self.accepts(rule, "control/a.cc", '#include "dataplane/port.h"\n#include <vector>\n')
-        self.accepts(rule, "tests/a.cc", '#include "control/metrics.h"\n')
+        self.accepts(rule, "control/a.cc", '#include "dataplane/port/port.h"\n#include <vector>\n')
+        self.accepts(rule, "tests/a.cc", '#include "control/metrics/metrics.h"\n')
 
     def test_dpdk(self):
         self.finds(includes.check_dpdk, "core/a.h", "#include <rte_mbuf.h>\n")
         self.finds(includes.check_dpdk, "control/a.cc", "#include <rte_eal.h>\n")
-        self.finds(includes.check_dpdk, "worker/udp_transport.cc", "#include <rte_eal.h>\n")
+        self.finds(includes.check_dpdk, "worker/transport/udp_transport.cc", "#include <rte_eal.h>\n")
         self.accepts(includes.check_dpdk, "dataplane/a.cc", "#include <rte_eal.h>\n")
-        self.accepts(includes.check_dpdk, "worker/memif_transport.cc", "#include <rte_eal.h>\n")
+        self.accepts(includes.check_dpdk, "worker/transport/memif_transport.cc", "#include <rte_eal.h>\n")
 
     def test_purity(self):
         rule = includes.check_purity
@@ -47,7 +47,7 @@ class Samples(unittest.TestCase):
         self.finds(rule, "core/a.cc", 'void f() { printf("x"); }\n')
         self.finds(rule, "config/a.h", "#include <fstream>\n")
         self.finds(rule, "config/a.cc", "#include <thread>\n")
-        self.accepts(rule, "config/load.cc", "#include <fstream>\n")
+        self.accepts(rule, "config/load/load.cc", "#include <fstream>\n")
         self.accepts(rule, "control/a.cc", "#include <thread>\n")
 
     def test_file_length(self):
@@ -137,7 +137,7 @@ class Samples(unittest.TestCase):
         rule = structure.check_tests_mirror_sources
         self.finds(rule, "tests/core/gone_test.cc", "")
         self.accepts(rule, "tests/core/time_test.cc", "", others={"core/time.h": ""})
-        self.accepts(rule, "tests/core/wire_frame_test.cc", "", others={"core/wire/frame.cc": ""})
+        self.accepts(rule, "tests/core/net/frame_test.cc", "", others={"core/net/frame.cc": ""})
         self.accepts(rule, "tests/impair/port_test.cc", "", others={"tools/impair/port.cc": ""})
 
     def test_top_level(self):

@@ -1,5 +1,7 @@
 """Files and functions stay small."""
 import ast
+import collections
+import os
 import re
 
 from tree import is_cpp, is_python, is_shell
@@ -7,6 +9,7 @@ from tree import is_cpp, is_python, is_shell
 FILE_LINES = 500
 USUAL_FILE_LINES = 250
 FUNCTION_LINES = 70
+FOLDER_FILES = 30
 
 _NOISE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<d>[^(\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"'
@@ -18,6 +21,14 @@ _SCOPE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
 def check_files(texts):
     return [f"{path}: {lines} lines, at most {FILE_LINES}" for path, lines in _source_lengths(texts)
             if lines > FILE_LINES]
+
+
+def check_folders(texts):
+    """Product code: folders small enough to be looked over."""
+    files = collections.Counter(os.path.dirname(path) for path in texts
+                                if is_cpp(path) and not path.startswith(("tests/", "bench/")))
+    return [f"{folder}/: {number} files of C++, at most {FOLDER_FILES}"
+            for folder, number in sorted(files.items()) if number > FOLDER_FILES]
 
 
 def long_files(texts):

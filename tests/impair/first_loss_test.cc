@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/wire/frame.h"
+#include "core/net/frame.h"
 #include "core/wire/header.h"
 
 namespace tributary::impair {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "aggregator/engine.h"
+#include "aggregator/engine/engine.h"
 #include "core/wire/integrity.h"
 #include "tools/loadgen/job.h"
 #include "tools/loadgen/player.h"

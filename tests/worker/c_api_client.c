@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "worker/tributary.h"
+#include "worker/api/tributary.h"
 
 #define CHECK(condition) \
   if (!(condition)) return #condition

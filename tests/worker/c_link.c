@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "tests/worker/c_api_client.h"
-#include "worker/tributary.h"
+#include "worker/api/tributary.h"
 
 int main(void) {
   const char* failed = c_api_misuse();

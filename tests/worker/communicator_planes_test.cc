@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tests/worker/test_switch.h"
-#include "worker/communicator.h"
+#include "worker/api/communicator.h"
 
 namespace tributary {
 namespace {

@@ -4,7 +4,7 @@
 #include <list>
 
 #include "tests/worker/session_fixture.h"
-#include "worker/block_scaled.h"
+#include "worker/session/block_scaled.h"
 
 namespace tributary::worker {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "worker/session.h"
+#include "worker/session/session.h"
 
 namespace tributary::worker {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "aggregator/engine.h"
+#include "aggregator/engine/engine.h"
 #include "core/prng.h"
-#include "worker/session.h"
+#include "worker/session/session.h"
 
 namespace tributary::worker {
 

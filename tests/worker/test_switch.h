@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "aggregator/engine.h"
+#include "aggregator/engine/engine.h"
 #include "core/prng.h"
-#include "worker/communicator.h"
-#include "worker/file_descriptor.h"
+#include "worker/api/communicator.h"
+#include "worker/transport/file_descriptor.h"
 
 namespace tributary::worker {
 

@@ -14,10 +14,10 @@
 #include <memory>
 #include <stdexcept>
 
-#include "core/wire/arp.h"
+#include "core/net/arp.h"
 #include "core/wire/ecn.h"
-#include "dataplane/interrupt_thread.h"
-#include "dataplane/memif_hello.h"
+#include "dataplane/host/interrupt_thread.h"
+#include "dataplane/port/memif_hello.h"
 
 #ifdef __SANITIZE_THREAD__
 // What ThreadSanitizer cannot know: DPDK is built without it, and its interrupt thread shares

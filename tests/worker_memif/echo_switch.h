@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/wire/frame.h"
+#include "core/net/frame.h"
 
 struct rte_mempool;
 struct rte_mbuf;

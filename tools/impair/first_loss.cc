@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/net/frame.h"
 #include "core/prng.h"
-#include "core/wire/frame.h"
 #include "core/wire/header.h"
 
 namespace tributary::impair {

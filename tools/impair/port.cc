@@ -12,9 +12,9 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "dataplane/fault_guard.h"
-#include "dataplane/interrupt_thread.h"
-#include "dataplane/memif_disconnect.h"
+#include "dataplane/host/interrupt_thread.h"
+#include "dataplane/port/fault_guard.h"
+#include "dataplane/port/memif_disconnect.h"
 
 namespace tributary::impair {
 namespace {

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "dataplane/eal.h"
-#include "dataplane/fault_guard.h"
-#include "dataplane/frame_pool.h"
+#include "dataplane/frame/frame_pool.h"
+#include "dataplane/port/eal.h"
+#include "dataplane/port/fault_guard.h"
 
 namespace tributary::loadgen {
 namespace {

@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "core/wire/integrity.h"
-#include "dataplane/devargs.h"
-#include "worker/memif_address.h"
+#include "dataplane/frame/devargs.h"
+#include "worker/transport/memif_address.h"
 
 namespace tributary::loadgen {
 namespace {

@@ -11,14 +11,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dataplane/tsc_clock.h"
+#include "dataplane/host/tsc_clock.h"
 #include "tools/loadgen/job.h"
-#include "tools/loadgen/l2_traffic.h"
 #include "tools/loadgen/lane.h"
 #include "tools/loadgen/options.h"
-#include "tools/loadgen/pattern.h"
 #include "tools/loadgen/plan.h"
 #include "tools/loadgen/report.h"
+#include "tools/loadgen/traffic/l2_traffic.h"
+#include "tools/loadgen/traffic/pattern.h"
 
 namespace tributary::loadgen {
 

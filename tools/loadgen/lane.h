@@ -10,8 +10,8 @@
 #include <string>
 
 #include "core/time.h"
-#include "tools/loadgen/frame_sink.h"
 #include "tools/loadgen/plan.h"
+#include "tools/loadgen/traffic/frame_sink.h"
 
 struct rte_mempool;
 

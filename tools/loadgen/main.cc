@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "config/load.h"
+#include "config/load/load.h"
 #include "tools/loadgen/environment.h"
 #include "tools/loadgen/generator.h"
 #include "tools/loadgen/options.h"

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "tools/loadgen/lane.h"
-#include "worker/memif_control.h"
-#include "worker/memif_rings.h"
+#include "worker/transport/memif_control.h"
+#include "worker/transport/memif_rings.h"
 
 namespace tributary::loadgen {
 

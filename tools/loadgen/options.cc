@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
-#include "config/codec.h"
+#include "config/text/codec.h"
 #include "tools/impair/options.h"
 
 namespace tributary::loadgen {

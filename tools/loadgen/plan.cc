@@ -4,8 +4,8 @@
 #include <array>
 #include <stdexcept>
 
-#include "dataplane/devargs.h"
-#include "worker/memif_rings.h"
+#include "dataplane/frame/devargs.h"
+#include "worker/transport/memif_rings.h"
 
 namespace tributary::loadgen {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/switch_config.h"
+#include "config/model/switch_config.h"
 
 namespace tributary::loadgen {
 

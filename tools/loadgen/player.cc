@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "core/wire/checksum.h"
+#include "core/net/checksum.h"
 #include "core/wire/integrity.h"
-#include "tools/loadgen/garbage.h"
+#include "tools/loadgen/traffic/garbage.h"
 
 namespace tributary::loadgen {
 

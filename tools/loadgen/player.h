@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
+#include "core/net/frame.h"
 #include "core/prng.h"
 #include "core/time.h"
-#include "core/wire/frame.h"
-#include "tools/loadgen/frame_sink.h"
 #include "tools/loadgen/histogram.h"
-#include "tools/loadgen/pattern.h"
-#include "worker/session.h"
+#include "tools/loadgen/traffic/frame_sink.h"
+#include "tools/loadgen/traffic/pattern.h"
+#include "worker/session/session.h"
 
 namespace tributary::loadgen {
 

@@ -8,8 +8,8 @@
 #include "core/time.h"
 #include "tools/loadgen/histogram.h"
 #include "tools/loadgen/job.h"
-#include "tools/loadgen/l2_traffic.h"
 #include "tools/loadgen/player.h"
+#include "tools/loadgen/traffic/l2_traffic.h"
 
 namespace tributary::loadgen {
 

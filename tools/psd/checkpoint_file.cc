@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "worker/file_descriptor.h"
+#include "worker/transport/file_descriptor.h"
 
 namespace tributary::psd {
 namespace {

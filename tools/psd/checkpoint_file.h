@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "completion/checkpoint.h"
+#include "completion/model/checkpoint.h"
 
 namespace tributary::psd {
 

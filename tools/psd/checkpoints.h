@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "completion/server.h"
+#include "completion/host/server.h"
 #include "tools/psd/checkpoint_file.h"
 
 namespace tributary::psd {

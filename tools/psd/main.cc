@@ -14,16 +14,16 @@
 #include <stdexcept>
 #include <thread>
 
-#include "config/codec.h"
-#include "config/memory_plan.h"
-#include "config/server_config.h"
-#include "control/metrics.h"
-#include "control/request.h"
-#include "control/socket_server.h"
+#include "config/plan/memory_plan.h"
+#include "config/server/server_config.h"
+#include "config/text/codec.h"
+#include "control/change/request.h"
+#include "control/metrics/metrics.h"
+#include "control/socket/socket_server.h"
 #include "tools/daemon/daemon.h"
 #include "tools/psd/make_udp_port.h"
 #include "tools/psd/show.h"
-#include "worker/host_loop.h"
+#include "worker/api/host_loop.h"
 
 namespace tributary::psd {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "config/codec.h"
-#include "dataplane/eal.h"
-#include "worker/host_loop.h"
+#include "config/text/codec.h"
+#include "dataplane/port/eal.h"
+#include "worker/api/host_loop.h"
 
 namespace tributary::psd {
 namespace {

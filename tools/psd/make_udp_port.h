@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "config/server_config.h"
-#include "dataplane/udp_port.h"
+#include "config/server/server_config.h"
+#include "dataplane/udp/udp_port.h"
 
 namespace tributary::psd {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "config/codec.h"
+#include "config/text/codec.h"
 
 namespace tributary::psd {
 

@@ -1,5 +1,5 @@
-// The packet loop of a parameter server: that of every completion host (worker/host_loop.h), and
-// beside it what operators ask, and snapshots of models.
+// The packet loop of a parameter server: that of every completion host (worker/api/host_loop.h),
+// and beside it what operators ask, and snapshots of models.
 //
 // run() is one thread's; other threads read counters, or ask through mailbox().
 #pragma once
@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "config/server_config.h"
-#include "dataplane/mailbox.h"
+#include "config/server/server_config.h"
+#include "dataplane/io/mailbox.h"
 #include "tools/psd/checkpoints.h"
-#include "worker/host_loop.h"
+#include "worker/api/host_loop.h"
 
 namespace tributary::psd {
 

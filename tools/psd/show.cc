@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "control/completion_metrics.h"
-#include "control/show_engine.h"
-#include "control/show_hosting.h"
+#include "control/metrics/completion_metrics.h"
+#include "control/show/show_engine.h"
+#include "control/show/show_hosting.h"
 
 namespace tributary::psd {
 namespace {

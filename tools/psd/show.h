@@ -6,8 +6,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "config/server_config.h"
-#include "dataplane/udp_port.h"
+#include "config/server/server_config.h"
+#include "dataplane/udp/udp_port.h"
 #include "tools/psd/server_loop.h"
 
 namespace tributary::psd {

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "config/error.h"
-#include "tests/sim/scenario_file.h"
+#include "config/text/error.h"
+#include "sim/scenario/scenario_file.h"
 #include "tools/sim/options.h"
 #include "tools/sim/plot.h"
 #include "tools/sim/report.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/time.h"
-#include "tests/sim/simulation.h"
+#include "sim/run/simulation.h"
 
 namespace tributary::simtool {
 

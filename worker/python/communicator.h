@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "worker/communicator.h"
+#include "worker/api/communicator.h"
 #include "worker/python/array_view.h"
 
 namespace tributary::python {

@@ -1,0 +1,52 @@
+// FIFO of the chunks that must end by a deadline, linked through their tombstones. All members of
+// one queue have the same timeout, so arrival order is expiry order: arm, cancel and expire are
+// O(1), and looking at the front tells whether anything is due.
+#pragma once
+
+#include <span>
+
+#include "aggregator/chunk/tombstone.h"
+#include "core/time.h"
+
+namespace tributary::aggregator {
+
+class ChunkDeadlines {
+ public:
+  // Members are entries of `tombstones`, which stays where it is.
+  ChunkDeadlines(Duration timeout, std::span<Tombstone> tombstones)
+      : timeout_(timeout), entries_(tombstones) {}
+
+  // The time of arming is e.opened_at, which must not be before that of the previous call.
+  void arm(Tombstone& e) {
+    const auto index = static_cast<std::uint32_t>(&e - entries_.data());
+    e.armed = true;
+    e.previous = last_;
+    e.next = kNone;
+    (last_ == kNone ? first_ : entries_[last_].next) = index;
+    last_ = index;
+  }
+  void cancel(Tombstone& e) {
+    if (!e.armed) return;
+    e.armed = false;
+    (e.previous == kNone ? first_ : entries_[e.previous].next) = e.next;
+    (e.next == kNone ? last_ : entries_[e.next].previous) = e.previous;
+  }
+  // The oldest member whose deadline has passed (now ≥ armed + timeout), or nullptr.
+  [[nodiscard]] Tombstone* due(Instant now) const {
+    if (first_ == kNone || now - entries_[first_].opened_at < timeout_) return nullptr;
+    return &entries_[first_];
+  }
+  // Nothing is due before, neither what is a member now nor what is armed after now.
+  [[nodiscard]] Instant next_due(Instant now) const {
+    return (first_ == kNone ? now : entries_[first_].opened_at) + timeout_;
+  }
+  [[nodiscard]] Duration timeout() const { return timeout_; }
+
+ private:
+  Duration timeout_;
+  std::span<Tombstone> entries_;
+  std::uint32_t first_ = kNone;
+  std::uint32_t last_ = kNone;
+};
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,174 @@
+// The chunks of one (job, shard): which seqs may be sent, which results may be asked for. A ring
+// of 2W tombstones; payload is the Shard's business.
+//
+// chunk_state.h draws the life of a chunk; seq + 2W takes a tombstone over.
+//
+// Let `low` be the lowest seq that is not complete. A rank sends s only when it holds all
+// results ≤ s−W, so open chunks lie in [low, low+W), and results that somebody may still lack in
+// [low−W, low+W): 2W entries never run out and never forget what may be asked for. (Protocol
+// rules 2, 3, 4, 7.) Where one rank's data is passed on, the others send nothing that would say
+// what they hold: then a seq is refused while its entry's last result is not acknowledged.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "aggregator/chunk/tombstone.h"
+#include "core/seq.h"
+
+namespace tributary::aggregator {
+
+class ChunkTable {
+ public:
+  enum class Place : std::uint8_t { seen, unseen, stale, beyond_window };
+
+  // `entries`: 2 × window of them; window is a power of two.
+  ChunkTable(std::span<Tombstone> entries, std::uint32_t children, std::uint32_t window);
+
+  // Forgets everything; the next chunk is `first_seq`. Deadlines are the caller's to cancel.
+  void reset(std::uint32_t first_seq);
+
+  // Where a seq stands. `entry` is what is remembered of it (seen) or where it would be (unseen).
+  Place find(std::uint32_t seq, Tombstone*& entry) {
+    const std::int32_t distance = seq_diff(seq, low_);
+    if (distance >= static_cast<std::int32_t>(window_)) return Place::beyond_window;
+    Tombstone& e = at(seq);
+    entry = &e;
+    const bool seen = e.state != ChunkState::unseen && e.seq == seq;
+    if (!seen && distance < 0) return Place::stale;
+    if (!seen && e.state == ChunkState::complete) return Place::beyond_window;
+    return seen ? Place::seen : Place::unseen;
+  }
+  // An unseen chunk's first contribution, of which more may be said afterwards.
+  struct First {
+    const ChunkDescription& description;
+    std::uint32_t seq;
+    std::uint16_t child;
+    KeptAs kept;
+  };
+  void open(Tombstone& e, const First& c, Instant now);
+  void open(Tombstone& e, const Contribution& c, Instant now) {
+    open(e, {c.description, c.seq, c.child, c.kept}, now);
+    e.congested = c.congested;
+  }
+  // It was opened by what came from elsewhere: no child has contributed.
+  void forget_arrivals(Tombstone& e) {
+    std::fill_n(bits(e), bitmap_words_, 0);
+    e.arrived = 0;
+  }
+  // A further child's; true when it was the last one.
+  bool add(Tombstone& e, std::uint16_t child) { return add(e, bit_of(e, child)); }
+  // Where a child's bit of a chunk is, for who looks and then adds it.
+  struct Bit {
+    std::uint64_t* word;
+    std::uint64_t mask;
+    [[nodiscard]] bool is_set() const { return (*word & mask) != 0; }
+  };
+  [[nodiscard]] Bit bit_of(Tombstone& e, std::uint16_t child) {
+    return {bits(e) + child / 64, std::uint64_t{1} << (child % 64)};
+  }
+  bool add(Tombstone& e, Bit bit) {
+    *bit.word |= bit.mask;
+    return ++e.arrived == children_;
+  }
+  // All have arrived, and the result is made elsewhere.
+  void send(Tombstone& e) { leave_open(e, ChunkState::sent); }
+  // The completion host finishes it.
+  void escalate(Tombstone& e) { leave_open(e, ChunkState::escalated); }
+  void complete(Tombstone& e);
+
+  // `child` holds every result before `seq`. False when that can't be true.
+  bool acknowledge(std::uint16_t child, std::uint32_t seq);
+  // `child` sends `seq`, so it holds all results ≤ seq − W.
+  void note_sent(std::uint16_t child, std::uint32_t seq) { raise_held(child, seq - window_ + 1); }
+  // `child` says that it holds all before `seq`, though not all of that is complete here.
+  void note_held(std::uint16_t child, std::uint32_t seq) { raise_held(child, seq); }
+  // `child` needs no result any more.
+  void forget_child(std::uint16_t child);
+  // The next result that every present child holds, released by this call; nullptr: no further.
+  Tombstone* pop_acknowledged();
+  [[nodiscard]] bool has_acknowledged() const { return released_ != floor_; }
+  // The lowest chunks that are not complete, if nothing was seen of them and every present child
+  // holds their results, are over. False: there is none. Only when pop_acknowledged() has none.
+  bool skip_unseen();
+
+  // Where a seq is remembered, if it is. Open ones are all in the window.
+  [[nodiscard]] Tombstone& entry_for(std::uint32_t seq) { return at(seq); }
+  [[nodiscard]] const Tombstone& entry_for(std::uint32_t seq) const {
+    return entries_[seq & (2 * window_ - 1)];
+  }
+  [[nodiscard]] const Tombstone& entry_a_window_before(std::uint32_t seq) const {
+    return entry_for(seq - window_);
+  }
+  // What is known of a seq; unseen also when it is none of this table's.
+  [[nodiscard]] ChunkState state_of(std::uint32_t seq) const;
+  [[nodiscard]] bool has_contributed(const Tombstone& e, std::uint16_t child) const {
+    return (bits(e)[child / 64] >> (child % 64) & 1) != 0;
+  }
+  // Children that have not contributed, at most out.size() of them; returns how many were written.
+  std::size_t missing(const Tombstone& e, std::span<std::uint32_t> out) const;
+  [[nodiscard]] std::uint32_t slot_of(const Tombstone& e) const { return e.seq & (window_ - 1); }
+  // Every one of them as words of 64 bits.
+  [[nodiscard]] std::span<const std::uint64_t> arrived(const Tombstone& e) const {
+    return {bits(e), bitmap_words_};
+  }
+  // Every chunk before `seq` is complete.
+  [[nodiscard]] bool all_complete_before(std::uint32_t seq) const {
+    return seq_at_or_after(low_, seq);
+  }
+  // Some chunk that is open, or escalated, and lacks this child; or nullptr. Of ops before
+  // `first_op` it lacks nothing.
+  [[nodiscard]] const Tombstone* unfinished_without(std::uint16_t child,
+                                                    std::uint32_t first_op) const;
+
+  [[nodiscard]] std::span<Tombstone> entries() { return entries_; }
+  [[nodiscard]] std::span<const Tombstone> entries() const { return entries_; }
+  [[nodiscard]] std::uint32_t low() const { return low_; }
+  [[nodiscard]] std::uint32_t present() const { return present_; }
+  [[nodiscard]] std::uint32_t open() const { return open_; }
+  [[nodiscard]] std::uint32_t retained() const { return retained_; }
+  [[nodiscard]] std::uint32_t held_before(std::uint16_t child) const { return held_[child]; }
+  [[nodiscard]] std::size_t table_bytes() const;
+
+ private:
+  [[nodiscard]] Tombstone& at(std::uint32_t seq) { return entries_[seq & (2 * window_ - 1)]; }
+  [[nodiscard]] std::uint64_t* bits(Tombstone& e) {
+    if (wide_bitmaps_.empty()) return &e.arrived_low;
+    return wide_bitmaps_.data() + static_cast<std::size_t>(&e - entries_.data()) * bitmap_words_;
+  }
+  [[nodiscard]] const std::uint64_t* bits(const Tombstone& e) const {
+    return const_cast<ChunkTable*>(this)->bits(const_cast<Tombstone&>(e));
+  }
+  void leave_open(Tombstone& e, ChunkState state) {
+    if (e.state == ChunkState::open) --open_;
+    e.state = state;
+  }
+  void raise_held(std::uint16_t child, std::uint32_t seq) {
+    if (gone_[child] || !seq_before(held_[child], seq)) return;
+    const bool was_at_floor = held_[child] == floor_;
+    held_[child] = seq;
+    if (was_at_floor && --at_floor_ == 0) raise_floor();
+  }
+  void raise_low();
+  void raise_floor();
+
+  std::span<Tombstone> entries_;
+  std::uint32_t children_;
+  std::uint32_t window_;
+  std::uint32_t low_ = 0;       // lowest seq that is not complete
+  std::uint32_t floor_ = 0;     // every present child holds all results before it
+  std::uint32_t released_ = 0;  // ≤ floor: results before it are released
+  std::uint32_t at_floor_ = 0;  // present children with held == floor
+  std::uint32_t present_ = 0;
+  std::uint32_t open_ = 0;
+  std::uint32_t retained_ = 0;
+  std::size_t bitmap_words_;
+  std::vector<std::uint64_t> wide_bitmaps_;  // of more than 64 children
+  std::vector<std::uint32_t> held_;
+  std::vector<std::uint8_t> gone_;
+};
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,162 @@
+// The engine's insides, shared by its source files: control packets (engine_join.cc), what people
+// see (engine_status.cc), other jobs (engine_change.cc), shards of other owners (engine_away.cc),
+// and construction, dispatch, clock and ends of epochs (engine.cc).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "aggregator/chunk/job_index.h"
+#include "aggregator/chunk/reserve.h"
+#include "aggregator/engine/engine.h"
+#include "aggregator/engine/job.h"
+#include "aggregator/shard/shard.h"
+
+namespace tributary::aggregator {
+
+// What a job has in this shard; nullptr: nothing, or the shard is away.
+inline const ShardJob* find_part(const Shard* shard, std::uint32_t place) {
+  return shard == nullptr ? nullptr : shard->find_job(place);
+}
+
+struct Engine::Impl {
+  Impl(const config::SwitchConfig& config, EngineStart start);
+
+  // engine.cc
+  void build_job(const config::SwitchConfig& config, const config::JobConfig& job_config);
+  // What is not decided the short way.
+  Decision on_other(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  Decision on_data(Shard& shard, const wire::Packet& packet, const Peer& from, Instant now,
+                   Outbox& out);
+  Decision on_control(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  void abort_epoch(Job& job, wire::Reason reason, Outbox& out);
+  // An empty cause for job.last_abort; one that is about a child; the ranks inside the first so
+  // many children of scratch_ids.
+  void set_cause(Job& job, std::uint32_t lost_switch);
+  void blame_child(Job& job, std::uint32_t child);
+  void list_ranks(Job& job, std::size_t children);
+  static void write_cause(const AbortCause& cause, Outgoing& message);
+  // Does what the shard asked for.
+  void abort_for(const Shard& shard, Outbox& out);
+  bool abort_by_host(Job& job, const wire::Packet& packet, Outbox& out);
+  bool relay(const Job& job, const wire::Packet& packet, Outbox& out);
+  void clear_shards(const Job& job);
+  // nullptr: there is none, or it is away.
+  [[nodiscard]] Shard* shard_at(std::uint8_t index) const {
+    return index < shards.size() ? shards[index].get() : nullptr;
+  }
+  Decision refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
+                  DropReason counted, Job* job, Outbox& out);
+  void send_abort(const Job& job, const Peer* to, Outbox& out);
+  // DropReason::count_ when the sender is a present member of this epoch.
+  Decision check_member(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+                        Outbox& out);
+  // Members are heard of in the shards; their leases are looked after here.
+  void collect_last_heard(Job& job, std::uint32_t child);
+  void expire_leases(Job& job, Instant now, Outbox& out);
+
+  // engine_change.cc
+  static std::unique_ptr<Job> make_job(const config::SwitchConfig& config,
+                                       const config::JobConfig& job, std::uint32_t place,
+                                       std::uint64_t nonce_seed);
+  [[nodiscard]] std::vector<PlacedJob> place_jobs(const config::SwitchConfig& next) const;
+  void check_slots_for(const config::SwitchConfig& next) const;
+  void inherit(Job& from, Job& to);
+  void end_where(Job& job, const Engine::Gone& gone, Outbox& out);
+
+  // engine_join.cc
+  Decision on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+                   Outbox& out);
+  Decision refuse_plane(Job& job, const wire::Packet& packet, const Peer& from, Outbox& out);
+  Decision refuse_other_planes(Job& job, const wire::Packet& packet, const Peer& from, Outbox& out);
+  Decision refuse_for(const JoinRefusal& why, const wire::Packet& packet, const Peer& from,
+                      Job& job, DropReason counted, Outbox& out);
+  Decision refuse_other_tree(Job& job, const wire::Packet& packet, const Peer& from,
+                             std::optional<std::uint16_t> child, Outbox& out);
+  Decision on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+                    Outbox& out);
+  // All children are members of this epoch from now on, and are told so.
+  void begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t first_seq, Instant now,
+                   Outbox& out);
+  // What all that take part must agree on.
+  wire::StartInfo start_info(const Job& job) const;
+  void send_start(Job& job, std::uint32_t child, Outbox& out);
+  void send_ack(const Job& job, const wire::Packet& packet, const Peer& to, Outbox& out);
+  void send_join_pending(Job& job, std::uint64_t nonce, const Peer& to, Outbox& out);
+
+  void abort_missing_departed(Job& job, wire::Reason reason, Outbox& out);
+
+  // engine_away.cc
+  [[nodiscard]] bool all_here(const Job& job) const;
+  // What is the same in all shards of the job, from one that is here; nullptr: none is.
+  [[nodiscard]] const Shard* any_shard(const Job& job) const;
+  void check_all_here() const;
+  void catch_up(Job& job, Shard& shard, Outbox& out);
+
+  // engine_exclude.cc
+  Ruling rule(Job& job, std::uint32_t child, bool exclude, std::optional<std::uint32_t> from);
+  void tell_exclusion(const Job& job, std::uint32_t child, Outbox& out);
+
+  // engine_upstream.cc
+  bool is_from_parent(std::uint32_t id, const Peer& from);
+  Decision on_downward(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  Decision on_parent_start(Job& job, const wire::Packet& packet, Instant now, Outbox& out);
+  Decision on_parent_pending(Job& job, const wire::Packet& packet);
+  Decision on_parent_nack(Job& job, const wire::Packet& packet, Instant now, Outbox& out);
+  void give_back(Job& job, wire::Reason why, Outbox& out);
+  Decision on_parent_abort(Job& job, const wire::Packet& packet, Outbox& out);
+  Decision on_child_abort(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+                          Outbox& out);
+  void adopt_cause(Job& job, const wire::Packet& packet, std::uint32_t lost_switch);
+  void abort_parent_lost(Job& job, Outbox& out);
+  void expire_upstream(Job& job, Instant now, Outbox& out);
+  void join_parent(Job& job, Instant now, Outbox& out);
+  void send_farewell(Job& job, Outbox& out);
+  void send_leave_up(const Job& job, Outbox& out);
+  void send_abort_up(Job& job, Outbox& out);
+  Outgoing* send_up(const Job& job, wire::PacketType type, std::uint16_t epoch, Outbox& out);
+
+  // The children or ranks an AbortCause or PENDING lists, gathered here to keep the packet path
+  // free of allocation.
+  std::array<std::uint32_t, kMaxListedIds> scratch_ids;
+  std::array<std::uint32_t, kMaxListedIds> scratch_ranks;
+  std::vector<Peer> scratch_peers;
+
+  std::uint16_t next_epoch;
+  std::uint32_t first_seq;
+  std::uint16_t udp_base_port;
+  bool takes_fragments;  // START says so
+  std::uint32_t switch_id;
+  std::uint64_t nonce_seed;
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, kBufferAlignment); }
+  };
+  static constexpr std::align_val_t kBufferAlignment{64};
+  std::unique_ptr<std::byte[], Free> own_memory;  // nullptr when the caller gave some
+  std::uint64_t payload_bytes = 0;
+  std::optional<Reserve> reserve;  // outlives what is in it
+  std::size_t outbox_capacity = 0;
+  std::uint64_t changes = 0;               // prepared so far
+  Instant jobs_due;                        // when leases and parents are looked after again
+  std::vector<std::unique_ptr<Job>> jobs;  // in the order of the configuration
+  JobIndex<Job> job_index;
+  std::vector<std::shared_ptr<Shard>> shards;  // nullptr: away, see engine_away.cc
+  // All of them, for what any thread may read.
+  std::vector<std::shared_ptr<const Shard>> all_shards;
+};
+
+// What prepare() makes, and apply() exchanges for what was there.
+struct EngineChange {
+  std::vector<std::unique_ptr<Job>> jobs;  // in the order of the configuration; nullptr: it stays
+  std::vector<std::size_t> stays_from;     // of those: where it stood
+  JobIndex<Job> job_index;
+  std::vector<std::uint32_t> ending;  // ids of jobs that change or go
+  std::vector<ShardChange> shards;
+  std::vector<Peer> peers;
+  std::size_t outbox_capacity = 0;
+};
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,257 @@
+// Control packets of the engine: JOIN, LEAVE and the answers to them (protocol rule 1).
+#include "aggregator/engine/engine_impl.h"
+
+namespace tributary::aggregator {
+namespace {
+
+// What a JOIN says of the job's shape is what this switch was told.
+bool claims_right(const ChildMap& map, const wire::Header& h, std::uint16_t child) {
+  if (!map[child].is_switch) return h.fan_in == map.workers();
+  return h.fan_in == map.count() && h.child == child && h.covered == map[child].covered;
+}
+
+// Rule 16: the switch that sends this JOIN was told of another tree than this one.
+bool has_other_tree(const Job& job, const wire::Header& h) {
+  return (h.flags & wire::kFlagCompleteSubtree) != 0 && h.slot != job.config.tree_digest;
+}
+
+// A rank need not know how many planes there are; a switch that was told something else would wait
+// for others in planes that these do not have.
+bool has_other_planes(const Job& job, const wire::Header& h) {
+  return (h.flags & wire::kFlagCompleteSubtree) != 0 && h.op != job.config.planes - 1u;
+}
+
+}  // namespace
+
+// One of the two reads its configuration sooner than the other; the JOIN is repeated until then.
+// If it comes from a member of the running epoch, that switch has left it behind.
+Decision Engine::Impl::refuse_other_tree(Job& job, const wire::Packet& packet, const Peer& from,
+                                         std::optional<std::uint16_t> child, Outbox& out) {
+  if (child && job.membership.state() == JobState::running) {
+    const Member& m = job.membership.member(*child);
+    if (m.present && m.peer == from && wire::find_nonce(packet.extensions) != m.nonce) {
+      blame_child(job, *child);
+      job.counters.aborts_change.add();
+      abort_epoch(job, wire::Reason::configuration_changed, out);
+    }
+  }
+  if (has_other_planes(job, packet.header)) return refuse_other_planes(job, packet, from, out);
+  return refuse(packet, from, wire::Reason::configuration_changed, DropReason::join_mismatch, &job,
+                out);
+}
+
+Decision Engine::Impl::refuse_other_planes(Job& job, const wire::Packet& packet, const Peer& from,
+                                           Outbox& out) {
+  const wire::Header& h = packet.header;
+  const JoinRefusal why{wire::Reason::planes_mismatch, h.origin, switch_id, h.op,
+                        job.config.planes - 1u};
+  return refuse_for(why, packet, from, job, DropReason::join_mismatch, out);
+}
+
+Decision Engine::Impl::refuse_for(const JoinRefusal& why, const wire::Packet& packet,
+                                  const Peer& from, Job& job, DropReason counted, Outbox& out) {
+  const Decision decision = refuse(packet, from, why.why, counted, &job, out);
+  if (decision.verdict == Verdict::refused) write_refusal(why, out.last().header);
+  return decision;
+}
+
+// A plane that the job does not have, or has elsewhere. Whoever joins it was told of it a moment
+// ago, by a configuration that is no longer or not yet this loop's: JOIN is repeated until then.
+Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const Peer& from,
+                                    Outbox& out) {
+  if (packet.header.type != wire::PacketType::join)
+    return {Verdict::dropped, DropReason::bad_shard};
+  if (has_other_planes(job, packet.header)) return refuse_other_planes(job, packet, from, out);
+  return refuse(packet, from, wire::Reason::configuration_changed, DropReason::bad_shard, &job,
+                out);
+}
+
+Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+                               Outbox& out) {
+  const wire::Header& h = packet.header;
+  const auto nonce = wire::find_nonce(packet.extensions);
+  if (!nonce) return {Verdict::dropped, DropReason::bad_extension};
+  const auto child = job.child_map.joining(h);
+  if (has_other_tree(job, h) || has_other_planes(job, h))
+    return refuse_other_tree(job, packet, from, child, out);
+  if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
+  if (!claims_right(job.child_map, h, *child))
+    return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::join_mismatch, &job,
+                  out);
+  // Rule 18: a port may be shared, an address says which switch it is.
+  if (job.child_map[*child].is_switch && from.ipv4 != job.child_map[*child].ipv4)
+    return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
+                  out);
+
+  collect_last_heard(job, *child);
+  Membership::Join outcome = job.membership.join(*child, *nonce, from, now);
+  bool restarted = false;
+  if (outcome == Membership::Join::restarted) {
+    restarted = true;
+    blame_child(job, *child);
+    job.counters.aborts_restart.add();
+    abort_epoch(job, wire::Reason::rank_restarted, out);
+    outcome = job.membership.join(*child, *nonce, from, now);
+  }
+  const Verdict said = restarted ? Verdict::epoch_aborted : Verdict::answered;
+  switch (outcome) {
+    case Membership::Join::complete:
+      if (!all_here(job)) {
+        send_join_pending(job, *nonce, from, out);
+        break;
+      }
+      if (job.upstream) {
+        join_parent(job, now, out);
+        if (const JoinRefusal why = job.upstream->refusal(now); why.why != wire::Reason::none)
+          return refuse_for(why, packet, from, job, DropReason::not_joined, out);
+        send_join_pending(job, *nonce, from, out);
+        break;
+      }
+      begin_epoch(job, next_epoch, first_seq, now, out);
+      if (++next_epoch == 0) next_epoch = 1;
+      break;
+    case Membership::Join::repeated:
+      for (const auto& shard : shards)
+        if (shard != nullptr) shard->bind(job.place, *child, from);
+      send_start(job, *child, out);
+      break;
+    case Membership::Join::waiting:
+    case Membership::Join::closing: send_join_pending(job, *nonce, from, out); break;
+    case Membership::Join::stale: return {Verdict::dropped, DropReason::duplicate};
+    case Membership::Join::occupied:
+    case Membership::Join::wrong_port:
+    case Membership::Join::restarted:
+      return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
+                    out);
+  }
+  job.counters.joins.add();
+  return {said};
+}
+
+void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq, Instant now,
+                               Outbox& out) {
+  job.start_epoch(epoch, now);
+  job.first_seq = seq;
+  job.left_at_op = ShardJob::kNobodyLeft;
+  std::vector<Peer>& peers = scratch_peers;
+  peers.resize(job.child_map.count());
+  for (std::uint32_t c = 0; c < peers.size(); ++c) peers[c] = job.membership.member(c).peer;
+  for (const auto& shard : shards)  // one that is away has no part of this job
+    if (shard != nullptr) shard->start_epoch(job.place, epoch, seq, peers, now);
+  job.counters.members.set(job.membership.present());
+  for (std::uint32_t c = 0; c < peers.size(); ++c) send_start(job, c, out);
+}
+
+Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+                                Outbox& out) {
+  const wire::Header& h = packet.header;
+  // Before START a worker knows its rank only.
+  const auto child = job.child_map.leaving(h);
+  if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
+  Membership& membership = job.membership;
+  const Member& m = membership.member(*child);
+  if (m.peer != from || (h.epoch != membership.epoch() && !m.joined))
+    return {Verdict::dropped, DropReason::not_joined};
+
+  Verdict said = Verdict::answered;
+  if (m.present && h.epoch == membership.epoch()) {
+    // Hosts that notify workers may be ahead of the switches, which then still wait for a result
+    // that whoever leaves holds.
+    const std::uint32_t first_op = job.config.notify == wire::Notify::root ? 0 : h.op;
+    job.left_at_op = std::min(job.left_at_op, first_op);
+    bool needed = false;
+    membership.is_present(*child, from, now);
+    membership.leave(*child);
+    for (const auto& shard : shards)
+      if (shard != nullptr) needed = shard->forget_child(job.place, *child, first_op) || needed;
+    if (needed && membership.present() > 0) {
+      abort_missing_departed(job, wire::Reason::rank_left, out);
+      said = Verdict::epoch_aborted;
+    } else if (membership.present() == 0) {
+      clear_shards(job);
+      if (job.upstream && job.upstream->state() == Upstream::State::running) {
+        job.upstream->leave();
+        send_leave_up(job, out);
+      }
+    }
+    job.counters.members.set(membership.present());
+  } else if (m.joined) {
+    membership.leave(*child);
+  }
+  send_ack(job, packet, from, out);
+  return {said};
+}
+
+// The answer to LEAVE, and to a switch's LEASE.
+void Engine::Impl::send_ack(const Job& job, const wire::Packet& packet, const Peer& to,
+                            Outbox& out) {
+  Outgoing* o = out.add();
+  if (o == nullptr) return;
+  o->peer = to;
+  o->header = job.header(wire::PacketType::ack);
+  o->header.epoch = packet.header.epoch;
+}
+
+// A rank that left can contribute to nothing any more.
+void Engine::Impl::abort_missing_departed(Job& job, wire::Reason reason, Outbox& out) {
+  set_cause(job, 0);
+  list_ranks(job, job.membership.departed(scratch_ids));
+  job.counters.aborts_left.add();
+  abort_epoch(job, reason, out);
+}
+
+void Engine::Impl::send_start(Job& job, std::uint32_t child, Outbox& out) {
+  Outgoing* o = out.add();
+  if (o == nullptr) return;
+  const Member& m = job.membership.member(child);
+  o->peer = m.peer;
+  o->header = job.header(wire::PacketType::start);
+  o->header.seq = job.first_seq;
+  if (config::degrades(job.config)) o->header.flags = wire::kFlagDegraded;
+  if (takes_fragments) o->header.flags |= wire::kFlagFragments;
+  o->header.origin = job.child_map[child].id;
+  o->header.child = static_cast<std::uint16_t>(child);
+  wire::ExtensionWriter ext(o->extensions);
+  ext.add_nonce(m.nonce);
+  ext.add(start_info(job));
+  o->extension_bytes = ext.bytes().size();
+}
+
+wire::StartInfo Engine::Impl::start_info(const Job& job) const {
+  wire::StartInfo info;
+  info.window = job.config.window;
+  info.chunk_bytes = job.config.chunk_bytes;
+  info.workers = job.config.workers;
+  info.lease_ms = static_cast<std::uint32_t>(job.config.lease.to_ns() / 1'000'000);
+  info.group_ipv4 = config::job_group_ipv4(job.config.id);
+  info.shards = job.config.shards;
+  info.integrity = static_cast<std::uint8_t>(job.config.integrity);
+  info.udp_base_port = udp_base_port;
+  info.completion_host = job.completion_host;
+  info.host_term = job.host_term;
+  info.partials = static_cast<std::uint8_t>(job.config.partials);
+  info.order = static_cast<std::uint8_t>(job.config.order);
+  info.arithmetic = static_cast<std::uint8_t>(job.config.arithmetic);
+  info.notify = static_cast<std::uint8_t>(job.config.notify);
+  info.planes = job.config.planes;
+  return info;
+}
+
+void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Peer& to, Outbox& out) {
+  Outgoing* o = out.add();
+  if (o == nullptr) return;
+  o->peer = to;
+  o->header = job.header(wire::PacketType::pending);
+  o->header.epoch = 0;
+  wire::ExtensionWriter ext(o->extensions);
+  ext.add_nonce(nonce);
+  const std::size_t n = job.membership.awaited(scratch_ids);
+  RankList ranks(job.child_map, scratch_ranks);
+  for (const std::uint32_t child : std::span(scratch_ids).first(n)) ranks.add(child);
+  // Nobody below is missing: it is the switch above that waits, for others.
+  ext.add_missing_ids(n == 0 && job.upstream ? job.upstream->awaited() : ranks.ranks());
+  o->extension_bytes = ext.bytes().size();
+  job.counters.pending_replies.add();
+}
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,268 @@
+// The engine towards the switch above: what its packets mean, and what is sent to it (protocol,
+// "Trees"). Membership is Upstream's; what concerns a chunk is the shard's.
+#include <algorithm>
+
+#include "aggregator/engine/engine_impl.h"
+
+namespace tributary::aggregator {
+namespace {
+
+// What a switch below may end an epoch for.
+bool may_abort_for(wire::Reason reason) {
+  switch (reason) {
+    case wire::Reason::deadline:
+    case wire::Reason::lease_expired:
+    case wire::Reason::rank_left:
+    case wire::Reason::rank_restarted:
+    case wire::Reason::op_mismatch:
+    case wire::Reason::settings_mismatch:
+    case wire::Reason::shutdown:
+    case wire::Reason::parent_lost:
+    case wire::Reason::host_lost:
+    case wire::Reason::model_lost:
+    case wire::Reason::model_mismatch:
+    case wire::Reason::configuration_changed: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// RESULT, PENDING, UNKNOWN, START, NACK, ABORT: what only the switch above may say, but for the
+// ABORT of a switch below. ACK from above is an answer to LEASE or LEAVE.
+Decision Engine::Impl::on_downward(const wire::Packet& packet, const Peer& from, Instant now,
+                                   Outbox& out) {
+  using wire::PacketType;
+  const wire::Header& h = packet.header;
+  Job* const job = job_index.find(h.job);
+  // Not refused aloud: two switches would answer each other's NACKs for ever.
+  if (job == nullptr) return {Verdict::dropped, DropReason::unknown_job};
+  if (!job->upstream || !job->upstream->is_from(from)) {
+    if (h.type == PacketType::abort) return on_child_abort(*job, packet, from, now, out);
+    return {Verdict::dropped, job->upstream ? DropReason::sender_mismatch : DropReason::bad_type};
+  }
+  switch (h.type) {
+    case PacketType::start: return on_parent_start(*job, packet, now, out);
+    case PacketType::nack: return on_parent_nack(*job, packet, now, out);
+    case PacketType::abort: return on_parent_abort(*job, packet, out);
+    case PacketType::pending:
+      if (h.epoch == 0) return on_parent_pending(*job, packet);
+      break;
+    default: break;
+  }
+  Upstream& up = *job->upstream;
+  if (up.state() == Upstream::State::leaving && h.epoch == up.epoch() &&
+      h.type == PacketType::ack) {
+    up.end();
+    return {Verdict::noted};
+  }
+  if (up.state() != Upstream::State::running || h.epoch != up.epoch())
+    return {Verdict::dropped, DropReason::stale_epoch};
+  up.heard(now);
+  if (h.type == PacketType::ack) return {Verdict::noted};
+  Shard* const shard = h.shard < job->config.shards ? shard_at(h.shard) : nullptr;
+  if (shard == nullptr) return {Verdict::dropped, DropReason::bad_shard};
+  const Decision decision = shard->on_parent(packet, now, out);
+  if (decision.verdict == Verdict::epoch_aborted) abort_for(*shard, out);
+  const bool for_a_rank = (h.flags & wire::kFlagBypass) != 0 &&
+                          (h.type == PacketType::pending || h.type == PacketType::unknown);
+  if (for_a_rank && decision.verdict == Verdict::noted)
+    return {relay(*job, packet, out) ? Verdict::answered : Verdict::noted};
+  return decision;
+}
+
+Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Instant now,
+                                       Outbox& out) {
+  const wire::Header& h = packet.header;
+  Upstream& up = *job.upstream;
+  const auto info = wire::find_start_info(packet.extensions);
+  if (!info || h.epoch == 0) return {Verdict::dropped, DropReason::bad_extension};
+  if (wire::find_nonce(packet.extensions) != up.nonce())
+    return {Verdict::dropped, DropReason::stale_epoch};
+  if (up.state() == Upstream::State::running && h.epoch == up.epoch()) return {Verdict::noted};
+  if (up.state() != Upstream::State::joining) return {Verdict::dropped, DropReason::stale_epoch};
+  // START comes again with the next JOIN.
+  if (!all_here(job)) return {Verdict::dropped, DropReason::bad_shard};
+  up.start(h.epoch, now);
+  job.completion_host = info->completion_host;  // the root's choice
+  job.host_term = info->host_term;
+  const wire::StartInfo own = start_info(job);
+  const bool degrades = (h.flags & wire::kFlagDegraded) != 0;
+  if (*info != own || degrades != config::degrades(job.config)) {
+    up.refused({.why = wire::Reason::settings_mismatch}, now);
+    set_cause(job, switch_id);
+    give_back(job, wire::Reason::settings_mismatch, out);
+    return {Verdict::answered};
+  }
+  if (!job.membership.all_joined()) {
+    // A child has gone since.
+    set_cause(job, 0);
+    list_ranks(job, job.membership.awaited(scratch_ids));
+    give_back(job, wire::Reason::rank_left, out);
+    return {Verdict::answered};
+  }
+  begin_epoch(job, h.epoch, h.seq, now, out);
+  return {Verdict::answered};
+}
+
+// An epoch that cannot begin here need not wait above. job.last_abort says why.
+void Engine::Impl::give_back(Job& job, wire::Reason why, Outbox& out) {
+  job.last_abort.reason = why;
+  job.last_abort.epoch = job.upstream->epoch();
+  send_farewell(job, out);
+}
+
+Decision Engine::Impl::on_parent_pending(Job& job, const wire::Packet& packet) {
+  if (job.upstream->state() != Upstream::State::joining ||
+      wire::find_nonce(packet.extensions) != job.upstream->nonce())
+    return {Verdict::dropped, DropReason::stale_epoch};
+  const std::size_t n = wire::find_missing_ids(packet.extensions, scratch_ids);
+  job.upstream->pending(std::span(scratch_ids).first(std::min(n, scratch_ids.size())));
+  return {Verdict::noted};
+}
+
+// Of a JOIN: the parent will not have this switch. Otherwise it does not know the epoch that runs
+// here: it was restarted, or counts this switch out.
+Decision Engine::Impl::on_parent_nack(Job& job, const wire::Packet& packet, Instant now,
+                                      Outbox& out) {
+  const wire::Header& h = packet.header;
+  Upstream& up = *job.upstream;
+  if (h.epoch == 0 && up.state() == Upstream::State::joining &&
+      wire::find_nonce(packet.extensions) == up.nonce()) {
+    if (h.reason != wire::Reason::sender_mismatch) up.refused(read_refusal(h), now);
+    return {Verdict::noted};
+  }
+  if (h.epoch == 0 || h.epoch != up.epoch() || up.state() == Upstream::State::down ||
+      up.state() == Upstream::State::joining)
+    return {Verdict::dropped, DropReason::stale_epoch};
+  // A packet of ours whose source was damaged on the way: no checksum covers all of it. A parent
+  // that really has another in our place is silent to us, and found out by that.
+  if (h.reason == wire::Reason::sender_mismatch) return {Verdict::noted};
+  const bool running = up.state() == Upstream::State::running;
+  up.end();
+  if (!running) return {Verdict::noted};
+  abort_parent_lost(job, out);
+  return {Verdict::epoch_aborted};
+}
+
+Decision Engine::Impl::on_parent_abort(Job& job, const wire::Packet& packet, Outbox& out) {
+  const wire::Header& h = packet.header;
+  Upstream& up = *job.upstream;
+  if (h.epoch == 0 || h.epoch != up.epoch() || up.state() == Upstream::State::down ||
+      up.state() == Upstream::State::joining)
+    return {Verdict::dropped, DropReason::stale_epoch};
+  const bool running = up.state() == Upstream::State::running;
+  up.end();
+  if (!running) return {Verdict::noted};
+  adopt_cause(job, packet, packet.header.slot);
+  job.counters.aborts_above.add();
+  abort_epoch(job, h.reason, out);
+  return {Verdict::epoch_aborted};
+}
+
+Decision Engine::Impl::on_child_abort(Job& job, const wire::Packet& packet, const Peer& from,
+                                      Instant now, Outbox& out) {
+  // One that goes down names no switch. Its sender is above this switch no more; the two of them
+  // would answer each other for ever.
+  if (job.config.children.empty() || packet.header.origin == 0)
+    return {Verdict::dropped, DropReason::bad_type};
+  if (const Decision d = check_member(job, packet, from, now, out); d.verdict != Verdict::noted)
+    return d;
+  if (!job.child_map[packet.header.child].is_switch || !may_abort_for(packet.header.reason))
+    return {Verdict::dropped, DropReason::bad_type};
+  adopt_cause(job, packet, packet.header.slot);
+  job.counters.aborts_below.add();
+  abort_epoch(job, packet.header.reason, out);
+  return {Verdict::epoch_aborted};
+}
+
+// Another's cause becomes this switch's, as far as it can be true.
+void Engine::Impl::adopt_cause(Job& job, const wire::Packet& packet, std::uint32_t lost_switch) {
+  const wire::Header& h = packet.header;
+  AbortCause& cause = job.last_abort;
+  cause.lost_switch = lost_switch;
+  cause.chunk = {};
+  cause.chunk.op = h.op;
+  cause.chunk.chunk = h.chunk;
+  cause.chunk.seq = h.seq;
+  cause.chunk.shard = h.shard;
+  const auto error = wire::find_op_error(packet.extensions);
+  cause.has_error = error.has_value();
+  if (error) cause.error = *error;
+  const std::size_t n = wire::find_missing_ids(packet.extensions, scratch_ids);
+  cause.missing.clear();
+  for (const std::uint32_t id : std::span(scratch_ids).first(std::min(n, scratch_ids.size())))
+    if (id < job.config.workers) cause.missing.push_back(id);
+}
+
+bool Engine::Impl::is_from_parent(std::uint32_t id, const Peer& from) {
+  const Job* const job = job_index.find(id);
+  return job != nullptr && job->upstream && job->upstream->is_from(from);
+}
+
+void Engine::Impl::abort_parent_lost(Job& job, Outbox& out) {
+  set_cause(job, job.upstream->parent_id());
+  job.counters.aborts_parent.add();
+  abort_epoch(job, wire::Reason::parent_lost, out);
+}
+
+void Engine::Impl::expire_upstream(Job& job, Instant now, Outbox& out) {
+  Upstream& up = *job.upstream;
+  for (const auto& shard : all_shards)
+    if (const auto when = shard->parent_heard(job.place)) up.heard(*when);
+  switch (up.due(now)) {
+    case Upstream::Due::nothing: return;
+    case Upstream::Due::lease: send_up(job, wire::PacketType::lease, up.epoch(), out); return;
+    case Upstream::Due::leave: send_leave_up(job, out); return;
+    case Upstream::Due::abort: send_abort_up(job, out); return;
+    case Upstream::Due::parent_lost: return abort_parent_lost(job, out);
+  }
+}
+
+void Engine::Impl::send_leave_up(const Job& job, Outbox& out) {
+  if (Outgoing* o = send_up(job, wire::PacketType::leave, job.upstream->epoch(), out))
+    o->header.op = job.left_at_op;
+}
+
+void Engine::Impl::join_parent(Job& job, Instant now, Outbox& out) {
+  Upstream& up = *job.upstream;
+  if (!up.join(now)) return;
+  Outgoing* o = send_up(job, wire::PacketType::join, 0, out);
+  if (o == nullptr) return;
+  o->header.flags = wire::kFlagCompleteSubtree;
+  o->header.covered = job.child_map.covered();
+  o->header.slot = job.config.tree_digest;
+  o->header.op = job.config.planes - 1u;
+  wire::ExtensionWriter ext(o->extensions);
+  ext.add_nonce(up.nonce());
+  o->extension_bytes = ext.bytes().size();
+}
+
+// The epoch ended here, and job.last_abort says why: tells the switch above, unless that said so.
+void Engine::Impl::send_farewell(Job& job, Outbox& out) {
+  if (!job.upstream || job.upstream->state() != Upstream::State::running) return;
+  job.upstream->abort();
+  send_abort_up(job, out);
+}
+
+void Engine::Impl::send_abort_up(Job& job, Outbox& out) {
+  if (Outgoing* o = send_up(job, wire::PacketType::abort, job.upstream->epoch(), out))
+    write_cause(job.last_abort, *o);
+}
+
+Outgoing* Engine::Impl::send_up(const Job& job, wire::PacketType type, std::uint16_t epoch,
+                                Outbox& out) {
+  Outgoing* o = out.add();
+  if (o == nullptr) return nullptr;
+  o->to = Outgoing::To::parent;
+  o->header.type = type;
+  o->header.job = job.config.id;
+  o->header.epoch = epoch;
+  o->header.origin = switch_id;
+  o->header.child = job.upstream->child();
+  o->header.fan_in = job.upstream->fan_in();
+  o->header.plane = job.config.plane;
+  return o;
+}
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,152 @@
+#include "aggregator/engine/membership.h"
+
+#include <algorithm>
+
+namespace tributary::aggregator {
+
+Membership::Membership(std::uint32_t workers, Duration lease,
+                       std::vector<std::uint16_t> pinned_ports)
+    : lease_(lease), members_(workers), pinned_ports_(std::move(pinned_ports)) {
+  pinned_ports_.resize(workers, kAnyPort);
+}
+
+// A restarted process keeps its host but gets another source port.
+bool Membership::same_place(const Member& m, const Peer& from) const {
+  return m.peer.port == from.port && m.peer.ipv4 == from.ipv4 && m.peer.mac == from.mac &&
+         m.peer.vlan_tci == from.vlan_tci;
+}
+
+// The same process behind another network card, or a new virtual link: its nonce says so. Once it
+// has sent data, only a new epoch moves it.
+bool Membership::may_rebind(const Member& m, const Peer& from) const {
+  return !m.active && m.peer.port == from.port && m.peer.udp_port == from.udp_port &&
+         m.peer.ipv4 == from.ipv4 && m.peer.vlan_tci == from.vlan_tci;
+}
+
+Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const Peer& from,
+                                  Instant now) {
+  Member& m = members_[rank];
+  if (pinned_ports_[rank] != kAnyPort && pinned_ports_[rank] != from.port) return Join::wrong_port;
+  if (state_ != JobState::running) return admit(m, nonce, from, now);
+
+  if (m.nonce == nonce) {
+    if (!m.present) return Join::stale;
+    if (m.peer != from && !may_rebind(m, from)) return Join::occupied;
+    m.peer = from;
+    m.last_seen = now;
+    return Join::repeated;
+  }
+  if (!m.present) return Join::closing;
+  if (!same_place(m, from) && now - m.last_seen < lease_) return Join::occupied;
+  return Join::restarted;
+}
+
+Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Peer& from, Instant now) {
+  if (m.active && m.nonce == nonce) return Join::stale;
+  if (m.joined && m.nonce != nonce && !same_place(m, from) && now - m.last_seen < lease_)
+    return Join::occupied;
+  if (m.joined && m.nonce == nonce && m.peer != from && !may_rebind(m, from)) return Join::occupied;
+  if (!m.joined) ++joined_;
+  m.joined = true;
+  m.active = false;
+  m.nonce = nonce;
+  m.peer = from;
+  m.last_seen = now;
+  state_ = JobState::forming;
+  next_scan_ = std::min(next_scan_, now + lease_);
+  return joined_ == workers() ? Join::complete : Join::waiting;
+}
+
+void Membership::start(std::uint16_t epoch, Instant now) {
+  for (Member& m : members_) {
+    m.joined = false;
+    m.present = true;
+    m.active = false;
+    m.last_seen = now;
+  }
+  epoch_ = epoch;
+  joined_ = 0;
+  present_ = workers();
+  state_ = JobState::running;
+  next_scan_ = now + lease_;
+}
+
+bool Membership::is_present(std::uint32_t rank, const Peer& from, Instant now) {
+  Member& m = members_[rank];
+  if (!m.present || m.peer != from) return false;
+  m.last_seen = now;
+  m.active = true;
+  return true;
+}
+
+void Membership::heard(std::uint32_t rank, Instant when) {
+  Member& m = members_[rank];
+  if (!m.present) return;
+  m.last_seen = std::max(m.last_seen, when);
+  m.active = true;
+}
+
+void Membership::leave(std::uint32_t rank) {
+  Member& m = members_[rank];
+  if (m.joined) {
+    m.joined = false;
+    if (--joined_ == 0 && state_ == JobState::forming) state_ = JobState::idle;
+  }
+  if (!m.present) return;
+  m.present = false;
+  if (--present_ == 0) state_ = JobState::idle;
+}
+
+void Membership::abort() {
+  for (Member& m : members_) m.present = m.joined = false;
+  present_ = joined_ = 0;
+  state_ = JobState::aborted;
+}
+
+void Membership::adopt(std::uint32_t rank, const Membership& before, std::uint32_t other) {
+  members_[rank] = before.members_[other];
+  members_[rank].present = members_[rank].joined = false;
+}
+
+void Membership::adopt_epoch(const Membership& before) {
+  epoch_ = before.epoch_;
+  state_ = before.state_ == JobState::forming ? JobState::idle : before.state_;
+}
+
+std::uint32_t Membership::lapsed(Instant now) {
+  if (!scan_due(now) || (state_ != JobState::running && state_ != JobState::forming))
+    return workers();
+  Instant earliest = now;
+  std::uint32_t found = workers();
+  for (std::uint32_t rank = 0; rank < workers(); ++rank) {
+    Member& m = members_[rank];
+    if (!m.present && !m.joined) continue;
+    if (now - m.last_seen < lease_) {
+      earliest = std::min(earliest, m.last_seen);
+    } else if (m.joined) {
+      leave(rank);
+    } else if (found == workers()) {
+      found = rank;
+    }
+  }
+  next_scan_ = earliest + lease_;
+  return found;
+}
+
+std::size_t Membership::awaited(std::span<std::uint32_t> out) const {
+  std::size_t written = 0;
+  for (std::uint32_t rank = 0; rank < workers() && written < out.size(); ++rank) {
+    const Member& m = members_[rank];
+    if (state_ == JobState::running ? m.present : !m.joined) out[written++] = rank;
+  }
+  return written;
+}
+
+std::size_t Membership::departed(std::span<std::uint32_t> out) const {
+  std::size_t written = 0;
+  for (std::uint32_t rank = 0; rank < workers() && written < out.size(); ++rank)
+    if (!members_[rank].present) out[written++] = rank;
+  return written;
+}
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,105 @@
+// The upper half of a switch in a tree: one job's membership of the switch above.
+//
+//   down ──all children joined──▶ joining ──START──▶ running ──last child left──▶ leaving ──┐
+//    ▲                               ▲                  │                                   │
+//    │                               └── children ──────┤ the epoch ends here               │
+//    └── ABORT, NACK, or 3 tries ──── aborting ◀────────┘       ACK, ABORT, or 3 tries ─────┤
+//    ▲                                                                                      │
+//    └──────────────────────────────────────────────────────────────────────────────────────┘
+//
+// To its parent a switch is a child like a worker: it joins with a nonce of its own, drawn anew
+// each time its children have joined, keeps a lease, leaves, and is bound to one port and address.
+// Two things differ: it also watches the parent (a LEASE is answered), because its own children
+// rely on it; and what ends the epoch here ends it above, too (ABORT goes up).
+//
+// Pure state: the engine sends what due() and the rest say. Lost JOINs are repeated when children
+// repeat theirs, so only leases and farewells need time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "aggregator/chunk/outbox.h"
+#include "aggregator/shard/join_refusal.h"
+#include "config/model/switch_config.h"
+#include "core/prng.h"
+#include "core/time.h"
+#include "core/wire/extension.h"
+
+namespace tributary::aggregator {
+
+class Upstream {
+ public:
+  enum class State : std::uint8_t { down, joining, running, leaving, aborting };
+  enum class Due : std::uint8_t { nothing, lease, leave, abort, parent_lost };
+
+  Upstream(const config::ParentConfig& parent, std::uint16_t port, Duration lease,
+           std::uint64_t seed);
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t child() const { return child_; }
+  [[nodiscard]] std::uint16_t fan_in() const { return fan_in_; }
+  [[nodiscard]] std::uint32_t parent_id() const { return parent_id_; }
+  [[nodiscard]] std::uint64_t nonce() const { return nonce_; }
+  [[nodiscard]] std::uint16_t epoch() const { return epoch_; }  // from running on
+  // True for a packet that only the parent can have sent (protocol rule 18).
+  [[nodiscard]] bool is_from(const Peer& peer) const {
+    return peer.port == port_ && peer.ipv4 == ipv4_ && peer.mac == mac_ && !peer.vlan_tci;
+  }
+
+  // All children have joined, or one of them has asked again. True: send JOIN now.
+  bool join(Instant now);
+  // The parent's answers to JOIN. Ids are those it waits for.
+  void pending(std::span<const std::uint32_t> ids);
+  void refused(const JoinRefusal& refusal, Instant now);
+  // START came for this nonce.
+  void start(std::uint16_t epoch, Instant now);
+  [[nodiscard]] std::span<const std::uint32_t> awaited() const {
+    return std::span(awaited_).first(awaited_count_);
+  }
+  // Why this switch can't take part, said just now: the parent will not have it, or has other
+  // settings. None: it may.
+  [[nodiscard]] JoinRefusal refusal(Instant now) const;
+
+  // The parent was heard of in the running epoch.
+  void heard(Instant when) {
+    if (state_ == State::running && last_heard_ < when) last_heard_ = when;
+  }
+  // The epoch is over above, or has never been: nothing more to say about it.
+  void end();
+  // The last child has left / the epoch ended here. Send LEAVE / ABORT now.
+  void leave() { say_farewell(State::leaving); }
+  void abort() { say_farewell(State::aborting); }
+  // What time asks for; the caller does it.
+  Due due(Instant now);
+
+ private:
+  void say_farewell(State state);
+
+  std::uint16_t port_;
+  std::uint32_t ipv4_;
+  wire::MacAddress mac_;
+  std::uint32_t parent_id_;
+  std::uint16_t child_;
+  std::uint16_t fan_in_;
+  Duration lease_;
+  Prng random_;
+
+  State state_ = State::down;
+  std::uint64_t nonce_ = 0;
+  std::uint16_t epoch_ = 0;
+  bool asked_ = false;  // JOIN was sent in this state
+  Instant last_join_;
+  Instant last_heard_;
+  Instant last_lease_;
+  Instant next_try_;  // of a farewell
+  std::uint8_t tries_ = 0;
+  JoinRefusal refusal_;
+  Instant refused_at_;
+  std::array<std::uint32_t, wire::kMaxMissingIds> awaited_{};
+  std::size_t awaited_count_ = 0;
+};
+
+}  // namespace tributary::aggregator

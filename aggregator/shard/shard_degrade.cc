@@ -1,0 +1,80 @@
+// Results that lack ranks (rule 21): the completion host has made them, and this switch takes them
+// from nobody but that, or the switch above. From then on such a result is kept, sent and asked for
+// like any other, with the list of who is missing; data of those ranks is answered with it, and is
+// never added to anything.
+#include "aggregator/shard/shard.h"
+#include "core/wire/degraded.h"
+#include "core/wire/rank_bitmap.h"
+
+namespace tributary::aggregator {
+namespace {
+
+// A barrier says that everybody has come, and a model is stepped by all; what one rank alone sends
+// lacks nobody.
+bool may_lack_ranks(const ShardJob& job, const ChunkDescription& d) {
+  return job.degraded.allowed() && d.dtype != wire::DType::none && !is_passed_on(d.collective) &&
+         !wire::concerns_model(d.collective);
+}
+
+}  // namespace
+
+// Whether a result of this description has as many ranks inside as it has to. Leaves the list of
+// the missing ones in coverage_.
+bool Shard::takes_count(const ShardJob& job, const ChunkDescription& d,
+                        const wire::Packet& result) {
+  const wire::Header& h = result.header;
+  if ((h.flags & wire::kFlagDegraded) == 0)
+    return h.covered == (is_passed_on(d.collective) ? 1 : job.config.workers);
+  if (!may_lack_ranks(job, d)) return false;
+  const auto missing = std::span(coverage_).first(wire::rank_words(job.config.workers));
+  const auto counted = wire::read_degraded_list(result.extensions, job.config.workers, missing);
+  return counted && *counted == h.covered;
+}
+
+// Of a chunk of which no data has come this way: whether the result says all about it that data
+// would.
+bool Shard::tells_all(const ShardJob& job, const Contribution& result) {
+  const ChunkDescription& d = result.description;
+  if (is_passed_on(d.collective)) return false;  // such data is its own description
+  if (has_target(d.collective) && d.target >= job.config.workers) return false;
+  const bool known = d.encoding == wire::Encoding::plain ||
+                     (d.encoding == wire::Encoding::block_scaled && d.dtype == wire::DType::int32);
+  return known && job.admitted.contains(d.dtype, d.reduce_op) &&
+         result.payload.size() == d.payload_bytes() &&
+         result.payload.size() <= job.config.chunk_bytes;
+}
+
+// The result is taken: takes_count() was asked last.
+void Shard::note_left_out(ShardJob& job, Tombstone& e, const wire::Packet& result, Instant now) {
+  if ((result.header.flags & wire::kFlagDegraded) == 0) return;
+  job.note_trouble(e, OpEventKind::degraded, now);
+  job.history.left_out(e.description, coverage_);
+  job.degraded.put(e.seq, result.header.covered, coverage_);
+  job.counters.degraded.add();
+}
+
+void Shard::add_left_out(const ShardJob& job, std::uint32_t seq, Outgoing& o) {
+  o.header.flags |= wire::kFlagDegraded;
+  o.header.covered = job.degraded.counted(seq);
+  wire::ExtensionWriter ext(std::span(o.extensions).subspan(o.extension_bytes));
+  wire::add_degraded_list(ext, o.header.covered, job.degraded.missing(seq));
+  o.extension_bytes += ext.bytes().size();
+}
+
+// Data for a sum that is over. What is left of a first attempt may be of another type (rule 12),
+// and an announcement says no more than which chunk it is about.
+bool Shard::comes_late(const ShardJob& job, const Tombstone& e, const Contribution& c) {
+  if (e.state != ChunkState::complete || job.degraded.counted(e.seq) == 0) return false;
+  const ChunkDescription& d = e.description;
+  const ChunkDescription& other = c.description;
+  const bool brief = e.retried || other.dtype == wire::DType::none;
+  return brief ? d.op == other.op && d.chunk == other.chunk : d.agrees_with(other);
+}
+
+Decision Shard::answer_late(ShardJob& job, const Tombstone& e, const Peer& from, Outbox& out) {
+  job.counters.late.add();
+  send_result(job, e, from, out);
+  return {Verdict::answered};
+}
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,293 @@
+// One job in one shard: who may send, its chunks, how its sums are made and where its bytes go.
+// Internal to Shard, which alone changes it; others read counters and table.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "aggregator/chunk/bracketing.h"
+#include "aggregator/chunk/buffer_pool.h"
+#include "aggregator/chunk/child_map.h"
+#include "aggregator/chunk/chunk_deadlines.h"
+#include "aggregator/chunk/chunk_table.h"
+#include "aggregator/chunk/counters.h"
+#include "aggregator/chunk/outbox.h"
+#include "aggregator/chunk/reserve.h"
+#include "aggregator/chunk/result_cache.h"
+#include "aggregator/kernels/kernel_table.h"
+#include "aggregator/shard/degraded_results.h"
+#include "aggregator/shard/op_history.h"
+#include "config/model/switch_config.h"
+#include "config/plan/aggregation_memory.h"
+#include "core/exclusion.h"
+#include "core/wire/attempt.h"
+#include "core/wire/rank_bitmap.h"
+
+namespace tributary::aggregator {
+
+// Children whose data comes in what it is accumulated in: switches, unless partials are narrow.
+inline std::vector<bool> wide_children(const ChildMap& map, const config::JobConfig& job) {
+  std::vector<bool> wide(map.count());
+  for (std::uint32_t child = 0; child < map.count(); ++child)
+    wide[child] = map[child].is_switch && job.partials == wire::Partials::wide;
+  return wide;
+}
+
+// One writer, the shard's owner; read by the engine's thread too, which another may be.
+template <typename T>
+class Shared {
+ public:
+  Shared& operator=(T value) {
+    value_.store(value, std::memory_order_relaxed);
+    return *this;
+  }
+  operator T() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> value_{};
+};
+
+// A member as the data path sees it. One cache line: it is read and written with every packet.
+struct alignas(64) Child {
+  Peer peer;
+  bool present = false;
+  Shared<bool> heard;        // since the epoch began
+  std::uint16_t worker = 0;  // its rank + 1; 0: it is a switch
+  Shared<Instant> last_heard;
+  Exclusion excluded;
+  ChildTotals totals;
+
+  // Data with this origin is a worker's own.
+  [[nodiscard]] bool is_worker(std::uint32_t origin) const {
+    return worker == std::uint64_t{origin} + 1;
+  }
+  void enter(const Peer& from, Instant now) {
+    peer = from;
+    present = true;
+    heard = false;
+    last_heard = now;
+    excluded = {};
+  }
+};
+static_assert(sizeof(Child) == config::kChildBytes);
+static_assert(config::kMaxWorkers <= 0xFFFF, "fits Child::worker");
+static_assert(sizeof(Tombstone) == config::kTombstoneBytes);
+static_assert(sizeof(ResultCache::Entry) == config::kCacheEntryBytes);
+
+// Buffers of one size, and the acknowledged results in the spare ones.
+struct BufferClass {
+  BufferPool buffers;
+  ResultCache cache;
+
+  [[nodiscard]] std::size_t table_bytes() const {
+    return config::kBufferClassBytes + buffers.table_bytes() + cache.table_bytes();
+  }
+};
+static_assert(sizeof(BufferClass) == config::kBufferClassBytes);
+// Of one job that came with a change of configuration, in memory that was reserved for such.
+struct OwnBuffers {
+  Reserve::Piece memory;
+  BufferClass buffers;
+};
+
+// What the parent was asked about a chunk whose result it makes.
+struct AskedAbove {
+  std::uint32_t seq = 0;
+  bool pending = false;  // it has answered that it waits, too
+  Instant at;
+};
+static_assert(sizeof(AskedAbove) == config::kAskedBytes);
+
+// What plain data is of, as its header says it: what follows from that alone is worked out once, as
+// what comes next is mostly of the same.
+struct PlainKind {
+  std::uint64_t kind = 0;         // of its wire::Header
+  std::uint64_t scope = 0;        // the same
+  std::uint64_t description = 0;  // ChunkDescription's third word, of a chunk that is not the last
+  const Kernels* kernels = nullptr;  // nullptr: it is nothing that is summed without more ado
+  bool opens = false;                // a chunk may be opened with it, without more ado
+
+  [[nodiscard]] bool is_of(const wire::Header& h) const {
+    return ((h.kind() ^ kind) | (h.scope() ^ scope)) == 0;
+  }
+};
+
+// Of dynamic slots; 0: the job takes no part in them in this shard.
+inline std::uint32_t pool_quota(const config::JobConfig& job, std::uint8_t shard) {
+  if (job.slots != config::SlotMode::dynamic || shard >= job.shards) return 0;
+  return job.quota == 0 ? job.window : job.quota;
+}
+struct alignas(64) ShardJob {
+  ShardJob(const config::JobConfig& job_config, std::uint32_t job_place, std::uint32_t slot,
+           BufferClass& sums, BufferClass* holds, const KernelTable& table_of_kernels)
+      : plane(job_config.plane),
+        waits_for_order(config::holds_data(job_config)),
+        dynamic(job_config.slots == config::SlotMode::dynamic),
+        shards(job_config.shards),
+        fan_in(config::job_fan_in(job_config)),
+        buffers(sums.buffers),
+        children(fan_in),
+        child_map(job_config),
+        tombstones(std::size_t{2} * job_config.window),
+        table(tombstones, fan_in, job_config.window),
+        deadlines(job_config.deadline, tombstones),
+        config(job_config),
+        place(job_place),
+        first_slot(slot),
+        kernels(table_of_kernels),
+        admitted(config),
+        order(config::declared_order(config), wide_children(child_map, config)),
+        degraded(config::degrades(config) ? tombstones.size() : 0, config.workers),
+        cache(sums.cache),
+        hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
+        held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
+        history(fan_in, config::degrades(config) ? wire::rank_words(config.workers) : 0) {
+    awaited_above.reserve(wire::kMaxMissingIds);
+    if (config.parent) asked_above.resize(config.window);
+    for (std::uint32_t child = 0; child < fan_in; ++child)
+      if (const ChildMap::Child& c = child_map[child]; !c.is_switch)
+        children[child].worker = static_cast<std::uint16_t>(c.id + 1);
+  }
+
+  // What plain data of a worker touches (shard_plain.cc), in as few cache lines as can be: where
+  // jobs are many, they are in no near cache.
+  std::uint16_t epoch = 0;
+  const std::uint8_t plane;     // that this is of the job; other packets are not for it
+  const bool waits_for_order;   // contributions are combined in declared order
+  bool has_exclusions = false;  // or had some in this epoch
+  bool marked = false;          // a mark that came without data: goes with the next chunk (rule 15)
+  bool running = false;
+  const bool dynamic;  // its slots
+  const std::uint8_t shards;
+  const std::uint32_t fan_in;
+  std::uint32_t next_op = 0;  // every op with a chunk that was opened here is before it
+  PlainKind plain;            // of the last plain data
+  BufferPool& buffers;
+  std::vector<Child> children;
+  const ChildMap child_map;
+  std::vector<Tombstone> tombstones;
+  ChunkTable table;
+  ChunkDeadlines deadlines;
+  ShardCounters counters;
+
+  const config::JobConfig config;
+  const std::uint32_t place;       // in the configuration
+  const std::uint32_t first_slot;  // of the job's static partition (O7)
+  const KernelTable& kernels;
+  const AdmittedReductions admitted;
+  const Bracketing order;
+  std::uint32_t host_term = 0;  // of the completion host whose results are taken; 0: next door
+  std::uint8_t seed = 0;        // of the slot hash, for seqs before seed_from
+  std::uint8_t next_seed = 0;   // from seed_from on
+  std::uint32_t seed_from = 0;
+  // Who has left holds all results of the ops before it: their chunks wait for nothing more of it.
+  std::uint32_t left_at_op = kNobodyLeft;
+  static constexpr std::uint32_t kNobodyLeft = kNoOp;
+  Instant recalled_at;          // when the host was asked for a result that some child holds
+  std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
+  // Of a job that has a parent:
+  Shared<Instant> parent_heard;
+  std::vector<AskedAbove> asked_above;       // by slot of the window
+  Instant said_held_at;                      // beside a probe
+  std::uint32_t acknowledged_up = 0;         // every result before it, to the parent
+  std::vector<std::uint32_t> awaited_above;  // ranks that the parent said it waits for
+  DegradedResults degraded;                  // of the complete ones
+  // nullptr: the job has its buffers in common with others of the shard.
+  std::unique_ptr<OwnBuffers> own_sums;
+  std::unique_ptr<OwnBuffers> own_holds;
+  ResultCache& cache;
+  BufferPool* hold_buffers;  // nullptr: nothing is ever held, maybe for want of a second child
+  std::vector<std::uint32_t> held;  // buffer by slot of the window and position in the order
+  OpHistory history;
+
+  // This child's data is not for the sums of that op (rule 14).
+  [[nodiscard]] bool excludes(std::uint16_t child, std::uint32_t op) const {
+    return children[child].excluded.covers(op);
+  }
+  [[nodiscard]] bool awaits(const Tombstone& e, std::uint16_t child) const {
+    return !table.has_contributed(e, child) && !(e.bypassed && excludes(child, e.description.op));
+  }
+  // Data of a chunk that is new; of one that was seen, whatever its state; and of one that is open,
+  // from a child that has sent none.
+  KeptAs note_first(const ChunkDescription& d, std::uint16_t child, Instant now) {
+    const KeptAs as = OpHistory::kept_as(d, shards);
+    if (as == KeptAs::nothing) return as;
+    if (history.passes_over(d, now)) return KeptAs::passed_over;
+    return history.arrived(d, as, child, now, children[child].totals);
+  }
+  void note_again(const Tombstone& e, const ChunkDescription& d, std::uint16_t child, Instant now) {
+    const KeptAs as = OpHistory::kept_as(d, shards);
+    if (as != KeptAs::nothing && e.kept != KeptAs::passed_over)
+      history.arrived(d, as, child, now, children[child].totals);
+  }
+  void note_further(const Tombstone& e, std::uint16_t child, Instant now) {
+    if (e.kept == KeptAs::first || e.kept == KeptAs::last)
+      history.arrived_further(e.description, e.kept, child, now, children[child].totals);
+  }
+  // Data of a chunk that was given up.
+  void note_late(const Tombstone& e, std::uint16_t child, Instant now) {
+    history.came_late(e.description, child, now - e.opened_at - deadlines.timeout());
+  }
+  // A fixed-point sum that overflowed is asked for again as floating point (rule 12).
+  [[nodiscard]] bool retries_floats(const ChunkDescription& d) const {
+    return d.encoding == wire::Encoding::block_scaled && config::retries_floats(config);
+  }
+  // A bracket can only be combined as a whole; and collecting is what some jobs ask for.
+  [[nodiscard]] bool folds_prefix() const {
+    return order.flat() && config.trigger == config::Trigger::streaming;
+  }
+  [[nodiscard]] std::uint32_t& held_at(const Tombstone& e, std::uint16_t position) {
+    return held[std::size_t{table.slot_of(e)} * fan_in + position];
+  }
+  [[nodiscard]] wire::Header header(wire::PacketType type) const {
+    wire::Header h;
+    h.type = type;
+    h.job = config.id;
+    h.epoch = epoch;
+    h.fan_in = static_cast<std::uint16_t>(fan_in);
+    h.plane = plane;
+    return h;
+  }
+  [[nodiscard]] std::span<const std::byte> payload(const Tombstone& e) const {
+    if (e.buffer == kNone) return {};
+    return {buffers.at(e.buffer), e.description.payload_bytes()};
+  }
+  void count_escalation(wire::Reason reason) {
+    counters.escalations[static_cast<std::size_t>(reason)].add();
+  }
+  // What becomes of every chunk.
+  void note(const Tombstone& e, OpEventKind kind, Instant now) {
+    if (e.kept != KeptAs::passed_over) history.note(e.description, kind, now);
+  }
+  // What goes wrong.
+  void note_trouble(Tombstone& e, OpEventKind kind, Instant now) {
+    if (e.kept == KeptAs::passed_over) e.kept = KeptAs::nothing;
+    history.note_trouble(e.description, kind, e.opened_at, now);
+  }
+  // The chunk goes, or went, to the completion host.
+  void note_escalation(Tombstone& e, wire::Reason reason, Instant now) {
+    count_escalation(reason);
+    note_trouble(e, escalated_for(reason), now);
+  }
+  void refresh_gauges() {
+    counters.slots_open.set(table.open() + sent_held);
+    counters.slots_high_water.raise_to(table.open() + sent_held);
+    counters.results_retained.set(table.retained());
+  }
+  // Of the job itself and all it points to.
+  [[nodiscard]] std::size_t table_bytes() const {
+    std::size_t bytes = config::kShardJobBytes + config::copy_bytes(config);
+    bytes += child_map.table_bytes() + table.table_bytes() + order.table_bytes();
+    bytes += history.table_bytes() + degraded.table_bytes();
+    bytes += children.capacity() * sizeof(Child) + asked_above.capacity() * sizeof(AskedAbove);
+    bytes += (held.capacity() + awaited_above.capacity()) * sizeof(std::uint32_t);
+    for (const OwnBuffers* const own : {own_sums.get(), own_holds.get()})
+      if (own != nullptr) bytes += sizeof(own->memory) + own->buffers.table_bytes();
+    return bytes;
+  }
+};
+static_assert(sizeof(ShardJob) <= config::kShardJobBytes);
+
+}  // namespace tributary::aggregator

@@ -1,0 +1,138 @@
+// One job whose completion hosts are elsewhere, as RemoteHosts keeps it: its hosts, and who of them
+// serves which shard. Internal to RemoteHosts; others read counters.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregator/chunk/outbox.h"
+#include "config/model/host_choice.h"
+#include "core/counter.h"
+#include "core/time.h"
+#include "core/wire/types.h"
+
+namespace tributary::completion {
+
+struct HostCounters {
+  Counter sent;           // messages handed to a host
+  Counter results;        // results accepted from one
+  Counter unserved;       // messages for which there was no host
+  Counter takeovers;      // changes of host while an epoch ran
+  Counter restarts;       // hosts that came back with nothing
+  Counter refusals;       // hosts that refused the job
+  Counter stale_terms;    // answers of an earlier term
+  Counter wrong_senders;  // from an address or port that is not the host's
+  Counter announced;      // chunks announced to who took over
+  Counter elections;      // that a caller asked for
+};
+
+enum class SeatState : std::uint8_t { idle, asking, serving, here, vacant };
+const char* name_of(SeatState state);
+
+// Why the present host serves.
+enum class Chosen : std::uint8_t {
+  policy,     // the first of the job's order that lives
+  elected,    // a caller asked for an election
+  gone,       // the one before it is silent, or has left
+  restarted,  // it came back with nothing
+  refused,    // the one before it would not have the job, or gave it up
+};
+const char* name_of(Chosen why);
+
+// For `show hosts`.
+struct SeatStatus {
+  std::uint32_t job = 0;
+  std::uint8_t shard = 0;
+  std::string host;  // by its name in the configuration
+  std::uint32_t term = 0;
+  SeatState state = SeatState::idle;
+  config::HostChoice choice = config::HostChoice::fixed;
+  Chosen chosen = Chosen::policy;
+  std::optional<Duration> silent_for;  // of the host; none: never heard of
+};
+
+struct Host {
+  std::string name;
+  std::uint32_t ipv4 = 0;
+  std::optional<std::uint16_t> port;  // the only one it may be behind
+  bool known = false;                 // it has said hello, and has not left
+  bool refused = false;               // it will not have the job, until it restarts
+  aggregator::Peer peer;
+  std::uint64_t nonce = 0;
+  Instant heard;
+  Instant passed_over_until;  // it says hello, but does not do its work
+};
+
+// Which incarnation of a host a START is for: the low half of the nonce that it said hello with.
+constexpr std::uint32_t incarnation_of(std::uint64_t nonce) {
+  return static_cast<std::uint32_t>(nonce);
+}
+
+// Of one shard: who finishes its chunks.
+struct Seat {
+  std::uint8_t shard = 0;
+  SeatState state = SeatState::idle;
+  std::size_t host = 0;  // in HostJob::hosts; the last one while here or vacant
+  std::uint32_t term = 0;
+  Chosen chosen = Chosen::policy;
+  std::uint16_t epoch = 0;  // 0: none runs
+  bool answered = false;    // in this epoch some host has taken the seat
+  Instant asked;            // when START was sent last
+  Instant heard;            // of the host, about this seat; or since when it is asked
+  std::optional<Instant> unserved_since;
+  std::optional<std::uint32_t> announce_from;  // seq; none: nothing is left to announce
+};
+
+struct HostJob {
+  std::uint32_t id = 0;
+  bool root_is_last = false;
+  bool retries_floats = false;  // overflowed sums are sent again as floats (rule 12)
+  bool degrades = false;        // results may lack ranks (rule 21)
+  std::vector<Host> hosts;
+  std::vector<Seat> seats;  // by shard
+  // In this epoch, for any shard.
+  [[nodiscard]] bool answered(std::uint16_t epoch) const {
+    return std::ranges::any_of(seats,
+                               [epoch](const Seat& s) { return s.epoch == epoch && s.answered; });
+  }
+  HostCounters counters;
+
+  // Whom the job would rather have (T11); whoever falls silent is followed by the next in the
+  // order.
+  config::HostChoice choice = config::HostChoice::fixed;
+  wire::Notify notify = wire::Notify::root;       // T9
+  std::vector<config::HostCandidate> candidates;  // by host
+  std::vector<std::size_t> order;                 // hosts, best first
+
+  // Where a shard's search begins, and where a host stands.
+  [[nodiscard]] std::size_t first_place(std::uint8_t shard) const {
+    // START names one host, and workers listen to that alone.
+    const bool shared = choice == config::HostChoice::fixed && notify != wire::Notify::direct;
+    return shared ? shard % order.size() : 0;
+  }
+  [[nodiscard]] std::size_t place_of(std::size_t host) const {
+    return static_cast<std::size_t>(std::find(order.begin(), order.end(), host) - order.begin());
+  }
+  void rank() { config::order_hosts(choice, id, candidates, order); }
+};
+
+// What a caller says of a job's hosts, by their place among its `completion_hosts`, the root left
+// out.
+struct Ballot {
+  struct Entry {
+    std::optional<std::uint32_t> load;  // in any unit, the same for all
+    bool shortlisted = false;
+  };
+  std::uint32_t job = 0;
+  std::vector<Entry> hosts;
+};
+
+struct Election {
+  bool held = false;        // false: the job has no such hosts here
+  std::uint32_t moved = 0;  // shards that have another host now
+};
+
+}  // namespace tributary::completion

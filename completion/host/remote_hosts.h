@@ -1,0 +1,98 @@
+// Completion hosts outside the root switch, as the root sees them (T10, protocol "Completion hosts
+// elsewhere"): who serves which shard of which job, under which term, and whether it lives.
+//
+//   aggregation engine ──To::completion_host──▶ hear() ──To::peer──▶ host of (job, shard)
+//           ▲                                                              │
+//           └────────────── on_packet(): address, epoch, term ◀────────────┘
+//
+//   idle ──epoch begins──▶ asking ──ACK──▶ serving ──silent, restarted, refuses, leaves──┐
+//    ▲  ▲                    ▲                                                           │
+//    │  └─epoch ends─────────┴── the next that lives: term + 1, chunks announced again ◀─┤
+//    │                                                                                   │
+//    └── here (the root is the last in the list) ◀── nobody lives ──▶ vacant ──▶ ABORT ◀─┘
+//
+// Invariants: a (job, shard) has one host at a time, and every change of it raises the term; what
+// comes from another address, epoch or term changes nothing. Nothing of a chunk is kept here: who
+// takes over asks the ranks, by answering their probes.
+//
+// Pure; owner and threads are those of the aggregation engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregator/chunk/job_index.h"
+#include "aggregator/engine/engine.h"
+#include "completion/host/host_job.h"
+#include "config/model/switch_config.h"
+
+namespace tributary::completion {
+
+class RemoteHosts {
+ public:
+  // `nonce` tells incarnations of this switch apart. The engine outlives this object.
+  RemoteHosts(const config::SwitchConfig& config, aggregator::Engine& engine, std::uint64_t nonce);
+
+  // What hosts say, as opposed to workers and switches.
+  [[nodiscard]] bool concerns(const wire::Packet& packet) const;
+  aggregator::Decision on_packet(const wire::Packet& packet, const aggregator::Peer& from,
+                                 Instant now, aggregator::Outbox& box);
+  // Something that the engine wants sent. True: it was for a host and is on its way there, or lost;
+  // false: also for whoever else listens.
+  bool hear(aggregator::Outgoing& message, Instant now, aggregator::Outbox& box);
+  // The messages of the last calls have been sent: their payload is free again.
+  void sent() { copied_ = 0; }
+  void expire(Instant now, aggregator::Outbox& box);
+  // Chooses anew, by the job's policy and what the caller says. A shard whose best host is another
+  // one moves there at once: term + 1, chunks announced again. What has come back to the root stays
+  // there until the epoch ends.
+  Election elect(const Ballot& ballot, Instant now, aggregator::Outbox& box);
+
+  // The job has hosts elsewhere.
+  [[nodiscard]] bool serves(std::uint32_t job) const { return by_id_.find(job) != nullptr; }
+  // What one call can append at most, besides what the engine does.
+  [[nodiscard]] std::size_t outbox_capacity() const;
+  [[nodiscard]] std::size_t job_count() const { return jobs_.size(); }
+  [[nodiscard]] std::uint32_t job_id(std::size_t index) const { return jobs_[index]->id; }
+  [[nodiscard]] const HostCounters& counters(std::size_t index) const {
+    return jobs_[index]->counters;
+  }
+  [[nodiscard]] std::vector<SeatStatus> status(Instant now) const;
+
+ private:
+  using Decision = aggregator::Decision;
+  using Outbox = aggregator::Outbox;
+
+  Decision on_hello(HostJob& job, Host& host, const wire::Packet& packet,
+                    const aggregator::Peer& from, Instant now, Outbox& box);
+  Decision on_answer(HostJob& job, Seat& seat, const wire::Packet& packet, Instant now,
+                     Outbox& box);
+  Decision pass_on(HostJob& job, Seat& seat, const wire::Packet& packet, Instant now, Outbox& box);
+  void begin(HostJob& job, Seat& seat, std::uint16_t epoch, Instant now, Outbox& box);
+  void end(HostJob& job, Seat& seat, Outbox& box);
+  void say_leave(const HostJob& job, const Seat& seat, Outbox& box);
+  // Another host, or the same one anew. `first`: where in the order the search begins.
+  void take_over(HostJob& job, Seat& seat, std::size_t first, Chosen why, Instant now, Outbox& box);
+  void appoint(HostJob& job, Seat& seat, std::optional<std::size_t> host);
+  void expire_seat(HostJob& job, Seat& seat, Instant now, Outbox& box);
+  void choose_while_idle(HostJob& job, Seat& seat, Instant now);
+  void announce(HostJob& job, Seat& seat, Outbox& box);
+  void send_start(HostJob& job, Seat& seat, Instant now, Outbox& box);
+  [[nodiscard]] std::optional<std::size_t> find_alive(const HostJob& job, std::size_t first,
+                                                      Instant now) const;
+  [[nodiscard]] bool alive(const Host& host, Instant now) const;
+
+  aggregator::Engine& engine_;
+  std::uint64_t nonce_;
+  Duration lease_;
+  Instant next_look_;
+  std::vector<std::unique_ptr<HostJob>> jobs_;
+  aggregator::JobIndex<HostJob> by_id_;
+  std::vector<std::byte> copies_;
+  std::size_t copied_ = 0;
+};
+
+}  // namespace tributary::completion

@@ -1,0 +1,167 @@
+// A completion host outside the root switch: the engines of a parameter server, and what the roots
+// of its jobs say about them (protocol, "Completion hosts elsewhere").
+//
+//   START ────────────▶ Seat of (job, shard): epoch, term, engine ──▶ RESULT, PENDING, UNKNOWN,
+//   escalated data ───▶                                               ABORT, to that root
+//   clock ────────────▶ hello to every root; a silent root's seat ends
+//
+// A job's model (T21) is one, whatever the number of its shards: its seats serve one epoch
+// together, and when another one begins, the model goes back to the last whole step.
+//
+// Invariants: a seat serves one epoch under one term, that of the last START; a term that has ended
+// never begins again. All that is sent names the term, so that the root can tell it from what a
+// former host says. Only the configured root of a job is listened to.
+//
+// Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it; counters
+// may be read by others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "aggregator/chunk/outbox.h"
+#include "completion/engine/engine.h"
+#include "completion/model/model.h"
+#include "completion/pieces/limits.h"
+#include "core/counter.h"
+#include "core/time.h"
+#include "core/wire/extension.h"
+#include "core/wire/integrity.h"
+
+namespace tributary::completion {
+
+// A job that the server finishes chunks of. `limits` are the whole job's; the memory is shared out
+// to its shards.
+struct ServedJob {
+  JobLimits limits;
+  std::uint32_t root_ipv4 = 0;
+  std::uint16_t root_udp_port = 0;  // of shard 0
+  wire::Integrity integrity = wire::Integrity::udp_checksum;
+  config::OptimizerConfig optimizer;  // of kind none: the job has no model here
+};
+
+struct ServerIdentity {
+  std::uint32_t ipv4 = 0;
+  std::uint64_t nonce = 1;                 // tells incarnations apart
+  Duration heartbeat = Duration::ms(100);  // to every root
+};
+
+struct ServerCounters {
+  Counter starts;
+  Counter ended;          // seats that their root ended
+  Counter lapsed;         // seats whose root fell silent
+  Counter refused;        // STARTs that the server has an objection to
+  Counter stale_terms;    // STARTs of a term that is over, or for an earlier incarnation
+  Counter own_sums;       // of the switch itself, taken without the way to the root and back
+  Counter wrong_senders;  // from elsewhere than the job's root
+};
+
+// Why a server will not have what its root hands it.
+enum class Objection : std::uint8_t {
+  none,
+  settings,      // the root was told other things about the job
+  shared_model,  // the job has a model here, and the root names other hosts, too
+};
+const char* name_of(Objection why);
+
+// For `show`.
+struct ServerSeatStatus {
+  std::uint32_t job = 0;
+  std::uint8_t shard = 0;
+  bool serving = false;
+  Objection objection = Objection::none;
+  std::uint16_t epoch = 0;
+  std::uint32_t term = 0;
+  std::optional<Duration> root_silent_for;  // none: never heard of
+};
+
+class Server {
+ public:
+  // Throws std::invalid_argument for limits that make no sense.
+  Server(std::span<const ServedJob> jobs, const ServerIdentity& identity);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  // `packet` is parsed and its integrity is verified; of `from` only address and UDP port count.
+  // What is to be sent is appended to `out`, with To::peer, or To::job_group where the job's host
+  // notifies ranks itself (T9); payload spans are valid until the next call. Returns
+  // DropReason::count_ when the packet was of use.
+  DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now,
+                       aggregator::Outbox& out);
+  // A sum of the node itself, which its root waits for like for any other's (T17). True: it is in
+  // the chunk, which the root had given up before; false: nothing has happened.
+  bool take_own(const wire::Packet& escalation, Instant now, aggregator::Outbox& out);
+  // Heartbeats, deadlines, silent roots. True: call again after sending.
+  bool expire(Instant now, aggregator::Outbox& out);
+  // Tells every root to look for another host.
+  void shut_down(aggregator::Outbox& out);
+
+  [[nodiscard]] std::size_t outbox_capacity() const;
+  [[nodiscard]] const ServedJob* find_job(std::uint32_t id) const;
+  [[nodiscard]] const ServerCounters& counters() const { return counters_; }
+  [[nodiscard]] std::size_t seat_count() const { return seats_.size(); }
+  // Of the seat at this place: its engine, of one job with one shard, and which shard that is.
+  [[nodiscard]] const Engine& engine(std::size_t seat) const { return seats_[seat]->engine; }
+  [[nodiscard]] std::size_t job_count() const { return jobs_.size(); }
+  [[nodiscard]] const ServedJob& job(std::size_t place) const { return jobs_[place]; }
+  // Of the job at this place; nullptr: it has none.
+  [[nodiscard]] Model* model(std::size_t place) { return models_[place].get(); }
+  [[nodiscard]] const Model* model(std::size_t place) const { return models_[place].get(); }
+  [[nodiscard]] std::uint8_t shard_of(std::size_t seat) const { return seats_[seat]->shard; }
+  [[nodiscard]] std::vector<ServerSeatStatus> status(Instant now) const;
+  [[nodiscard]] std::uint64_t memory_bytes() const;
+
+ private:
+  struct Root {
+    Instant hello_at;  // the next one is due
+    std::optional<Instant> heard;
+    Duration lease;  // as the last START said
+  };
+  struct Seat {
+    Seat(const ServedJob& job, std::size_t place, std::uint8_t shard);
+    const ServedJob& job;
+    const std::size_t place;  // of the job
+    const std::uint8_t shard;
+    Engine engine;
+    bool serving = false;
+    Objection objection = Objection::none;  // to the last term
+    std::uint16_t epoch = 0;
+    std::uint32_t term = 0;
+    std::uint64_t root_nonce = 0;
+    aggregator::Peer root;
+    Instant heard;
+  };
+
+  DropReason on_start(Seat& seat, const wire::Packet& packet, const aggregator::Peer& from,
+                      Instant now, aggregator::Outbox& out);
+  DropReason on_piece(Seat& seat, const wire::Packet& packet, Instant now, aggregator::Outbox& out);
+  DropReason on_leave(Seat& seat, const wire::Packet& packet);
+  void end(Seat& seat);
+  // False: that epoch of the job's model is over.
+  bool begin_model_epoch(const Seat& seat, std::uint64_t root, std::uint16_t epoch);
+  void answer(const Seat& seat, wire::PacketType type, wire::Reason reason,
+              aggregator::Outbox& out) const;
+  // Makes what the engine said fit to be sent.
+  static void address(const Seat& seat, aggregator::Outgoing& said);
+  // Results of a job that the host notifies itself, to the group as well (T9).
+  static void add_direct(const Seat& seat, std::size_t first, aggregator::Outbox& out);
+  void say_hello(std::size_t job, wire::PacketType type, aggregator::Outbox& out) const;
+  static bool agrees(const ServedJob& job, const wire::StartInfo& info);
+  static Objection objection(const ServedJob& job, const wire::Header& start,
+                             const wire::StartInfo& info);
+
+  ServerIdentity identity_;
+  std::vector<ServedJob> jobs_;
+  std::vector<Root> roots_;                                    // by job
+  std::vector<std::unique_ptr<Model>> models_;                 // by job
+  std::unordered_map<std::uint32_t, std::size_t> first_seat_;  // by job id
+  std::vector<std::unique_ptr<Seat>> seats_;
+  ServerCounters counters_;
+};
+
+}  // namespace tributary::completion

@@ -1,0 +1,23 @@
+// Which jobs may have their results notified by others than the root (T9, protocol "Ways of
+// notifying").
+#pragma once
+
+#include <string>
+
+#include "config/model/switch_config.h"
+#include "config/text/read_context.h"
+
+namespace tributary::config {
+
+// Which of its own kinds of host a job names, the root left out.
+struct HostKinds {
+  bool servers = false;   // or workers
+  bool switches = false;  // of its tree
+};
+HostKinds kinds_without_tree(const JobConfig& job);
+
+// `path`: of the job.
+void check_notify(const JobConfig& job, const std::string& path, const HostKinds& hosts,
+                  ReadContext& context);
+
+}  // namespace tributary::config

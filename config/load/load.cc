@@ -1,0 +1,35 @@
+// Reading, checking and writing configuration files.
+#include "config/load/load.h"
+
+#include "config/check/check.h"
+#include "config/schema/schema.h"
+#include "config/text/file.h"
+#include "config/text/read_context.h"
+#include "config/text/yaml_tree.h"
+
+namespace tributary::config {
+
+SwitchConfig load_switch_config(const std::string& path) {
+  return parse_switch_config(read_file(path), path);
+}
+
+SwitchConfig parse_switch_config(std::string_view text, const std::string& file_name) {
+  return read_switch_config(parse_text(text, file_name), file_name);
+}
+
+SwitchConfig read_switch_config(const Node& root, const std::string& file_name) {
+  ReadContext context(file_name);
+  SwitchConfig config;
+  read_mapping(context, "", root, schema(), config);
+  for (auto& job : config.jobs)
+    if (job.name.empty()) job.name = "job-" + std::to_string(job.id);
+  check(config, context);
+  if (!context.errors().empty()) throw ConfigErrors(context.errors());
+  return config;
+}
+
+std::string dump(const SwitchConfig& config) {
+  return write_fields(schema(), config, 0);
+}
+
+}  // namespace tributary::config

@@ -1,0 +1,57 @@
+// Tables of a switch's aggregation engine: what it keeps besides payload, worked out from the
+// configuration. What a job has comes once in each shard, and once for its membership; what a shard
+// and the engine have comes whatever jobs there are.
+//
+// Sizes of the engine's structures are stated here, as nothing here knows them; the engine asserts
+// that they hold. Of the large ones, which change when something is added to them, they are a
+// little more than it takes now.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "config/model/switch_config.h"
+
+namespace tributary::config {
+
+inline constexpr std::size_t kEngineBytes = 2304;      // and what it points to at once
+inline constexpr std::size_t kShardBytes = 13184;      // the same
+inline constexpr std::size_t kJobBytes = 2944;         // membership, counters, how it ended
+inline constexpr std::size_t kShardJobBytes = 2176;    // of each job in each shard
+inline constexpr std::size_t kBufferClassBytes = 128;  // of each size of buffers in each shard
+inline constexpr std::size_t kTombstoneBytes = 64;     // of each of the last 2 x window seqs
+inline constexpr std::size_t kChildBytes = 64;         // of each child in each shard
+inline constexpr std::size_t kMemberBytes = 48;        // of each child
+inline constexpr std::size_t kPlaceBytes = 20;       // of each child: id and ranks; or where it is
+inline constexpr std::size_t kGroupCopyBytes = 24;   // of each child, at most
+inline constexpr std::size_t kCacheEntryBytes = 64;  // of each cached result
+inline constexpr std::size_t kPoolSlotBytes = 16;    // of each slot that dynamic jobs share
+inline constexpr std::size_t kPoolShareBytes = 16;   // of each job that may have some
+inline constexpr std::size_t kIndexEntryBytes = 16;  // from a job's id to it
+inline constexpr std::size_t kAskedBytes = 16;   // of each chunk that the parent may be asked about
+inline constexpr std::size_t kUnsentBytes = 16;  // of each buffer that it may still be sent
+inline constexpr std::size_t kOrderBytes = 8;    // of each bracket, and each run inside
+inline constexpr std::size_t kBufferIndexBytes = 4;
+inline constexpr std::uint32_t kOpHistory = 32;     // ops of a job whose time-lines are kept
+inline constexpr std::size_t kOpRecordBytes = 400;  // of each of them
+inline constexpr std::size_t kArrivalBytes = 8;     // of each child, in two chunks of each
+inline constexpr std::size_t kLatenessBytes = 16;   // of each child in each
+
+// Buffers that a job may let go of while messages to its parent refer to them.
+std::size_t most_unsent(const JobConfig& job);
+// Of the index of so many jobs.
+constexpr std::size_t index_entries(std::size_t jobs) {
+  return std::bit_ceil(jobs * 2 + 2);
+}
+// What a copy of it has, besides itself.
+std::size_t copy_bytes(const JobConfig& job);
+std::uint32_t largest_fan_in(const SwitchConfig& config);
+
+// Of a job in one shard; and its membership's.
+std::size_t shard_job_tables(const JobConfig& job);
+std::size_t membership_tables(const JobConfig& job);
+// Of the engine and its shards, without what they have for each job, slot or cached result.
+std::size_t engine_tables(const SwitchConfig& config);
+
+}  // namespace tributary::config

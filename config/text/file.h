@@ -1,0 +1,16 @@
+// From a path to text, and from text to a tree, with the errors of configuration files.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/text/error.h"
+#include "config/text/yaml_tree.h"
+
+namespace tributary::config {
+
+// Both throw ConfigErrors. `file_name` is only what errors call the text.
+std::string read_file(const std::string& path);
+Node parse_text(std::string_view text, const std::string& file_name);
+
+}  // namespace tributary::config

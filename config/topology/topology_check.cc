@@ -1,0 +1,337 @@
+// What makes a list of switches a tree, and what jobs ask of it. Each function is one rule.
+#include <map>
+#include <set>
+
+#include "config/check/check.h"
+#include "config/model/bracketing.h"
+#include "config/text/codec.h"
+#include "config/topology/topology_tree.h"
+
+namespace tributary::config {
+namespace {
+
+std::string switch_path(std::size_t i, const std::string& key) {
+  return item_path("switches", i) + '.' + key;
+}
+std::string server_path(std::size_t i, const std::string& key) {
+  return item_path("servers", i) + '.' + key;
+}
+std::string worker_path(std::size_t i, const std::string& key) {
+  return item_path("workers", i) + '.' + key;
+}
+std::string job_path(std::size_t i, const std::string& key) {
+  return item_path("jobs", i) + '.' + key;
+}
+
+// Collects what must not occur twice, in however many lists.
+template <typename Value>
+class Once {
+ public:
+  explicit Once(ReadContext& context) : context_(context) {}
+  void add(const std::string& path, const Value& value, const std::string& text) {
+    if (!context_.usable(path)) return;
+    const auto [first, fresh] = seen_.emplace(value, path);
+    if (!fresh)
+      context_.report(path, text + " is already used by " + first->second + " on line " +
+                                std::to_string(context_.mark_of(first->second).line));
+  }
+
+ private:
+  ReadContext& context_;
+  std::map<Value, std::string> seen_;
+};
+
+void check_unique(const Topology& t, ReadContext& context) {
+  Once<std::string> names(context);
+  Once<std::uint32_t> ids(context);
+  Once<std::uint32_t> addresses(context);
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    const SwitchConfig& c = t.switches[i].config;
+    names.add(switch_path(i, "name"), c.name, "name " + quoted(c.name));
+    ids.add(switch_path(i, "id"), c.id, "id " + std::to_string(c.id));
+    addresses.add(switch_path(i, "address"), c.ipv4, "address " + format_ipv4(c.ipv4));
+  }
+  for (std::size_t i = 0; i < t.servers.size(); ++i) {
+    const ServerConfig& c = t.servers[i].config;
+    names.add(server_path(i, "name"), c.name, "name " + quoted(c.name));
+    addresses.add(server_path(i, "address"), c.ipv4, "address " + format_ipv4(c.ipv4));
+  }
+  Once<std::string> workers(context);
+  for (std::size_t i = 0; i < t.workers.size(); ++i) {
+    const TopologyWorker& w = t.workers[i];
+    workers.add(worker_path(i, "name"), w.name, "name " + quoted(w.name));
+    if (w.ipv4)
+      addresses.add(worker_path(i, "address"), *w.ipv4, "address " + format_ipv4(*w.ipv4));
+  }
+}
+
+template <typename List, typename NameOf>
+std::string names_of(const List& list, NameOf name_of) {
+  std::string names;
+  for (const auto& item : list) names += (names.empty() ? "" : ", ") + name_of(item);
+  return names;
+}
+
+// True when `name` is a switch; reports otherwise.
+bool check_switch_name(const Topology& t, ReadContext& context, const std::string& path,
+                       const std::string& name) {
+  if (!context.usable(path)) return false;
+  if (find_switch(t, name)) return true;
+  context.report(path, "there is no switch " + quoted(name) + "; allowed: " +
+                           names_of(t.switches, [](const auto& s) { return s.config.name; }));
+  return false;
+}
+
+void check_port_name(const TopologySwitch& sw, ReadContext& context, const std::string& path,
+                     const std::string& port) {
+  if (!context.usable(path)) return;
+  for (const PortConfig& p : sw.config.ports)
+    if (p.name == port) return;
+  context.report(path, "switch " + sw.config.name + " has no port " + quoted(port) + "; allowed: " +
+                           names_of(sw.config.ports, [](const auto& p) { return p.name; }));
+}
+
+void check_links(const Topology& t, ReadContext& context) {
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    const TopologySwitch& sw = t.switches[i];
+    for (const auto& [key, value] :
+         {std::pair("parent_port", &sw.parent_port), std::pair("uplink", &sw.uplink)}) {
+      if (!context.usable(switch_path(i, key)) || !context.usable(switch_path(i, "parent")))
+        continue;
+      if (value->empty() != sw.parent.empty())
+        context.report(switch_path(i, key), sw.parent.empty()
+                                                ? "is given without a parent"
+                                                : "is missing; it is required with a parent");
+    }
+    if (sw.parent.empty()) continue;
+    if (!sw.uplink.empty()) check_port_name(sw, context, switch_path(i, "uplink"), sw.uplink);
+    if (!check_switch_name(t, context, switch_path(i, "parent"), sw.parent)) continue;
+    if (!sw.parent_port.empty())
+      check_port_name(t.switches[*find_switch(t, sw.parent)], context,
+                      switch_path(i, "parent_port"), sw.parent_port);
+  }
+}
+
+// No port leads both up and down, or the tree would have a loop.
+void check_uplinks_are_free(const Topology& t, ReadContext& context) {
+  std::map<std::pair<std::string, std::string>, std::string> down;
+  for (std::size_t i = 0; i < t.switches.size(); ++i)
+    down.emplace(std::pair(t.switches[i].parent, t.switches[i].parent_port),
+                 "switch " + t.switches[i].config.name);
+  for (const TopologyWorker& w : t.workers)
+    down.emplace(std::pair(w.attached_to, w.port), "worker " + w.name);
+  for (const TopologyServer& s : t.servers)
+    down.emplace(std::pair(s.attached_to, s.port), "server " + s.config.name);
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    const TopologySwitch& sw = t.switches[i];
+    const auto below = down.find({sw.config.name, sw.uplink});
+    if (!sw.uplink.empty() && below != down.end())
+      context.report(switch_path(i, "uplink"), "port " + quoted(sw.uplink) + " leads to " +
+                                                   below->second + "; allowed: a port of its own");
+  }
+}
+
+void check_one_tree(const Topology& t, ReadContext& context) {
+  std::string root;
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    const TopologySwitch& sw = t.switches[i];
+    if (!context.usable(switch_path(i, "parent"))) return;
+    if (sw.parent.empty()) {
+      if (!root.empty())
+        context.report(item_path("switches", i), "a second root: " + quoted(sw.config.name) +
+                                                     " has no parent, and neither has " +
+                                                     quoted(root) + "; allowed: one");
+      if (root.empty()) root = sw.config.name;
+      continue;
+    }
+    std::set<std::string> seen;
+    std::string way = sw.config.name;
+    std::string name = sw.config.name;
+    while (seen.insert(name).second) {
+      const auto at = find_switch(t, name);
+      if (!at || t.switches[*at].parent.empty()) break;
+      name = t.switches[*at].parent;
+      way += " -> " + name;
+    }
+    // Each switch of a cycle is told; those that only lead into it are not.
+    if (name == sw.config.name && way != name)
+      context.report(switch_path(i, "parent"), "is a cycle: " + way + "; allowed: a tree");
+  }
+}
+
+void check_udp_ports_agree(const Topology& t, ReadContext& context) {
+  for (std::size_t i = 1; i < t.switches.size(); ++i)
+    if (t.switches[i].config.udp_base_port != t.switches[0].config.udp_base_port)
+      context.report(switch_path(i, "udp_base_port"),
+                     "differs from that of " + t.switches[0].config.name + ", " +
+                         std::to_string(t.switches[0].config.udp_base_port) +
+                         "; allowed: the same for all switches of a tree");
+}
+
+void check_workers(const Topology& t, ReadContext& context) {
+  for (std::size_t i = 0; i < t.workers.size(); ++i) {
+    const TopologyWorker& w = t.workers[i];
+    if (!check_switch_name(t, context, worker_path(i, "switch"), w.attached_to)) continue;
+    check_port_name(t.switches[*find_switch(t, w.attached_to)], context, worker_path(i, "port"),
+                    w.port);
+  }
+}
+
+void check_server_places(const Topology& t, ReadContext& context) {
+  for (std::size_t i = 0; i < t.servers.size(); ++i) {
+    const TopologyServer& s = t.servers[i];
+    if (context.usable(server_path(i, "name")) && s.config.name == kRootHost)
+      context.report(server_path(i, "name"), "means the root switch; allowed: any other name");
+    if (!check_switch_name(t, context, server_path(i, "switch"), s.attached_to)) continue;
+    check_port_name(t.switches[*find_switch(t, s.attached_to)], context, server_path(i, "port"),
+                    s.port);
+  }
+  for (std::size_t i = 0; i < t.switches.size(); ++i)
+    if (!t.switches[i].config.completion.hosts.empty())
+      context.report(switch_path(i, "completion.hosts"),
+                     "are `servers` in a topology; allowed: none");
+}
+
+// Nobody but one server can have the model (T21).
+void check_model(const Topology& t, std::size_t j, ReadContext& context) {
+  const TopologyJob& job = t.jobs[j];
+  check_optimizer(job.optimizer, job_path(j, "optimizer"), context);
+  if (job.optimizer.kind == OptimizerKind::none) return;
+  const std::string path = job_path(j, "completion_hosts");
+  const auto& hosts = job.config.completion_hosts;
+  if (!context.usable(path)) return;
+  if (hosts.size() == 1 && hosts[0] != kRootHost && !find_switch(t, hosts[0])) return;
+  context.report(path, "has " + std::to_string(hosts.size()) +
+                           (hosts.size() == 1 ? " entry, a switch" : " entries") +
+                           ", and the job's model is at one server; allowed: one of `servers`");
+}
+
+void check_members(const Topology& t, std::size_t j, ReadContext& context) {
+  const TopologyJob& job = t.jobs[j];
+  if (!context.usable(job_path(j, "workers")) || !context.usable(job_path(j, "members"))) return;
+  Once<std::uint32_t> ranks(context);
+  Once<std::string> workers(context);
+  const std::size_t known = context.errors().size();
+  std::set<std::uint32_t> placed;
+  for (const TopologyMember& m : members_of(t, job)) placed.insert(m.rank);
+  for (std::size_t m = 0; m < job.members.size(); ++m) {
+    const std::string path = item_path(job_path(j, "members"), m);
+    const TopologyMember& member = job.members[m];
+    ranks.add(path + ".rank", member.rank, "rank " + std::to_string(member.rank));
+    workers.add(path + ".worker", member.worker, "worker " + quoted(member.worker));
+    if (context.usable(path + ".rank") && member.rank >= job.config.workers)
+      context.report(path + ".rank", "rank " + std::to_string(member.rank) +
+                                         " is outside the job; allowed: 0 to " +
+                                         std::to_string(job.config.workers - 1));
+    if (context.usable(path + ".worker") && !find_worker(t, member.worker))
+      context.report(path + ".worker",
+                     "there is no worker " + quoted(member.worker) +
+                         "; allowed: " + names_of(t.workers, [](const auto& w) { return w.name; }));
+  }
+  if (context.errors().size() > known) return;
+  std::string nowhere;
+  for (std::uint32_t rank = 0; rank < job.config.workers; ++rank)
+    if (!placed.contains(rank)) nowhere += (nowhere.empty() ? "" : ", ") + std::to_string(rank);
+  if (!nowhere.empty())
+    context.report(job_path(j, job.members.empty() ? "workers" : "members"),
+                   "no worker has rank " + nowhere + "; allowed: " +
+                       std::to_string(job.config.workers) + " workers, each with a rank");
+}
+
+void check_somebody_aggregates(const Topology& t, std::size_t j, ReadContext& context) {
+  for (const TopologyMember& m : members_of(t, t.jobs[j])) {
+    const TopologyWorker& w = t.workers[*find_worker(t, m.worker)];
+    if (aggregating(t, Hop{*find_switch(t, w.attached_to), w.port})) continue;
+    context.report(item_path("jobs", j),
+                   "no switch between worker " + quoted(w.name) + " and the root aggregates");
+    return;
+  }
+}
+
+// T15: a switch sends one value, so its ranks are one bracket; and it sends that unrounded, because
+// the completion engine could not tell where else a value was rounded.
+void check_spanning_job(const Topology& t, std::size_t j, ReadContext& context) {
+  const JobConfig& job = t.jobs[j].config;
+  const JobTree tree(t, t.jobs[j]);
+  std::size_t spans = 0;
+  for (std::size_t i = 0; i < t.switches.size(); ++i) spans += tree.takes_part(i) ? 1 : 0;
+  if (spans < 2) return;
+  if (job.order == wire::Order::reproducible && job.partials == wire::Partials::narrow)
+    context.report(job_path(j, "partials"),
+                   "a reproducible job that spans " + std::to_string(spans) +
+                       " switches would be rounded at each of them; allowed: wide");
+  if (!job.bracketing || bracketing_problem(*job.bracketing, job.workers)) return;
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    if (!tree.takes_part(i) || find_bracket(*job.bracketing, tree.ranks_at(i))) continue;
+    context.report(job_path(j, "bracketing"),
+                   "ranks " + ranks_text(tree.ranks_at(i)) + ", which " +
+                       t.switches[i].config.name +
+                       " sums, are no bracket of it; allowed: one for the ranks of each switch");
+  }
+}
+
+// Protocol rule 13: otherwise whole subtrees would be called late.
+void check_deadlines(const Topology& t, std::size_t j, ReadContext& context) {
+  const JobTree tree(t, t.jobs[j]);
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    const auto below = tree.takes_part(i) ? tree.deadline_below(i) : std::nullopt;
+    if (!below || tree.deadline_at(i) > *below) continue;
+    context.report(switch_path(i, "deadline"), format_duration(tree.deadline_at(i)) +
+                                                   " is not more than " + format_duration(*below) +
+                                                   " of a switch below it; allowed: more than " +
+                                                   format_duration(*below));
+  }
+}
+
+// Each node as its switch will see it.
+void check_nodes(const Topology& t, ReadContext& context) {
+  for (std::size_t i = 0; i < t.switches.size(); ++i) {
+    const SwitchConfig config = node_config(t, t.switches[i].config.name);
+    std::vector<ReadContext::Renaming> parts;
+    for (std::size_t at = 0; at < config.jobs.size(); ++at)
+      for (std::size_t j = 0; j < t.jobs.size(); ++j)
+        if (t.jobs[j].config.id == config.jobs[at].id)
+          parts.push_back({item_path("jobs", j), item_path("jobs", at)});
+    for (const char* key : {"ports", "forwarding", "metrics", "control"})
+      parts.push_back({switch_path(i, key), key});
+    parts.push_back({item_path("switches", i), "switch"});
+    ReadContext part = context.part(parts);
+    check(config, part);
+    context.adopt(part, parts);
+  }
+}
+
+}  // namespace
+
+void check_topology(const Topology& topology, ReadContext& context) {
+  check_unique(topology, context);
+  check_links(topology, context);
+  check_uplinks_are_free(topology, context);
+  check_one_tree(topology, context);
+  check_udp_ports_agree(topology, context);
+  check_workers(topology, context);
+  check_server_places(topology, context);
+  for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
+    check_members(topology, j, context);
+    check_host_names(topology, j, context);
+    check_model(topology, j, context);
+  }
+  if (!context.errors().empty()) return;  // what follows relies on a tree
+  Once<std::uint32_t> job_ids(context);
+  for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
+    job_ids.add(job_path(j, "id"), topology.jobs[j].config.id,
+                "id " + std::to_string(topology.jobs[j].config.id));
+    check_somebody_aggregates(topology, j, context);
+  }
+  if (!context.errors().empty()) return;
+  for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
+    check_spanning_job(topology, j, context);
+    check_deadlines(topology, j, context);
+    check_host_switches(topology, j, context);
+  }
+  if (!context.errors().empty()) return;
+  check_servers(topology, context);
+  check_nodes(topology, context);
+}
+
+}  // namespace tributary::config

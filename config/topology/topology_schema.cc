@@ -1,0 +1,157 @@
+// Keys of a topology: those of single switches and jobs, and what ties them together.
+#include "config/schema/schema.h"
+#include "config/text/lift.h"
+#include "config/topology/topology.h"
+
+namespace tributary::config {
+namespace {
+
+using enum Presence;
+
+inline constexpr std::size_t kMaxSwitches = 256;
+
+// A name that must be given, though a file of its own has a default for it.
+template <typename Owner>
+void require(const std::string& name, Fields<Owner>& fields) {
+  for (auto& field : fields)
+    if (field.name == name) field.presence = required;
+}
+
+const Fields<TopologySwitch>& switch_fields() {
+  using S = TopologySwitch;
+  static const Fields<S> fields = [] {
+    const auto config = [](auto& s) -> auto& {
+      return s.config;
+    };
+    Fields<S> all;
+    lift<S>(switch_schema(), config, {}, Described::elsewhere, all);
+    require("name", all);
+    const Fields<SwitchConfig> id = {scalar(
+        "id", &SwitchConfig::id, integer<std::uint32_t>(1, 0xFFFFFFFF),
+        "The switch's number, unique in the tree: what its packets to its parent name.", required)};
+    lift<S>(id, config, {}, Described::here, all);
+    all.push_back(scalar("parent", &S::parent, identifier(),
+                         "Name of the switch above. Exactly one switch, the root, has none."));
+    all.push_back(scalar("parent_port", &S::parent_port, identifier(),
+                         "Port of the parent through which it reaches this switch; required with "
+                         "`parent`."));
+    all.push_back(scalar("uplink", &S::uplink, identifier(),
+                         "Own port through which this switch reaches its parent; required with "
+                         "`parent`."));
+    all.push_back(scalar("uplink_cost", &S::uplink_cost, integer<std::uint32_t>(1, kMaxLinkCost),
+                         "Of that link, for `host_choice`."));
+    all.push_back(scalar("aggregate", &S::aggregate, boolean(),
+                         "Off: this switch only forwards, and what hangs on it hangs, for the "
+                         "jobs, on the next switch above that aggregates."));
+    all.push_back(
+        scalar("deadline", &S::deadline,
+               or_absent(duration(kMinDeadline, Duration::seconds(3600), Duration::ms(1))),
+               "Of all jobs at this switch. Left out: `jobs[].deadline` where no switch "
+               "is below, otherwise an eighth of it (at least 100ms) more than the "
+               "largest below."));
+    lift<S>(schema(), config, {"switch", "jobs"}, Described::elsewhere, all);
+    return all;
+  }();
+  return fields;
+}
+
+const Fields<TopologyWorker>& worker_fields() {
+  using W = TopologyWorker;
+  static const Fields<W> fields = {
+      scalar("name", &W::name, identifier(), "What members and people call the worker; unique.",
+             required),
+      scalar("switch", &W::attached_to, identifier(), "Name of the switch it hangs on.", required),
+      scalar("port", &W::port, identifier(), "Port of that switch.", required),
+      scalar("address", &W::ipv4, or_absent(host_ipv4()),
+             "The worker's own IPv4 address; `tools/testbed` gives it to it."),
+  };
+  return fields;
+}
+
+const Fields<TopologyServer>& server_fields() {
+  using S = TopologyServer;
+  static const Fields<S> fields = [] {
+    const auto config = [](auto& s) -> auto& {
+      return s.config;
+    };
+    Fields<S> all;
+    lift<S>(server_node_schema(), config, {}, Described::elsewhere, all);
+    require("name", all);
+    all.push_back(scalar("switch", &S::attached_to, identifier(),
+                         "Name of the switch it hangs on, anywhere in the tree.", required));
+    all.push_back(scalar("port", &S::port, identifier(), "Port of that switch.", required));
+    all.push_back(scalar("cost", &S::cost, integer<std::uint32_t>(1, kMaxLinkCost),
+                         "Of that link, for `host_choice`."));
+    lift<S>(server_schema(), config, {"server", "jobs"}, Described::elsewhere, all);
+    return all;
+  }();
+  return fields;
+}
+
+const Fields<TopologyMember>& member_fields() {
+  static const Fields<TopologyMember> fields = {
+      scalar("rank", &TopologyMember::rank, integer<std::uint32_t>(0, kMaxWorkers - 1),
+             "A rank of the job. All of them, each once.", required),
+      scalar("worker", &TopologyMember::worker, identifier(), "Name of the worker that has it.",
+             required),
+  };
+  return fields;
+}
+
+// Its keys are described with a server's own file.
+Field<TopologyJob> optimizer_key() {
+  Field<TopologyJob> field = optimizer_field<TopologyJob>();
+  field.describe = [describe = field.describe](const std::string& path,
+                                               std::vector<KeyInfo>& keys) {
+    std::vector<KeyInfo> all;
+    describe(path, all);
+    all.front().fallback = "none";
+    all.front().allowed = "the keys of a server's `jobs[].optimizer`";
+    keys.push_back(all.front());
+  };
+  return field;
+}
+
+const Fields<TopologyJob>& job_fields() {
+  using J = TopologyJob;
+  static const Fields<J> fields = [] {
+    Fields<J> all;
+    lift<J>(
+        job_schema(), [](auto& j) -> auto& { return j.config; }, {"members", "lcore", "lcores"},
+        Described::elsewhere, all);
+    all.push_back(list("members", &J::members, member_fields(), 0, kMaxWorkers,
+                       "Which worker has which rank. Left out: rank r is the r-th worker of the "
+                       "file."));
+    all.push_back(optimizer_key());
+    return all;
+  }();
+  return fields;
+}
+
+}  // namespace
+
+const Fields<Topology>& topology_schema() {
+  static const Fields<Topology> fields = {
+      list("switches", &Topology::switches, switch_fields(), 1, kMaxSwitches,
+           "The switches of one tree. Each has the keys below, those that a single switch has "
+           "below `switch`, and `ports`, `forwarding`, `metrics` and `control`."),
+      list("workers", &Topology::workers, worker_fields(), 0, kMaxWorkers,
+           "Who hangs on the tree."),
+      list("servers", &Topology::servers, server_fields(), 0, kMaxCompletionHosts,
+           "Parameter servers that jobs may name in `completion_hosts`. Each has the keys below, "
+           "those that a server's own file has below `server`, and `metrics` and `control`."),
+      list("jobs", &Topology::jobs, job_fields(), 0, kMaxJobs,
+           "The jobs of the whole tree, with the keys that a single switch's jobs have; only "
+           "`members` differs, `optimizer` is told to the job's server, and `lcore` and `lcores` "
+           "are left to each switch: the job's id modulo its lcores, and those that follow."),
+  };
+  return fields;
+}
+
+std::vector<KeyInfo> describe_topology_schema() {
+  std::vector<KeyInfo> keys;
+  describe_fields(topology_schema(), "", keys);
+  return keys;
+}
+
+}  // namespace tributary::config

@@ -1,0 +1,171 @@
+// Lines of text: a received frame and what was decided about it, then, indented, what was sent or
+// dropped for its sake.
+//
+//      0.000000  w1   1130 B  contribution of job 1: epoch 3 op 5 chunk 17 seq 81 shard 0 child 1;
+//                 completed; slot 81 is free again, complete, 2 of 2 children: 0-1   (one line)
+//      0.000000  w0   1130 B    sent: result of job 1: epoch 3 op 5 chunk 17 seq 81 shard 0 child 0
+#include <algorithm>
+#include <cstdio>
+
+#include "config/text/codec.h"
+#include "config/topology/topology.h"
+#include "control/capture/capture_format.h"
+#include "core/net/frame.h"
+#include "core/wire/header.h"
+
+namespace tributary::control {
+namespace {
+
+using aggregator::ChunkLook;
+using dataplane::Action;
+using dataplane::CapturedFrame;
+using dataplane::CapturePoint;
+using dataplane::FrameVerdict;
+
+const char* name_of(Action action) {
+  switch (action) {
+    case Action::aggregate: return "aggregate";
+    case Action::host: return "for a hosted engine";
+    case Action::forward: return "forward";
+    case Action::lldp: return "lldp";
+    case Action::answer_arp: return "answer arp";
+    case Action::answer_echo: return "answer echo";
+    case Action::hear_arp: return "hear arp";
+    case Action::reassemble: return "put together";
+    case Action::drop: return "drop";
+  }
+  return "?";
+}
+
+// "0-2,5".
+std::string children_text(std::uint64_t bits) {
+  std::vector<std::uint32_t> children;
+  for (std::uint32_t child = 0; child < 64; ++child)
+    if ((bits >> child & 1) != 0) children.push_back(child);
+  return config::ranks_text(children);
+}
+
+std::string text_of(const ChunkLook& chunk, bool freed_slot) {
+  std::string text;
+  if (chunk.slot != ChunkLook::kNoSlot)
+    text.append("slot ")
+        .append(std::to_string(chunk.slot))
+        .append(freed_slot ? " is free again, " : ", ");
+  text.append(aggregator::name_of(chunk.state));
+  if (chunk.state == aggregator::ChunkState::unseen) return text;
+  text.append(", ").append(std::to_string(chunk.arrived)).append(" of ");
+  text.append(std::to_string(chunk.fan_in)).append(" children");
+  if (chunk.children != 0) text.append(": ").append(children_text(chunk.children));
+  if (chunk.fan_in > 64) text.append(" of the first 64");
+  return text;
+}
+
+std::string text_of(const FrameVerdict& verdict) {
+  if (verdict.handed_to)
+    return std::string("handed to lcore ").append(std::to_string(*verdict.handed_to));
+  if (!verdict.aggregation) return name_of(verdict.action);
+  std::string text = aggregator::name_of(*verdict.aggregation);
+  if (verdict.chunk.known) text.append("; ").append(text_of(verdict.chunk, verdict.freed_slot));
+  return text;
+}
+
+std::string text_of(const wire::Header& h) {
+  std::string text = std::string(wire::name_of(h.type)) + " of job " + std::to_string(h.job);
+  const auto add = [&](const char* name, std::uint64_t value) {
+    text.append(name).append(std::to_string(value));
+  };
+  add(": epoch ", h.epoch);
+  add(" op ", h.op);
+  add(" chunk ", h.chunk);
+  add(" seq ", h.seq);
+  if (h.plane != 0) add(" plane ", h.plane);
+  add(" shard ", h.shard);
+  add(" child ", h.child);
+  if (h.reason != wire::Reason::none) text.append(" reason ").append(wire::name_of(h.reason));
+  return text;
+}
+
+// The aggregation packet in a frame, or its addresses; empty where it is too short for that.
+std::string text_of(std::span<const std::byte> frame) {
+  wire::EthernetView ethernet;
+  if (wire::parse_ethernet(frame, ethernet) != DropReason::count_) return "";
+  wire::Udp4View udp;
+  bool is_udp = false;
+  wire::Packet packet;
+  if (ethernet.ether_type == wire::kEtherTypeIpv4 &&
+      wire::parse_udp4(ethernet.payload, udp, is_udp) == DropReason::count_ && is_udp &&
+      wire::parse(udp.payload, packet) == DropReason::count_)
+    return text_of(packet.header);
+  char type[16];
+  std::snprintf(type, sizeof type, " 0x%04x", ethernet.ether_type);
+  std::string text = config::format_mac(ethernet.source) + " > ";
+  text.append(config::format_mac(ethernet.destination)).append(type);
+  if (ethernet.vlan_tci) text.append(" vlan ").append(std::to_string(*ethernet.vlan_tci & 0xFFF));
+  return text;
+}
+
+class TraceFormat : public CaptureFormat {
+ public:
+  TraceFormat(std::vector<std::string> ports, std::size_t lcores)
+      : ports_(std::move(ports)), tells_lcore_(lcores > 1) {
+    for (const std::string& port : ports_) width_ = std::max(width_, port.size());
+  }
+
+  void begin(std::string&) override {}
+
+  void add(std::string& out, std::size_t lcore, const CapturedFrame& frame,
+           std::span<const std::byte> bytes) override {
+    if (!began_) start_ = frame.when;
+    began_ = true;
+    begin_line(out, lcore, frame);
+    const std::string what = text_of(bytes);
+    switch (frame.point) {
+      case CapturePoint::verdict:
+        out.append(what).append(what.empty() ? "" : "; ").append(text_of(frame.verdict));
+        break;
+      case CapturePoint::drop:
+        out.append("  dropped: ").append(drop_label(frame.reason));
+        out.append(": ").append(drop_text(frame.reason));
+        break;
+      case CapturePoint::tx: out.append("  sent: ").append(what); break;
+      case CapturePoint::rx: out.append("received: ").append(what); break;
+    }
+    out += '\n';
+  }
+
+  void end(std::string& out, std::uint64_t missed, const std::string& why) override {
+    if (missed != 0)
+      out.append(std::to_string(missed))
+          .append(
+              " lines are missing: frames came faster than they could be written; choose some "
+              "with ports or a filter\n");
+    if (!why.empty()) out.append(kEnded).append(why) += '\n';
+  }
+
+ private:
+  // When, on which lcore, where, how long.
+  void begin_line(std::string& out, std::size_t lcore, const CapturedFrame& frame) const {
+    char text[64];
+    std::snprintf(text, sizeof text, "%13.6f  ", (frame.when - start_).to_seconds());
+    out += text;
+    if (tells_lcore_) out.append("lcore ").append(std::to_string(lcore)).append("  ");
+    const std::string& port = ports_[frame.port];
+    out.append(port).append(width_ - port.size(), ' ');
+    std::snprintf(text, sizeof text, "%7u B  ", frame.length);
+    out += text;
+  }
+
+  std::vector<std::string> ports_;
+  std::size_t width_ = 0;
+  bool tells_lcore_;
+  bool began_ = false;
+  Instant start_;
+};
+
+}  // namespace
+
+std::unique_ptr<CaptureFormat> trace_format(std::vector<std::string> ports, std::size_t lcores) {
+  return std::make_unique<TraceFormat>(std::move(ports), lcores);
+}
+
+}  // namespace tributary::control

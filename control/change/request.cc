@@ -1,0 +1,106 @@
+#include "control/change/request.h"
+
+#include <algorithm>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "control/socket/request_fields.h"
+
+namespace tributary::control {
+namespace {
+
+using nlohmann::ordered_json;
+
+ElectRequest elect_request(const ordered_json& request) {
+  check_keys(request, {"command", "job", "loads", "candidates"});
+  ElectRequest wish;
+  wish.job = needed(request, "job");
+  if (const auto loads = request.find("loads"); loads != request.end()) {
+    if (!loads->is_object()) throw std::invalid_argument("\"loads\" must be an object, by host");
+    for (const auto& [host, load] : loads->items()) wish.loads[host] = number_in(load, host);
+  }
+  if (const auto list = request.find("candidates"); list != request.end()) {
+    const auto is_text = [](const ordered_json& name) { return name.is_string(); };
+    if (!list->is_array() || !std::all_of(list->begin(), list->end(), is_text))
+      throw std::invalid_argument("\"candidates\" must be a list of hosts");
+    wish.candidates = list->get<std::vector<std::string>>();
+  }
+  return wish;
+}
+
+SetRequest set_request(const ordered_json& request) {
+  check_keys(request, {"command", "values", "dry_run"});
+  SetRequest wish;
+  if (const auto dry = request.find("dry_run"); dry != request.end()) {
+    if (!dry->is_boolean()) throw std::invalid_argument("\"dry_run\" must be true or false");
+    wish.dry_run = dry->get<bool>();
+  }
+  const auto values = request.find("values");
+  if (values == request.end() || !values->is_object() || values->empty() ||
+      values->size() > kMostSetKeys)
+    throw std::invalid_argument("\"values\" must be an object of 1 to " +
+                                std::to_string(kMostSetKeys) + " paths and their values");
+  for (const auto& [path, value] : values->items()) {
+    if (!value.is_string() && !value.is_null())
+      throw std::invalid_argument("the value of '" + path + "' must be a string, or null");
+    wish.values.emplace_back(
+        path, value.is_null() ? std::nullopt : std::optional(value.get<std::string>()));
+  }
+  return wish;
+}
+
+ordered_json answer(std::string_view line, const ShowFunction& show, const ExcludeFunction& exclude,
+                    const ReloadFunction& reload, const ElectFunction& elect,
+                    const SetFunction& set) {
+  const ordered_json request = ordered_json::parse(line, nullptr, false);
+  if (request.is_discarded() || !request.is_object())
+    throw std::invalid_argument("the request is not a JSON object on one line");
+  const std::string command = text_of(request, "command");
+  if (command == "show") {
+    check_keys(request, {"command", "what"});
+    Shown shown = show(text_of(request, "what"));
+    ordered_json reply = {{"ok", true}, {"data", std::move(shown.data)}};
+    if (!shown.notes.empty()) reply["notes"] = shown.notes;
+    return reply;
+  }
+  if (exclude && (command == "exclude" || command == "reinstate")) {
+    check_keys(request, {"command", "job", "rank", "from"});
+    const std::uint32_t from = exclude({needed(request, "job"), needed(request, "rank"),
+                                        command == "exclude", number_of(request, "from")});
+    return {{"ok", true}, {"data", {{"from", from}}}};
+  }
+  if (elect && command == "elect") return {{"ok", true}, {"data", elect(elect_request(request))}};
+  if (reload && command == "reload") {
+    check_keys(request, {"command"});
+    return {{"ok", true}, {"data", reload()}};
+  }
+  if (set && command == "set") return {{"ok", true}, {"data", set(set_request(request))}};
+  throw std::invalid_argument("no command is called '" + command + "'; allowed: show" +
+                              (exclude ? ", exclude, reinstate" : "") + (elect ? ", elect" : "") +
+                              (reload ? ", reload" : "") + (set ? ", set" : ""));
+}
+
+}  // namespace
+
+bool takes_long(std::string_view line) {
+  const ordered_json request = ordered_json::parse(line, nullptr, false);
+  if (!request.is_object()) return false;
+  const auto command = request.find("command");
+  return command != request.end() && (*command == "reload" || *command == "set");
+}
+
+std::string answer_request(std::string_view line, const ShowFunction& show,
+                           const ExcludeFunction& exclude, const ReloadFunction& reload,
+                           const ElectFunction& elect, const SetFunction& set) {
+  ordered_json reply;
+  try {
+    reply = answer(line, show, exclude, reload, elect, set);
+  } catch (const std::exception& error) {
+    reply = {{"ok", false}, {"error", error.what()}};
+  }
+  // An error may quote what came in, which need not be UTF-8.
+  return reply.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,68 @@
+// One request of the control socket: a line of JSON in, a line of JSON out.
+//
+//   {"command":"show","what":"ports"}  →  {"ok":true,"data":[...]}; with "notes":["..."] where the
+//                                         rows are not all that there is
+//   {"command":"exclude","job":1,"rank":3,"from":42}  →  {"ok":true,"data":{"from":42}}
+//   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": as soon as can
+//   {"command":"elect","job":1,"loads":{"A":7,"ps1":3},"candidates":["A"]}
+//                                      →  {"ok":true,"data":{"moved":1,"hosts":[...]}}
+//   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
+//   {"command":"set","values":{"ports.w0.storm.broadcast":"1000","switch.idle_sleep_max":null},
+//    "dry_run":false}                  →  {"ok":true,"data":{"keys":[...],"change":"changed: ...",
+//                                          "dry_run":false}}; null: as in the file
+//   anything else                      →  {"ok":false,"error":"what is wrong; what is allowed"}
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "control/text/shown.h"
+
+namespace tributary::control {
+
+using ShowFunction = std::function<Shown(const std::string& what)>;
+
+struct ExcludeRequest {
+  std::uint32_t job = 0;
+  std::uint32_t rank = 0;
+  bool exclude = true;                // otherwise: reinstate
+  std::optional<std::uint32_t> from;  // op
+};
+// The op from which on it holds.
+using ExcludeFunction = std::function<std::uint32_t(const ExcludeRequest&)>;
+
+struct ElectRequest {
+  std::uint32_t job = 0;
+  std::map<std::string, std::uint32_t> loads;  // by host
+  std::vector<std::string> candidates;
+};
+// Who serves now, as `show hosts` has it, and how many shards have moved.
+using ElectFunction = std::function<nlohmann::ordered_json(const ElectRequest&)>;
+
+// Reads the configuration anew; returns what came of it.
+using ReloadFunction = std::function<std::string()>;
+
+struct SetRequest {
+  // Paths and values as people write them; nullopt: what the file says.
+  std::vector<std::pair<std::string, std::optional<std::string>>> values;
+  bool dry_run = false;
+};
+inline constexpr std::size_t kMostSetKeys = 32;
+// What came of it, key by key.
+using SetFunction = std::function<nlohmann::ordered_json(const SetRequest&)>;
+
+// Of a request that may have to wait for devices, or for another one of this kind.
+bool takes_long(std::string_view line);
+
+// Never throws; the reply has no newline. Commands without a function do not exist.
+std::string answer_request(std::string_view line, const ShowFunction& show,
+                           const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {},
+                           const ElectFunction& elect = {}, const SetFunction& set = {});
+
+}  // namespace tributary::control

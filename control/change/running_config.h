@@ -1,0 +1,83 @@
+// The configuration that a switch runs with: its file as it was read last, and what `set` has
+// overridden in it since.
+//
+//   reload   the file is what counts: it is read anew, and what was overridden is dropped, by name
+//   set      keys of it say something else, or again what the file says; nothing is written
+//
+// Both make a whole configuration, check it as any file, and hand it to the switch, which takes it
+// whole or refuses it; then nothing has changed here, either. What it has taken holds here, too,
+// and is an error none the less while something of it is not so: a port that it had to close, and
+// could not open again, or a packet loop that has yet to come to its part. One change at a time:
+// who comes while another is under way is told so at once, but for the signal, which waits. Who
+// only asks does not.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/change/change.h"
+#include "config/change/override.h"
+#include "config/topology/document.h"
+#include "control/change/request.h"
+
+namespace tributary::control {
+
+// The change holds, but for what the text says.
+class TakenButNotWhole : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class RunningConfig {
+ public:
+  static constexpr std::size_t kMostOverrides = 256;
+
+  // How it reaches the world; each may throw, and has then changed nothing.
+  struct Shell {
+    std::function<std::string()> read;  // the text of the file, now
+    std::function<config::Change(const config::SwitchConfig& next)> compare;
+    std::function<config::Change(const config::SwitchConfig& next)> apply;
+  };
+  // `document`: what the switch was started with.
+  RunningConfig(config::Document document, Shell shell);
+
+  // Any thread. Throw TakenButNotWhole, when all is as the text says; else nothing has changed, and
+  // they throw std::runtime_error when another change is under way, what is wrong with a file or a
+  // value, and what the switch throws that cannot take it.
+  std::string reload();            // what came of it
+  std::string reload_patiently();  // waits for its turn
+  nlohmann::ordered_json set(const SetRequest& request);
+  // Rows of `show overrides`, as they were before a change that is under way.
+  nlohmann::ordered_json overrides();
+
+ private:
+  struct Override {
+    config::Place place;
+    config::Node value;
+  };
+  using Overrides = std::vector<Override>;
+
+  [[nodiscard]] std::unique_lock<std::mutex> take_turn();
+  std::string read_anew();
+  [[nodiscard]] config::Document overridden(const Overrides& overrides) const;
+  [[nodiscard]] std::string text_in(const config::Document& document,
+                                    const config::Place& place) const;
+  // The overrides as they would be.
+  void override_key(const config::Place& place, const std::optional<std::string>& value,
+                    Overrides& overrides) const;
+
+  std::mutex changing_;
+  // Written by who holds `changing_`, with `written_`; read with either.
+  std::mutex written_;
+  config::Document file_;
+  Overrides overrides_;
+  Shell shell_;
+};
+
+}  // namespace tributary::control

@@ -1,0 +1,260 @@
+#include "control/metrics/metrics.h"
+
+#include <arpa/inet.h>
+#include <prometheus/exposer.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "control/metrics/completion_metrics.h"
+#include "control/metrics/forwarding_metrics.h"
+#include "control/metrics/loop_metrics.h"
+#include "control/metrics/metric_family.h"
+#include "control/metrics/metric_table.h"
+#include "control/metrics/straggler_metrics.h"
+#include "control/text/show_text.h"
+#include "dataplane/port/eal.h"
+#include "dataplane/port/memif_hello.h"
+
+namespace tributary::control {
+namespace {
+
+template <typename F>
+double sum(const dataplane::Switch& sw, F of) {
+  double all = 0;
+  for (const auto& worker : sw.workers()) all += of(*worker);
+  return all;
+}
+
+void collect_process(Families& out, dataplane::Switch& sw) {
+  sample(family(out, "tributary_build_info", "Version of the program and of DPDK; always 1", true),
+         {{"version", TRIBUTARY_VERSION}, {"dpdk", dataplane::dpdk_version()}}, 1);
+  const auto each_pool = [&](auto& to, auto count) {
+    for (const auto& pool : sw.pools())
+      sample(to, {{"socket", config::socket_name(pool->socket())}}, count(*pool));
+  };
+  using dataplane::FramePool;
+  each_pool(family(out, "tributary_packet_buffers", "Packet buffers in the pool", true),
+            [](const FramePool& pool) { return pool.buffers(); });
+  each_pool(family(out, "tributary_packet_buffers_free", "Packet buffers not in use", true),
+            [](const FramePool& pool) { return pool.free_buffers(); });
+  auto& memory = family(out, "tributary_aggregation_memory_bytes",
+                        "Reserved for sums, results and their tables", true);
+  if (!sw.workers().any_late())
+    sample(memory, {}, sum(sw, [](const dataplane::Worker& w) {
+             return static_cast<double>(w.engine().memory_bytes());
+           }));
+  sample(family(out, "tributary_outbox_overflows_total",
+                "Messages of the engine that found no room; any is a defect", false),
+         {}, sum(sw, [](const dataplane::Worker& w) { return number(w.outbox_overflows()); }));
+  sample(family(out, "tributary_memif_clients_gone_total",
+                "Clients of memif that connected and left before HELLO", false),
+         {}, number(dataplane::memif_clients_gone()));
+}
+
+void collect_ports(Families& out, dataplane::Switch& sw) {
+  using Member = Counter dataplane::PortCounters::*;
+  struct PortMetric {
+    const char* name;
+    const char* help;
+    Member counter;
+  };
+  static constexpr std::array kMetrics = {
+      PortMetric{"tributary_port_rx_packets_total", "Frames received",
+                 &dataplane::PortCounters::rx_packets},
+      PortMetric{"tributary_port_rx_bytes_total", "Bytes of those, without FCS",
+                 &dataplane::PortCounters::rx_bytes},
+      PortMetric{"tributary_port_tx_packets_total", "Frames sent",
+                 &dataplane::PortCounters::tx_packets},
+      PortMetric{"tributary_port_tx_bytes_total", "Bytes of those, without FCS",
+                 &dataplane::PortCounters::tx_bytes},
+      PortMetric{"tributary_port_peer_faults_total",
+                 "Times a peer's shared memory vanished during a burst",
+                 &dataplane::PortCounters::peer_faults},
+      PortMetric{"tributary_port_ecn_marked_total",
+                 "Frames that were told of the queue which they joined",
+                 &dataplane::PortCounters::ecn_marked},
+      PortMetric{"tributary_port_ecn_marked_jobs_total", "Of those, jobs' own packets",
+                 &dataplane::PortCounters::ecn_marked_jobs},
+      PortMetric{"tributary_port_reassembled_total",
+                 "Datagrams to the switch that were put together from fragments",
+                 &dataplane::PortCounters::reassembled},
+      PortMetric{"tributary_port_fragmented_total", "Frames of the switch that left as fragments",
+                 &dataplane::PortCounters::fragmented},
+  };
+  const auto each = [&](auto f) {
+    sw.for_each_port([&](std::size_t place, const dataplane::Port& port) {
+      f(port, sw.workers().port_counters(place));
+    });
+  };
+  for (const auto& metric : kMetrics) {
+    auto& to = family(out, metric.name, metric.help, false);
+    each([&](const dataplane::Port& port, const dataplane::PortCounters& counters) {
+      sample(to, {{"port", port.name()}}, number(counters.*metric.counter));
+    });
+  }
+  auto& link = family(out, "tributary_port_link_up", "1 when frames can leave", true);
+  sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
+    sample(link, {{"port", port.name()}}, port.link_up() ? 1 : 0);
+  });
+  auto& drops = family(out, "tributary_drops_total", "Packets that went no further", false);
+  each([&](const dataplane::Port& port, const dataplane::PortCounters& counters) {
+    for (std::size_t r = 0; r < kDropReasonCount; ++r) {
+      const auto reason = static_cast<DropReason>(r);
+      sample(drops, {{"port", port.name()}, {"reason", drop_label(reason)}},
+             static_cast<double>(counters.drops.get(reason)));
+    }
+  });
+}
+
+void collect_jobs(Families& out, dataplane::Switch& sw) {
+  const auto jobs = sw.jobs();
+  const auto labels = [&](std::size_t i) {
+    Labels all = job_labels(jobs[i].config());
+    all.insert(all.begin() + 1, {"name", jobs[i].config().name});
+    return all;
+  };
+  std::vector<aggregator::JobCounters> counters;
+  for (const auto& job : jobs) counters.push_back(job.engine().counters(job.index));
+  for (const auto& metric : kJobMetrics) {
+    auto& to = family(out, metric.name, metric.help, metric.gauge);
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      sample(to, labels(i), number(counters[i].*metric.counter) * metric.scale);
+  }
+  auto& aborts = family(out, "tributary_job_aborts_total", "Epochs that were aborted", false);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    for (const auto& abort : kAbortMetrics) {
+      Labels with_reason = labels(i);
+      with_reason.push_back({"reason", abort.reason});
+      sample(aborts, std::move(with_reason), number(counters[i].*abort.counter));
+    }
+}
+
+// Calls f(labels, counters) for each job in each of its shards.
+template <typename F>
+void for_each_shard(dataplane::Switch& sw, F f) {
+  for (const auto& placed : sw.jobs()) {
+    const auto& job = placed.config();
+    for (std::uint8_t shard = 0; shard < job.shards; ++shard) {
+      Labels labels = job_labels(job);
+      labels.insert(labels.begin() + 1, {{"name", job.name}, {"shard", std::to_string(shard)}});
+      f(std::move(labels), *placed.engine().shard_counters(placed.index, shard));
+    }
+  }
+}
+
+ClientMetric hold_histogram(Labels labels, const aggregator::HoldTimes& times) {
+  return histogram_of(std::move(labels), times.ns, times.total_ns, 1e-9);
+}
+
+// T22: how long slots are held.
+void collect_hold_times(Families& out, dataplane::Switch& sw) {
+  MetricFamily& all = histogram_family(out, "tributary_slot_hold_seconds",
+                                       "Time that slots were held, of all jobs since the start");
+  if (!sw.workers().any_late()) all.metric.push_back(hold_histogram({}, slot_holds(sw)));
+  MetricFamily& to =
+      histogram_family(out, "tributary_shard_slot_hold_seconds", "Time that slots were held");
+  for_each_shard(sw, [&](Labels labels, const aggregator::ShardCounters& c) {
+    to.metric.push_back(hold_histogram(std::move(labels), c.slot_hold));
+  });
+}
+
+void collect_shards(Families& out, dataplane::Switch& sw) {
+  for (const auto& metric : kShardMetrics) {
+    auto& to = family(out, metric.name, metric.help, metric.gauge);
+    for_each_shard(sw, [&](Labels labels, const aggregator::ShardCounters& c) {
+      sample(to, std::move(labels), number(c.*metric.counter));
+    });
+  }
+  auto& escalations = family(out, "tributary_shard_escalations_total",
+                             "Chunks handed to the completion host", false);
+  for_each_shard(sw, [&](const Labels& labels, const aggregator::ShardCounters& c) {
+    for (std::size_t r = 1; r < c.escalations.size(); ++r) {
+      Labels with_reason = labels;
+      with_reason.push_back({"reason", wire::name_of(static_cast<wire::Reason>(r))});
+      sample(escalations, std::move(with_reason), number(c.escalations[r]));
+    }
+  });
+  collect_hold_times(out, sw);
+}
+
+void collect_fdb(Families& out, dataplane::Switch& sw) {
+  const auto& fdb = sw.workers()[0].fdb().counters();  // every lcore has them all
+  sample(family(out, "tributary_fdb_entries", "Learned addresses", true), {}, number(fdb.entries));
+  auto& events = family(out, "tributary_fdb_events_total", "What happened to addresses", false);
+  sample(events, {{"event", "learned"}}, number(fdb.learned));
+  sample(events, {{"event", "moved"}}, number(fdb.moved));
+  sample(events, {{"event", "aged"}}, number(fdb.aged));
+  sample(events, {{"event", "forgotten"}}, number(fdb.forgotten));
+  sample(events, {{"event", "evicted"}}, number(fdb.evicted));
+  sample(events, {{"event", "limited"}}, number(fdb.limited));
+  sample(events, {{"event", "flapping"}}, number(fdb.flapping));
+}
+
+}  // namespace
+
+std::vector<MetricFamily> Metrics::Collect() const {
+  const auto held = switch_.hold();
+  Families out;
+  out.reserve(256);  // family() hands out references
+  collect_process(out, switch_);
+  collect_ports(out, switch_);
+  collect_jobs(out, switch_);
+  collect_shards(out, switch_);
+  collect_completion(out, switch_);
+  collect_stragglers(out, switch_);
+  collect_loops(out, switch_);
+  collect_fdb(out, switch_);
+  collect_forwarding(out, switch_);
+  return out;
+}
+
+// A connection has a thread until it is closed, also one that asks for nothing: there are several,
+// and a silent one is closed soon.
+static constexpr const char* kServerThreads = "4";
+static constexpr const char* kRequestTimeoutMs = "1000";
+
+MetricsServer::MetricsServer(const std::string& listen,
+                             std::shared_ptr<prometheus::Collectable> source)
+    : listen_(listen), source_(std::move(source)) {
+  try {
+    exposer_ = std::make_unique<prometheus::Exposer>(
+        std::vector<std::string>{"listening_ports", listen, "num_threads", kServerThreads,
+                                 "request_timeout_ms", kRequestTimeoutMs});
+  } catch (const std::exception&) {
+    throw std::runtime_error("metrics.listen: " + listen +
+                             " cannot be bound; another process may listen there");
+  }
+  exposer_->RegisterCollectable(source_);
+}
+
+// The HTTP server notices that it is to end when its poll() returns, after 2 s or upon a
+// connection; so it gets one.
+MetricsServer::~MetricsServer() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port()));
+  inet_pton(AF_INET, listen_.substr(0, listen_.find(':')).c_str(), &address.sin_addr);
+  std::atomic<bool> ended{false};
+  std::thread knock([&] {
+    while (!ended.load()) {
+      const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+      close(fd);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  exposer_.reset();
+  ended.store(true);
+  knock.join();
+}
+
+int MetricsServer::port() const {
+  return exposer_->GetListeningPorts().front();
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,51 @@
+// The Prometheus endpoint: counters and gauges, read where they stand when a scrape comes.
+//
+// What a packet loop has that is late for a change of the configuration is not looked at: series of
+// its jobs are left out until it has come to it, and so are sums over all loops, which must not go
+// down. tributary_loop_late says so.
+//
+// Everything exported is listed in docs/operations.md; a test compares the two.
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <memory>
+#include <string>
+
+#include "dataplane/switch/switch.h"
+
+namespace prometheus {
+class Exposer;
+}
+
+namespace tributary::control {
+
+class Metrics : public prometheus::Collectable {
+ public:
+  explicit Metrics(dataplane::Switch& sw) : switch_(sw) {}
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  dataplane::Switch& switch_;
+};
+
+// Serves http://LISTEN/metrics until destroyed.
+class MetricsServer {
+ public:
+  // Throws std::runtime_error when the address cannot be bound.
+  MetricsServer(const std::string& listen, std::shared_ptr<prometheus::Collectable> source);
+  MetricsServer(const std::string& listen, dataplane::Switch& sw)
+      : MetricsServer(listen, std::make_shared<Metrics>(sw)) {}
+  ~MetricsServer();
+  MetricsServer(const MetricsServer&) = delete;
+  MetricsServer& operator=(const MetricsServer&) = delete;
+
+  [[nodiscard]] int port() const;  // the one bound, where LISTEN said 0
+
+ private:
+  std::string listen_;
+  std::shared_ptr<prometheus::Collectable> source_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
+};
+
+}  // namespace tributary::control

@@ -1,0 +1,286 @@
+#include "control/show/show.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "config/load/load.h"
+#include "config/plan/port_places.h"
+#include "config/text/codec.h"
+#include "config/topology/topology.h"
+#include "control/text/late_loops.h"
+#include "control/text/show_text.h"
+
+namespace tributary::control {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMostSlots = 1024;
+
+// Some tens of microseconds each: a job at least, and more while they have few members; and of the
+// tables of chunks so many places, or so many rows, which take longer.
+constexpr std::size_t kMembersPerLook = 256;
+constexpr aggregator::SlotLimits kSlotsPerLook = {4096, 128};
+
+std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
+  const auto look = [](dataplane::Worker& w, Instant now, std::size_t& next,
+                       std::vector<aggregator::JobStatus>& jobs) {
+    const std::size_t count = w.engine().job_count();
+    for (std::size_t members = 0; next < count && members < kMembersPerLook; ++next) {
+      jobs.push_back(w.engine().job_status(now, next));
+      members += 1 + jobs.back().members.size();
+    }
+    return next < count;
+  };
+  auto jobs = in_pieces_of_every_loop<aggregator::JobStatus, std::size_t>(sw, look);
+  sort_by_job(sw, jobs, &aggregator::JobStatus::id);
+  return jobs;
+}
+
+// Of each loop as many as are shown at most.
+std::vector<aggregator::SlotStatus> slot_status(dataplane::Switch& sw) {
+  const auto look = [](dataplane::Worker& w, Instant now, aggregator::SlotPlace& place,
+                       std::vector<aggregator::SlotStatus>& slots) {
+    return w.engine().slot_status(now, aggregator::Slots::all, place, kSlotsPerLook, slots);
+  };
+  auto slots =
+      in_pieces_of_every_loop<aggregator::SlotStatus, aggregator::SlotPlace>(sw, look, kMostSlots);
+  sort_by_job(sw, slots, &aggregator::SlotStatus::job);
+  if (slots.size() > kMostSlots) slots.resize(kMostSlots);
+  return slots;
+}
+
+std::string mac_text(const aggregator::Peer& peer) {
+  if (peer.ipv4 == 0) return "-";
+  return peer.is_routed() ? "routed" : config::format_mac(peer.mac);
+}
+
+std::string vlan_text(const std::optional<std::uint16_t>& tci) {
+  return tci ? std::to_string(*tci & 0x0FFF) : "-";
+}
+
+std::string refusal_text(const aggregator::JoinRefusal& refusal) {
+  if (refusal.why == wire::Reason::none) return "-";
+  std::string text = wire::name_of(refusal.why);
+  if (refusal.why != wire::Reason::planes_mismatch) return text;
+  const auto planes = [](std::uint32_t id, std::uint32_t further) {
+    return "switch " + std::to_string(id) + " has " + std::to_string(std::uint64_t{further} + 1);
+  };
+  return text + ": " + planes(refusal.below, refusal.further_planes_below) + ", " +
+         planes(refusal.above, refusal.further_planes_above);
+}
+
+// Of whose state a table is; counters that any thread may read are nobody's.
+constexpr std::size_t kNobody = 0;
+constexpr std::size_t kFirstLoop = 1;
+constexpr std::size_t kEveryLoop = config::kMaxLcores;
+
+// First the notes: a loop that wakes up in between is told of in vain.
+template <typename F>
+Shown with_notes(const dataplane::Switch& sw, std::size_t lcores, F rows) {
+  std::vector<std::string> notes = late_notes(sw, lcores);
+  Shown shown(rows());
+  shown.notes = std::move(notes);
+  return shown;
+}
+
+}  // namespace
+
+std::string Show::tables() {
+  return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
+         "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
+         "fdb [vlan=N] [port=NAME], vlans, acl, groups, lldp, routes, neighbours, fragments, "
+         "buffers, config, overrides";
+}
+
+Shown Show::answer(const std::string& what) {
+  struct Table {
+    const char* name;
+    ordered_json (Show::*rows)();
+    std::size_t of;
+  };
+  static constexpr std::array<Table, 24> kTables = {{
+      {"ports", &Show::ports, kNobody},
+      {"jobs", &Show::jobs, kEveryLoop},
+      {"members", &Show::members, kEveryLoop},
+      {"tree", &Show::tree, kEveryLoop},
+      {"slots", &Show::slots, kEveryLoop},
+      {"holds", &Show::holds, kEveryLoop},
+      {"completion", &Show::completion, kEveryLoop},
+      {"escalated", &Show::escalated, kEveryLoop},
+      {"hosts", &Show::hosts, kEveryLoop},
+      {"seats", &Show::seats, kEveryLoop},
+      {"drops", &Show::drops, kNobody},
+      {"stages", &Show::stages, kNobody},
+      {"lcores", &Show::lcores, kEveryLoop},
+      {"rxq", &Show::rxq, kEveryLoop},
+      {"handover", &Show::handover, kNobody},
+      {"acl", &Show::acl, kEveryLoop},
+      {"groups", &Show::groups, kFirstLoop},
+      {"lldp", &Show::lldp, kEveryLoop},
+      {"routes", &Show::routes, kNobody},
+      {"neighbours", &Show::neighbours, kEveryLoop},
+      {"fragments", &Show::fragments, kNobody},
+      {"buffers", &Show::buffers, kNobody},
+      {"config", &Show::config, kNobody},
+      {"vlans", &Show::vlans, kFirstLoop},
+  }};
+  const auto held = switch_.hold();
+  for (const Table& table : kTables)
+    if (what == table.name)
+      return with_notes(switch_, table.of, [&] { return (this->*table.rows)(); });
+  return answer_about(what);
+}
+
+// Tables of which some part is asked for, or may be.
+Shown Show::answer_about(const std::string& what) {
+  struct Table {
+    const char* name;
+    ordered_json (Show::*rows)(const std::string& which);
+    std::size_t of;
+    bool whole;  // may be asked for as such
+  };
+  static constexpr std::array<Table, 5> kTables = {{
+      {"holds", &Show::holds_of, kEveryLoop, false},
+      {"stages", &Show::stages_of, kNobody, false},
+      {"op", &Show::op, kEveryLoop, false},
+      {"fdb", &Show::fdb, kFirstLoop, true},
+      {"stragglers", &Show::stragglers, kEveryLoop, true},
+  }};
+  const std::size_t space = what.find(' ');
+  const std::string name = what.substr(0, space);
+  const std::string which = space == std::string::npos ? "" : what.substr(space + 1);
+  for (const Table& table : kTables)
+    if (name == table.name && (table.whole || space != std::string::npos))
+      return with_notes(switch_, table.of, [&] { return (this->*table.rows)(which); });
+  throw std::invalid_argument("nothing to show is called '" + what + "'; allowed: " + tables());
+}
+
+ordered_json Show::jobs() {
+  ordered_json rows = ordered_json::array();
+  const auto placed = switch_.jobs();
+  const auto status = job_status(switch_);
+  for (const dataplane::PlacedJob& p : placed) {
+    const auto& job = p.config();
+    // There may be more: a loop that was late until just now has told of its jobs, too.
+    const auto of_job = std::find_if(status.begin(), status.end(), [&](const auto& one) {
+      return one.id == job.id && one.plane == job.plane;
+    });
+    if (of_job == status.end()) continue;
+    const aggregator::JobCounters c = p.engine().counters(p.index);
+    std::uint64_t escalations = 0;
+    for (const Counter& reason : c.escalations) escalations += reason.get();
+    rows.push_back(
+        {{"job", job.id},
+         {"name", job.name},
+         {"plane", job.plane},
+         {"lcore", p.lcore},
+         {"state", aggregator::name_of(of_job->state)},
+         {"epoch", of_job->epoch},
+         {"workers", job.workers},
+         {"present", c.members.get()},
+         {"slots_open", c.slots_open.get()},
+         {"slots_high_water", c.slots_high_water.get()},
+         {"contributions", c.contributions.get()},
+         {"completions", c.completions.get()},
+         {"duplicates", c.duplicates.get()},
+         {"probes", c.probes.get()},
+         {"resends", c.resends.get()},
+         {"results_resent", c.results_resent.get()},
+         {"collisions", c.collisions.get()},
+         {"escalations", escalations},
+         {"host_results", c.host_results.get()},
+         {"degraded_results", c.degraded.get()},
+         {"overflows", c.saturated.get()},
+         {"marked_data", c.marked_data.get()},
+         {"slot_marks", c.slot_marks.get()},
+         {"marked_results", c.marked_results.get()},
+         {"aborts", c.aborts_deadline.get() + c.aborts_lease.get() + c.aborts_left.get() +
+                        c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get() +
+                        c.aborts_parent.get() + c.aborts_host.get() + c.aborts_above.get() +
+                        c.aborts_below.get()},
+         {"last_abort", wire::name_of(of_job->last_abort)}});
+  }
+  return rows;
+}
+
+ordered_json Show::members() {
+  ordered_json rows = ordered_json::array();
+  for (const auto& job : job_status(switch_))
+    for (const auto& member : job.members) {
+      const auto& peer = member.peer;
+      const bool known = peer.ipv4 != 0;
+      rows.push_back(
+          {{"job", job.id},
+           {"plane", job.plane},
+           {"rank", member.rank},
+           {"present", member.present},
+           {"port", known ? switch_.port_name(peer.port) : "-"},
+           {"address",
+            known ? config::format_ipv4(peer.ipv4) + ":" + std::to_string(peer.udp_port) : "-"},
+           {"mac", mac_text(peer)},
+           {"vlan", vlan_text(peer.vlan_tci)},
+           {"silent_ms", known ? milliseconds(member.silent_for) : 0.0},
+           {"held_before", member.held_before}});
+    }
+  return rows;
+}
+
+// This switch's place in each job: the one above it, and its children in their order.
+ordered_json Show::tree() {
+  ordered_json rows = ordered_json::array();
+  for (const auto& job : job_status(switch_)) {
+    if (const auto& up = job.upstream)
+      rows.push_back({{"job", job.id},
+                      {"plane", job.plane},
+                      {"node", up->name},
+                      {"is", "parent"},
+                      {"index", std::to_string(up->child) + "/" + std::to_string(up->fan_in)},
+                      {"port", up->uplink},
+                      {"state", up->state},
+                      {"ranks", ""},
+                      {"refused", refusal_text(up->refusal)}});
+    for (std::size_t k = 0; k < job.members.size(); ++k) {
+      const auto& m = job.members[k];
+      const bool known = m.peer.ipv4 != 0;
+      rows.push_back({{"job", job.id},
+                      {"plane", job.plane},
+                      {"node", (m.is_switch ? "switch " : "rank ") + std::to_string(m.rank)},
+                      {"is", m.is_switch ? "switch" : "worker"},
+                      {"index", std::to_string(k) + "/" + std::to_string(job.members.size())},
+                      {"port", known ? switch_.port_name(m.peer.port) : "-"},
+                      {"state", m.present ? "present" : "absent"},
+                      {"ranks", config::ranks_text(m.ranks)},
+                      {"refused", "-"}});
+    }
+  }
+  return rows;
+}
+
+ordered_json Show::slots() {
+  ordered_json rows = ordered_json::array();
+  for (const auto& slot : slot_status(switch_)) {
+    rows.push_back({{"job", slot.job},
+                    {"plane", slot.plane},
+                    {"shard", slot.shard},
+                    {"slot", slot.holds_slot ? ordered_json(slot.slot) : ordered_json("-")},
+                    {"op", slot.op},
+                    {"chunk", slot.chunk},
+                    {"seq", slot.seq},
+                    {"state", slot.sent ? "sent" : "open"},
+                    {"arrived", slot.arrived},
+                    {"fan_in", slot.fan_in},
+                    {"open_ms", milliseconds(slot.open_for)},
+                    {"missing", rank_text(slot.missing)}});
+  }
+  return rows;
+}
+
+ordered_json Show::config() {
+  return config::dump(config::without_vacancies(switch_.config()));
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,153 @@
+// `show fdb` and `show vlans`: which addresses are known, and which ports each VLAN has.
+//
+// The table of addresses belongs to the packet loop of lcore 0 and may have a million places. It is
+// looked at a piece at a time, and packets go on in between: no look takes longer than a piece.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "config/plan/port_places.h"
+#include "config/text/codec.h"
+#include "control/show/show.h"
+#include "control/text/show_text.h"
+
+namespace tributary::control {
+namespace {
+
+using dataplane::FdbFilter;
+using dataplane::FdbRow;
+using dataplane::PortMask;
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMostFdbRows = 16384;
+// Places that one look of the loop is about: some microseconds.
+constexpr std::uint32_t kPiece = 1024;
+
+[[noreturn]] void refuse(const std::string& wrong) {
+  throw std::invalid_argument(wrong + "; allowed: fdb, with vlan=0 to vlan=4095, port=NAME, both");
+}
+
+// "vlan=10", "port=w0", both, or nothing.
+FdbFilter filter_of(const dataplane::Switch& sw, const std::string& text) {
+  FdbFilter filter;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (word.starts_with("vlan=")) {
+      const auto vlan = config::parse_integer(std::string_view(word).substr(5));
+      if (!vlan || *vlan < 0 || *vlan > 4095) refuse("'" + word + "' names no VLAN");
+      filter.vlan = static_cast<std::uint16_t>(*vlan);
+    } else if (word.starts_with("port=")) {
+      std::uint16_t port = 0;
+      while (port < sw.ports().size() && sw.port_name(port) != word.substr(5)) ++port;
+      if (port == sw.ports().size()) refuse("there is no port '" + word.substr(5) + "'");
+      filter.port = port;
+    } else if (!word.empty()) {
+      refuse("'" + word + "' is unknown");
+    }
+  }
+  return filter;
+}
+
+// Learned addresses, until `wants(row)` is false for one; none where the loop is late.
+template <typename F>
+void for_each_learned(const dataplane::Switch& sw, const FdbFilter& filter, F wants) {
+  if (sw.workers()[0].is_late()) return;
+  const auto look = [filter](dataplane::Worker& w, Instant now, std::uint32_t& place,
+                             std::vector<FdbRow>& rows) {
+    w.fdb().learned_rows(place, kPiece, filter, now, rows);
+    return place != w.fdb().capacity();
+  };
+  in_pieces<FdbRow, std::uint32_t>(sw.workers()[0], kPiece, look, [&](const auto& rows) {
+    return std::all_of(rows.begin(), rows.end(), [&](const FdbRow& row) {
+      return sw.ports()[row.port] == nullptr || wants(row);  // or about to be forgotten
+    });
+  });
+}
+
+// Which ports a VLAN has, in which form.
+struct VlanPorts {
+  PortMask access = 0;
+  PortMask trunk = 0;   // with a tag
+  PortMask native = 0;  // of trunks, without one
+  PortMask transparent = 0;
+  bool operator==(const VlanPorts&) const = default;
+};
+
+VlanPorts ports_of(const config::SwitchConfig& config, std::uint16_t vlan) {
+  VlanPorts ports;
+  for (std::uint16_t port = 0; port < config.ports.size(); ++port) {
+    const config::PortVlan& rule = config.ports[port].vlan;
+    if (config::is_vacant(config.ports[port])) continue;
+    const PortMask mask = dataplane::mask_of(port);
+    if (rule.mode == config::VlanMode::transparent) {
+      ports.transparent |= mask;
+      continue;
+    }
+    if (vlan == 0 || vlan > config::kMaxVlan || !config::carries(rule, vlan)) continue;
+    if (rule.mode == config::VlanMode::access)
+      ports.access |= mask;
+    else
+      (rule.native == vlan ? ports.native : ports.trunk) |= mask;
+  }
+  return ports;
+}
+
+}  // namespace
+
+ordered_json Show::fdb(const std::string& which) {
+  const FdbFilter filter = filter_of(switch_, which);
+  ordered_json rows = ordered_json::array();
+  const auto add = [&](const FdbRow& row) {
+    rows.push_back({{"mac", config::format_mac(row.mac)},
+                    {"vlan", row.vlan},
+                    {"port", switch_.port_name(row.port)},
+                    {"kind", row.is_static ? "static" : "learned"},
+                    {"age_ms", milliseconds(row.age)}});
+    return rows.size() < kMostFdbRows;
+  };
+  // A static address is in every VLAN.
+  for (const auto& entry : switch_.config().forwarding.static_macs)
+    for (std::uint16_t port = 0; port < switch_.ports().size(); ++port)
+      if (switch_.port_name(port) == entry.port && filter.port.value_or(port) == port)
+        if (!add({entry.mac, 0, port, true, {}})) return rows;
+  for_each_learned(switch_, filter, add);
+  return rows;
+}
+
+// A row for each VLAN with addresses, and one for all in a row that have none and the same ports.
+ordered_json Show::vlans() {
+  std::array<std::uint32_t, dataplane::kVlanIds> addresses{};
+  for_each_learned(switch_, {}, [&](const FdbRow& row) {
+    ++addresses[row.vlan];
+    return true;
+  });
+  ordered_json rows = ordered_json::array();
+  const auto add = [&](std::size_t first, std::size_t last, const VlanPorts& ports) {
+    if (ports == VlanPorts() && addresses[first] == 0) return;
+    const std::string vlan = std::to_string(first);
+    rows.push_back({{"vlan", first == last ? vlan : vlan + "-" + std::to_string(last)},
+                    {"access", port_names(switch_, ports.access)},
+                    {"trunk", port_names(switch_, ports.trunk)},
+                    {"native", port_names(switch_, ports.native)},
+                    {"transparent", port_names(switch_, ports.transparent)},
+                    {"addresses", addresses[first]}});
+  };
+  const auto ports_at = [&](std::size_t vlan) {
+    return ports_of(switch_.config(), static_cast<std::uint16_t>(vlan));
+  };
+  for (std::size_t first = 0; first < dataplane::kVlanIds;) {
+    const VlanPorts ports = ports_at(first);
+    std::size_t next = first + 1;
+    if (addresses[first] == 0)
+      while (next < dataplane::kVlanIds && addresses[next] == 0 && ports_at(next) == ports) ++next;
+    add(first, next - 1, ports);
+    first = next;
+  }
+  return rows;
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,68 @@
+#include "control/show/show_hosting.h"
+
+#include <nlohmann/json.hpp>
+
+#include "control/show/show.h"
+#include "control/text/show_text.h"
+
+namespace tributary::control {
+
+using nlohmann::ordered_json;
+
+ordered_json seat_row(const completion::SeatStatus& seat) {
+  return {{"job", seat.job},
+          {"shard", seat.shard},
+          {"host", seat.host},
+          {"term", seat.term},
+          {"state", completion::name_of(seat.state)},
+          {"choice", config::name_of(seat.choice)},
+          {"chosen", completion::name_of(seat.chosen)},
+          {"silent_ms", seat.silent_for ? milliseconds(*seat.silent_for) : -1.0}};
+}
+
+ordered_json served_rows(const completion::Server& server,
+                         const std::vector<completion::ServerSeatStatus>& seats) {
+  ordered_json rows = ordered_json::array();
+  for (std::size_t i = 0; i < seats.size(); ++i) {
+    const auto& counters = server.engine(i).counters(0);
+    rows.push_back({{"job", seats[i].job},
+                    {"shard", seats[i].shard},
+                    {"serving", seats[i].serving},
+                    {"refused", completion::name_of(seats[i].objection)},
+                    {"epoch", seats[i].epoch},
+                    {"term", seats[i].term},
+                    {"chunks_open", counters.chunks_open.get()},
+                    {"completions", counters.completions()},
+                    {"root_silent_ms",
+                     seats[i].root_silent_for ? milliseconds(*seats[i].root_silent_for) : -1.0}});
+  }
+  return rows;
+}
+
+// Who finishes chunks of which shard, where that is not settled to be this switch.
+ordered_json Show::hosts() {
+  ordered_json rows = ordered_json::array();
+  auto seats = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
+    const auto* hosts = w.remote_hosts();
+    return hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now);
+  });
+  sort_by_job(switch_, seats, &completion::SeatStatus::job);
+  for (const auto& seat : seats) rows.push_back(seat_row(seat));
+  return rows;
+}
+
+// What this switch hosts for roots above.
+ordered_json Show::seats() {
+  ordered_json rows = ordered_json::array();
+  for (const auto& worker : switch_.workers()) {
+    const auto* const hosted = worker->hosted();
+    if (hosted == nullptr || worker->is_late()) continue;
+    const auto seats = on_loop(*worker, [hosted](dataplane::Worker&, Instant now) {
+      return hosted->server().status(now);
+    });
+    for (auto& row : served_rows(hosted->server(), seats)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,182 @@
+// The tables of `show` about the packet loops: what each does, which queues it has, and what goes
+// from one to another.
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "control/metrics/loop_metrics.h"
+#include "control/show/show.h"
+#include "control/text/show_text.h"
+#include "dataplane/host/tsc_clock.h"
+
+namespace tributary::control {
+
+using dataplane::StageCounters;
+using dataplane::StageTable;
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json cpu_text(const dataplane::Switch& sw, std::size_t lcore) {
+  const int cpu = config::lcore_cpu(sw.config(), lcore);
+  return cpu >= 0 ? ordered_json(cpu) : ordered_json("-");
+}
+
+void include(StageTable& sum, const StageTable& other) {
+  for (std::size_t s = 0; s < sum.size(); ++s) {
+    for (Counter StageCounters::*counter : {&StageCounters::calls, &StageCounters::packets,
+                                            &StageCounters::cycles, &StageCounters::idle_cycles})
+      (sum[s].*counter).add((other[s].*counter).get());
+    sum[s].call_cycles.include(other[s].call_cycles);
+    sum[s].longest_cycles.raise_to(other[s].longest_cycles.get());
+  }
+}
+
+ordered_json stage_rows(const StageTable& stages) {
+  ordered_json rows = ordered_json::array();
+  std::uint64_t all = 0;
+  for (const auto& stage : stages) all += stage.cycles.get();
+  const auto microseconds = [hz = dataplane::tsc_hz()](std::uint64_t cycles) {
+    return 1e6 * static_cast<double>(cycles) / hz;
+  };
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const auto stage = static_cast<dataplane::Stage>(s);
+    const std::uint64_t cycles = stages[s].cycles.get();
+    const std::uint64_t packets = stages[s].packets.get();
+    const std::uint64_t longest = stages[s].longest_cycles.get();
+    const dataplane::CallCycles& calls = stages[s].call_cycles;
+    rows.push_back({{"stage", dataplane::name_of(stage)},
+                    {"calls", stages[s].calls.get()},
+                    {"packets", packets},
+                    {"cycles", cycles},
+                    {"idle_cycles", stages[s].idle_cycles.get()},
+                    {"cycles_per_packet", packets == 0 ? 0 : cycles / packets},
+                    {"share_percent", all == 0 ? 0 : 100 * cycles / all},
+                    {"p50_us", microseconds(calls.percentile(50, longest))},
+                    {"p99_us", microseconds(calls.percentile(99, longest))},
+                    {"max_us", microseconds(longest)},
+                    {"what", dataplane::text_of(stage)}});
+  }
+  return rows;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+ordered_json Show::stages() {
+  StageTable sum{};
+  for (const auto& worker : switch_.workers()) include(sum, worker->stages());
+  return stage_rows(sum);
+}
+
+ordered_json Show::stages_of(const std::string& lcore) {
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(lcore.data(), lcore.data() + lcore.size(), index);
+  if (error != std::errc{} || end != lcore.data() + lcore.size() ||
+      index >= switch_.workers().size())
+    throw std::invalid_argument("'" + lcore + "' names no lcore; allowed: 0 to " +
+                                std::to_string(switch_.workers().size() - 1));
+  return stage_rows(switch_.workers()[index].stages());
+}
+
+// Where the time of each lcore went since the start.
+ordered_json Show::lcores() {
+  ordered_json rows = ordered_json::array();
+  const double hz = dataplane::tsc_hz();
+  const auto placed = switch_.jobs();
+  for (std::size_t i = 0; i < switch_.workers().size(); ++i) {
+    const dataplane::Worker& worker = switch_.workers()[i];
+    double busy = 0;
+    double polling = 0;
+    for (const StageCounters& stage : worker.stages()) {
+      busy += static_cast<double>(stage.cycles.get()) / hz;
+      polling += static_cast<double>(stage.idle_cycles.get()) / hz;
+    }
+    const auto& counters = worker.counters();
+    const double asleep = static_cast<double>(counters.sleep_ns.get()) * 1e-9;
+    const double all = busy + polling + asleep;
+    const auto percent = [all](double part) { return all == 0 ? 0.0 : 100 * part / all; };
+    std::vector<std::string> queues;
+    for (const auto& queue : worker.queues())
+      queues.push_back(switch_.port_name(queue.port) + ":" + std::to_string(queue.queue));
+    std::vector<std::string> jobs;
+    for (const auto& placed_job : placed)
+      if (placed_job.lcore == i) jobs.push_back(place_name(placed_job.config()));
+    rows.push_back({{"lcore", i},
+                    {"cpu", cpu_text(switch_, i)},
+                    {"busy_percent", percent(busy)},
+                    {"idle_percent", percent(polling)},
+                    {"sleep_percent", percent(asleep)},
+                    {"turns", counters.turns.get()},
+                    {"idle_turns", counters.idle_turns.get()},
+                    {"longest_turn_ms", static_cast<double>(counters.longest_turn_ns.get()) * 1e-6},
+                    {"queues", listed(queues)},
+                    {"jobs", listed(jobs)},
+                    {"late", worker.is_late()}});
+  }
+  return rows;
+}
+
+ordered_json Show::rxq() {
+  ordered_json rows = ordered_json::array();
+  const config::NumaPlan& plan = switch_.pools().plan();
+  for (const config::QueuePlace& place : config::queue_places(switch_.config()))
+    for (const auto& queue : switch_.workers()[place.lcore].queues()) {
+      if (queue.port != place.port || queue.queue != place.queue) continue;
+      const dataplane::Steering& steering = switch_.ports()[place.port]->steering();
+      const int lcore = config::lcore_socket(plan.machine, place.lcore);
+      const int port = config::port_socket(plan.machine, place.port);
+      const std::size_t pool = plan.of_queue[place.port][place.queue];
+      const std::uint64_t packets = queue.packets.get();
+      const std::uint64_t bursts = queue.bursts.get();
+      rows.push_back(
+          {{"port", switch_.port_name(place.port)},
+           {"queue", place.queue},
+           {"lcore", place.lcore},
+           {"cpu", cpu_text(switch_, place.lcore)},
+           {"socket", config::socket_name(lcore)},
+           {"port_socket", config::socket_name(port)},
+           {"buffers_socket", config::socket_name(plan.pools[pool].socket)},
+           {"far", config::is_far(port, lcore)},
+           {"packets", packets},
+           {"bursts", bursts},
+           {"packets_per_burst",
+            bursts == 0 ? 0.0 : static_cast<double>(packets) / static_cast<double>(bursts)},
+           {"steering", dataplane::name_of(steering.how())},
+           {"rules", steering.rules()},
+           {"device_says", steering.note().empty() ? "-" : steering.note()}});
+    }
+  return rows;
+}
+
+ordered_json Show::handover() {
+  ordered_json rows = ordered_json::array();
+  const dataplane::Handover* const handover = switch_.workers().handover();
+  if (handover == nullptr) return rows;
+  for (std::size_t from = 0; from < handover->lcores(); ++from)
+    for (std::size_t to = 0; to < handover->lcores(); ++to) {
+      if (from == to) continue;
+      const auto& counters = handover->path(from, to).counters;
+      const HandedGroups groups = handed_groups(switch_.workers(), from, to);
+      constexpr auto kJobs = static_cast<std::size_t>(dataplane::TrafficClass::jobs);
+      constexpr auto kOthers = static_cast<std::size_t>(dataplane::TrafficClass::others);
+      rows.push_back({{"from", from},
+                      {"to", to},
+                      {"jobs", counters.frames[kJobs].get()},
+                      {"jobs_full", counters.full[kJobs].get()},
+                      {"others", counters.frames[kOthers].get()},
+                      {"others_full", counters.full[kOthers].get()},
+                      {"addresses", counters.addresses.get()},
+                      {"addresses_lost", counters.addresses_lost.get()},
+                      {"groups", groups.over},
+                      {"groups_full", groups.full}});
+    }
+  return rows;
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,63 @@
+// Ports and what they take: counters, drops, packet buffers.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "config/text/codec.h"
+#include "control/show/show.h"
+#include "control/text/show_text.h"
+
+namespace tributary::control {
+
+using nlohmann::ordered_json;
+
+ordered_json Show::ports() {
+  ordered_json rows = ordered_json::array();
+  switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
+    const dataplane::PortCounters counters = switch_.workers().port_counters(place);
+    rows.push_back({{"port", port.name()},
+                    {"link", port.link_up() ? "up" : "down"},
+                    {"mtu", port.config().mtu},
+                    {"checksums", port.checks_udp() ? "device" : "software"},
+                    {"vlan", config::text_of(switch_.config().ports[place].vlan)},
+                    {"rx_packets", counters.rx_packets.get()},
+                    {"rx_bytes", counters.rx_bytes.get()},
+                    {"tx_packets", counters.tx_packets.get()},
+                    {"tx_bytes", counters.tx_bytes.get()},
+                    {"drops", counters.drops.total()},
+                    {"marked", counters.ecn_marked.get()},
+                    {"jobs_marked", counters.ecn_marked_jobs.get()},
+                    {"device", port.config().devargs},
+                    {"note", port.why()}});
+  });
+  return rows;
+}
+
+ordered_json Show::drops() {
+  ordered_json rows = ordered_json::array();
+  switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
+    const DropCounters drops = switch_.workers().port_counters(place).drops;
+    for (std::size_t r = 0; r < kDropReasonCount; ++r) {
+      const auto reason = static_cast<DropReason>(r);
+      if (const std::uint64_t packets = drops.get(reason); packets != 0)
+        rows.push_back({{"port", port.name()},
+                        {"reason", drop_label(reason)},
+                        {"packets", packets},
+                        {"meaning", drop_text(reason)}});
+    }
+  });
+  return rows;
+}
+
+ordered_json Show::buffers() {
+  ordered_json rows = ordered_json::array();
+  for (const auto& pool : switch_.pools()) {
+    const std::uint32_t free = std::min(pool->free_buffers(), pool->buffers());
+    rows.push_back({{"socket", config::socket_name(pool->socket())},
+                    {"buffers", pool->buffers()},
+                    {"in_use", pool->buffers() - free},
+                    {"free", free}});
+  }
+  return rows;
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,53 @@
+// What a switch knows of peers behind routers.
+#include <nlohmann/json.hpp>
+
+#include "config/text/codec.h"
+#include "control/show/show.h"
+#include "control/text/show_text.h"
+
+namespace tributary::control {
+
+using nlohmann::ordered_json;
+
+ordered_json Show::routes() {
+  ordered_json rows = ordered_json::array();
+  for (const config::RouteConfig& route : switch_.config().routes)
+    rows.push_back(
+        {{"to", config::format_ipv4(route.to.address) + '/' + std::to_string(route.to.bits)},
+         {"via", route.via ? config::format_ipv4(*route.via) : "on the link"},
+         {"port", route.via ? route.port : "-"}});
+  return rows;
+}
+
+ordered_json Show::neighbours() {
+  ordered_json rows = ordered_json::array();
+  for (std::size_t lcore = 0; lcore < switch_.workers().size(); ++lcore) {
+    if (switch_.workers()[lcore].is_late()) continue;
+    struct Seen {
+      dataplane::NextHop hop;
+      std::optional<Duration> age;
+    };
+    const auto seen = on_loop(switch_.workers()[lcore], [](dataplane::Worker& w, Instant now) {
+      std::vector<Seen> all;
+      for (const dataplane::NextHop& hop : w.next_hops().hops())
+        all.push_back({hop, hop.answered ? std::optional(now - *hop.answered) : std::nullopt});
+      return all;
+    });
+    for (const auto& [hop, age] : seen)
+      rows.push_back({{"address", config::format_ipv4(hop.ipv4)},
+                      {"port", switch_.port_name(hop.port)},
+                      {"lcore", lcore},
+                      {"state", dataplane::name_of(hop.state())},
+                      {"mac", hop.mac ? config::format_mac(*hop.mac) : "-"},
+                      {"age_ms", age ? ordered_json(milliseconds(*age)) : ordered_json("-")},
+                      {"unanswered", hop.unanswered},
+                      {"asks", hop.counters.asks.get()},
+                      {"answers", hop.counters.answers.get()},
+                      {"moves", hop.counters.moves.get()},
+                      {"unasked", hop.counters.unasked.get()},
+                      {"losses", hop.counters.losses.get()}});
+  }
+  return rows;
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,69 @@
+// `show stragglers [JOB]`: who is late here, by how much, and on which link.
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "config/topology/topology.h"
+#include "control/show/show.h"
+#include "control/text/late_loops.h"
+#include "control/text/show_text.h"
+
+namespace tributary::control {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+// Some tens of microseconds, for a job with one shard.
+constexpr std::size_t kChildrenPerLook = 128;
+
+std::string excluded_text(const Exclusion& ops) {
+  if (ops.never()) return "-";
+  const std::string from = "from op " + std::to_string(ops.from);
+  return ops.open() ? from : from + " to op " + std::to_string(ops.until);
+}
+
+}  // namespace
+
+ordered_json Show::stragglers(const std::string& job) {
+  std::uint32_t only = 0;
+  if (!job.empty()) {
+    const auto [end, error] = std::from_chars(job.data(), job.data() + job.size(), only);
+    if (error != std::errc{} || end != job.data() + job.size())
+      throw std::invalid_argument("'" + job + "' names no job; its id does, a number");
+  }
+  const auto look = [](dataplane::Worker& w, Instant now, aggregator::LatenessPlace& place,
+                       std::vector<aggregator::ChildLateness>& some) {
+    return w.engine().stragglers(now, place, kChildrenPerLook, some);
+  };
+  auto children =
+      in_pieces_of_every_loop<aggregator::ChildLateness, aggregator::LatenessPlace>(switch_, look);
+  aggregator::sort_latest_first(children);
+  sort_by_job(switch_, children, &aggregator::ChildLateness::job);
+  const auto& ports = switch_.ports();
+  ordered_json rows = ordered_json::array();
+  for (const auto& c : children) {
+    if (!job.empty() && c.job != only) continue;
+    const bool known =
+        c.peer.ipv4 != 0 && c.peer.port < ports.size() && ports[c.peer.port] != nullptr;
+    rows.push_back({{"job", c.job},
+                    {"plane", c.plane},
+                    {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
+                    {"ranks", config::ranks_text(c.ranks)},
+                    {"mean_ms", milliseconds(c.mean)},
+                    {"max_ms", milliseconds(c.most)},
+                    {"last_ms", milliseconds(c.last)},
+                    {"ops", c.ops},
+                    {"missed_deadlines", c.missed_deadlines},
+                    {"excluded", excluded_text(c.excluded)},
+                    {"port", known ? ports[c.peer.port]->name() : "-"},
+                    {"link", known ? ports[c.peer.port]->link_up() ? "up" : "down" : "-"}});
+  }
+  if (rows.empty() && !job.empty()) {
+    check_in_time(switch_, only);
+    throw std::invalid_argument("job " + job + " is not here; `show jobs` lists those that are");
+  }
+  return rows;
+}
+
+}  // namespace tributary::control

@@ -1,0 +1,73 @@
+// Applies the jobs' straggler policies: looks at the lateness of each op that is over, and has the
+// packet loop exclude children or take them back (T12, T13). A thread of its own, which asks the
+// loop for a short answer a few times a second; none where no job has a policy.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "control/stragglers/straggler_history.h"
+#include "dataplane/switch/switch.h"
+
+namespace tributary::control {
+
+// What the loop knows of a job at a place now: the ops from `from` on, and who is excluded. Nothing
+// while it has another there: it has yet to come to the configuration, or has gone on to the next.
+struct StragglerReport {
+  std::uint16_t epoch = 0;
+  std::vector<aggregator::OpLateness> ops;
+  std::vector<bool> excluded;  // by child
+};
+StragglerReport ask_about(const dataplane::Worker& worker, Instant now, std::size_t place,
+                          const config::JobConfig& job, std::uint32_t from);
+
+class StragglerWatch {
+ public:
+  // Of the jobs in the switch's configuration, which some loop may be late for. `report` gets a
+  // line for each child that is excluded or taken back; on the watch's thread.
+  StragglerWatch(dataplane::Switch& sw, std::function<void(const std::string&)> report);
+  ~StragglerWatch();
+  StragglerWatch(const StragglerWatch&) = delete;
+  StragglerWatch& operator=(const StragglerWatch&) = delete;
+
+ private:
+  struct Job {
+    static std::shared_ptr<const config::JobConfig> of_plane(config::JobConfig job,
+                                                             std::uint8_t plane) {
+      job.plane = plane;
+      return std::make_shared<const config::JobConfig>(std::move(job));
+    }
+    Job(const config::JobConfig& job_config, std::uint8_t plane, dataplane::Worker& owner,
+        std::size_t index)
+        : config(of_plane(job_config, plane)),
+          worker(&owner),
+          place(index),
+          history(config->stragglers, config::job_fan_in(*config)) {}
+    // The engine's own may be exchanged under its hands. Shared with what is asked of the loop,
+    // which neither copies nor destroys one.
+    std::shared_ptr<const config::JobConfig> config;
+    dataplane::Worker* worker;
+    std::size_t place;
+    StragglerHistory history;
+    std::uint16_t epoch = 0;
+    std::uint32_t next_op = 0;  // the first that was not judged
+  };
+
+  void run();
+  void look(Job& job);
+  void change(Job& job, std::uint32_t child, bool exclude);
+
+  std::function<void(const std::string&)> report_;
+  std::vector<Job> jobs_;
+  std::mutex mutex_;
+  std::condition_variable stop_now_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tributary::control

@@ -1,0 +1,44 @@
+#include "control/text/late_loops.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <stdexcept>
+
+namespace tributary::control {
+namespace {
+
+std::string time_of_day(std::chrono::system_clock::time_point when) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  std::array<char, 16> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &local)};
+}
+
+}  // namespace
+
+std::string late_text(const dataplane::Switch& sw, const dataplane::Worker& worker) {
+  return "lcore " + std::to_string(worker.lcore()) + " has not come to the change of " +
+         time_of_day(sw.since()) + " yet";
+}
+
+std::vector<std::string> late_notes(const dataplane::Switch& sw, std::size_t lcores) {
+  std::vector<std::string> notes;
+  for (std::size_t lcore = 0; lcore < std::min(lcores, sw.workers().size()); ++lcore)
+    if (const dataplane::Worker& worker = sw.workers()[lcore]; worker.is_late())
+      notes.push_back(late_text(sw, worker) + ": what it has is not shown");
+  return notes;
+}
+
+void check_in_time(const dataplane::Switch& sw, const dataplane::Worker& worker) {
+  if (worker.is_late())
+    throw std::runtime_error(late_text(sw, worker) + "; it will when it wakes up, try again then");
+}
+
+void check_in_time(const dataplane::Switch& sw, std::uint32_t job) {
+  for (const dataplane::Worker* const worker : sw.owners_of(job)) check_in_time(sw, *worker);
+}
+
+}  // namespace tributary::control

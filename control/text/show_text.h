@@ -1,0 +1,138 @@
+// What the tables of `show` have in common: asking the packet loops, and how values are written.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/time.h"
+#include "dataplane/switch/switch.h"
+
+namespace tributary::control {
+
+inline constexpr Duration kLoopAnswer = Duration::seconds(2);
+
+// Runs `read(worker, now)` on the lcore of that packet loop.
+template <typename F>
+auto on_loop(dataplane::Worker& at, F read) {
+  dataplane::Worker* worker = &at;
+  return worker->mailbox().ask(
+      [worker, read = std::move(read)](Instant now) { return read(*worker, now); }, kLoopAnswer);
+}
+
+// A table of a loop that is too large for one look: `look(worker, now, place, rows)` puts the next
+// of its rows there, from `place` on, and says whether that was not all; packets go on in between.
+// `take(rows)` is given them, and says whether it wants more. What the loop writes to outlives a
+// look that nobody waits for any more, and has room for `most` rows without asking for memory.
+template <typename Row, typename Place, typename Look, typename Take>
+void in_pieces(dataplane::Worker& of, std::size_t most, Look look, Take take) {
+  struct Piece {
+    Place place{};
+    std::vector<Row> rows;
+  };
+  const auto piece = std::make_shared<Piece>();
+  piece->rows.reserve(most);
+  for (bool more = true; more;) {
+    piece->rows.clear();
+    more = on_loop(of, [piece, look](dataplane::Worker& w, Instant now) {
+      return look(w, now, piece->place, piece->rows);
+    });
+    if (!take(piece->rows)) return;
+  }
+}
+
+// The lists that `read(worker, now)` gives on each lcore whose loop is not late, as one.
+template <typename F>
+auto on_every_loop(const dataplane::Switch& sw, F read) {
+  std::invoke_result_t<F, dataplane::Worker&, Instant> all;
+  for (const auto& worker : sw.workers()) {
+    if (worker->is_late()) continue;
+    for (auto& row : on_loop(*worker, read)) all.push_back(std::move(row));
+  }
+  return all;
+}
+
+// The rows of all loops that are not late, and of each so many at most, or a few more.
+template <typename Row, typename Place, typename Look>
+std::vector<Row> in_pieces_of_every_loop(
+    const dataplane::Switch& sw, Look look,
+    std::size_t most = std::numeric_limits<std::size_t>::max()) {
+  std::vector<Row> all;
+  for (const auto& worker : sw.workers()) {
+    if (worker->is_late()) continue;
+    const std::size_t before = all.size();
+    in_pieces<Row, Place>(*worker, 0, look, [&](auto& rows) {
+      std::move(rows.begin(), rows.end(), std::back_inserter(all));
+      return all.size() - before < most;
+    });
+  }
+  return all;
+}
+
+// Which plane of its job a row is about. Some tables are of jobs with one only.
+template <typename Row>
+std::uint8_t plane_of(const Row& row) {
+  if constexpr (requires { row.plane; })
+    return row.plane;
+  else
+    return 0;
+}
+
+// Rows that several lcores gave, by the order of the jobs in the configuration, and by plane. `id`
+// is the member that says of which job a row is.
+template <typename Row>
+void sort_by_job(const dataplane::Switch& sw, std::vector<Row>& rows, std::uint32_t Row::*id) {
+  if (sw.workers().size() == 1) return;
+  const auto& jobs = sw.config().jobs;
+  const auto place = [&](const Row& row) {
+    return std::find_if(jobs.begin(), jobs.end(),
+                        [&](const auto& job) { return job.id == row.*id; });
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    const auto first = place(a);
+    const auto second = place(b);
+    return first != second ? first < second : plane_of(a) < plane_of(b);
+  });
+}
+
+// "1", or "1:0" for a plane of a job that has several.
+inline std::string place_name(const config::JobConfig& job) {
+  const std::string id = std::to_string(job.id);
+  return job.planes == 1 ? id : id + ":" + std::to_string(job.plane);
+}
+
+// Of all lcores whose loops are not late.
+inline aggregator::HoldTimes slot_holds(const dataplane::Switch& sw) {
+  aggregator::HoldTimes all;
+  for (const auto& worker : sw.workers())
+    if (!worker->is_late()) all.include(worker->engine().slot_holds());
+  return all;
+}
+
+// "w0,w1"; "-": none.
+inline std::string port_names(const dataplane::Switch& sw, dataplane::PortMask ports) {
+  std::string text;
+  for (std::size_t port = 0; port < sw.ports().size(); ++port)
+    if ((ports >> port & 1) != 0) text.append(text.empty() ? "" : ",").append(sw.port_name(port));
+  return text.empty() ? "-" : text;
+}
+
+inline double milliseconds(Duration d) {
+  return static_cast<double>(d.to_ns()) * 1e-6;
+}
+inline std::string rank_text(const std::vector<std::uint32_t>& ranks) {
+  std::string text;
+  for (const auto rank : ranks) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(rank);
+  }
+  return text;
+}
+
+}  // namespace tributary::control

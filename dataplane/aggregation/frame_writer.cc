@@ -1,0 +1,127 @@
+#include "dataplane/aggregation/frame_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/wire/ecn.h"
+#include "core/wire/extension.h"
+#include "core/wire/integrity.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// The message's extensions with room for a CRC32C behind them. Empty result: no room, and the
+// packet is covered by its UDP checksum instead, which receivers accept as well.
+std::span<const std::byte> with_crc32c(const aggregator::Outgoing& message,
+                                       std::span<std::byte, wire::kMaxExtensionBytes> buffer) {
+  const auto own = message.extension_span();
+  std::copy(own.begin(), own.end(), buffer.begin());
+  wire::ExtensionWriter tail(std::span<std::byte>(buffer).subspan(own.size()));
+  // Written words are padded to 8 bytes and the length field counts at most 255 words.
+  if (!tail.add_crc32c_placeholder() ||
+      wire::serialized_bytes(own.size() + tail.bytes().size()) - wire::kHeaderBytes >
+          wire::kMaxExtensionBytes)
+    return {};
+  return buffer.first(own.size() + tail.bytes().size());
+}
+
+}  // namespace
+
+Identity identity_of(const config::SwitchConfig& config) {
+  std::uint16_t ports = 1;
+  for (const auto& job : config.jobs)
+    ports = std::max(ports, static_cast<std::uint16_t>(config::udp_ports(job)));
+  Identity identity{config.mac.value_or(config::derived_mac(config.ipv4)),
+                    config.ipv4,
+                    config.udp_base_port,
+                    ports,
+                    config::hosts_engines(config) ? config::hosting_udp_port(config.udp_base_port)
+                                                  : std::uint16_t{0},
+                    {}};
+  identity.takes_fragments = config::takes_fragments(config);
+  for (const auto& route : config.routes) identity.hears_arp = identity.hears_arp || route.via;
+  for (const auto& job : config.jobs)
+    if (job.parent) identity.parents.push_back({config::job_group_ipv4(job.id), job.parent->ipv4});
+  return identity;
+}
+
+FrameWriter::FrameWriter(const config::SwitchConfig& config) : identity_(identity_of(config)) {
+  for (const auto& job : config.jobs) {
+    if (job.integrity == wire::Integrity::crc32c) crc32c_jobs_.insert(job.id);
+    if (job.planes > 1) shards_.emplace(job.id, job.shards);
+    if (job.parent) parents_.emplace(job.id, Parent{job.parent->ipv4, job.parent->mac});
+  }
+}
+
+std::uint16_t FrameWriter::port_of(const wire::Header& h, std::uint8_t shard) const {
+  std::uint32_t place = shard;
+  if (h.plane != 0)
+    if (const auto shards = shards_.find(h.job); shards != shards_.end())
+      place += std::uint32_t{h.plane} * shards->second;
+  // An answer may echo a shard or a plane that this switch does not have.
+  if (place >= identity_.udp_count) place = 0;
+  return static_cast<std::uint16_t>(identity_.udp_first + place);
+}
+
+std::size_t FrameWriter::write(const aggregator::Outgoing& message, const Copy& copy,
+                               const NextHops& routers, std::span<std::byte> frame) const {
+  const std::uint16_t udp_port = port_of(message.header, message.header.shard);
+
+  wire::FrameTemplate t;
+  t.source = identity_.mac;
+  t.dscp_ecn = wire::ecn_of(message.header.type);
+  t.endpoints.source_ip = identity_.ipv4;
+  t.endpoints.source_port = udp_port;
+  if (copy.member != nullptr) {
+    t.endpoints.destination_ip = copy.member->ipv4;
+    t.endpoints.destination_port = copy.member->udp_port;
+    t.destination = copy.member->mac;
+    t.vlan_tci = copy.member->vlan_tci;
+  } else if (message.to == aggregator::Outgoing::To::job_group) {
+    t.endpoints.destination_ip = config::job_group_ipv4(message.header.job);
+    t.endpoints.destination_port = udp_port;
+    t.destination = wire::multicast_mac(t.endpoints.destination_ip);
+    t.vlan_tci = copy.group_vlan;
+  } else if (message.to == aggregator::Outgoing::To::parent) {
+    const Parent& parent = parents_.at(message.header.job);
+    // Whatever the shard, a child is bound to one port: the plane's first, so that the hint (rule
+    // 16) is right in answers, too.
+    t.endpoints.source_port = port_of(message.header, 0);
+    t.endpoints.destination_ip = parent.ipv4;
+    t.endpoints.destination_port = udp_port;
+    t.destination = parent.mac;
+  } else {
+    if (message.to == aggregator::Outgoing::To::hosted_root)
+      t.endpoints.source_port = identity_.udp_hosting;
+    t.endpoints.destination_ip = message.peer.ipv4;
+    t.endpoints.destination_port = message.peer.udp_port;
+    t.destination = message.peer.mac;
+    t.vlan_tci = message.peer.vlan_tci;
+  }
+  if (wire::is_zero(t.destination)) {
+    const NextHop* const router = routers.toward(t.endpoints.destination_ip);
+    if (router == nullptr || !router->mac) return kNoNextHop;
+    t.destination = *router->mac;
+  }
+
+  std::array<std::byte, wire::kMaxExtensionBytes> buffer;
+  std::span<const std::byte> extensions = message.extension_span();
+  if (crc32c_jobs_.contains(message.header.job)) {
+    const auto sealed = with_crc32c(message, buffer);
+    t.udp_checksum = sealed.empty();
+    if (!sealed.empty()) extensions = sealed;
+  }
+
+  const std::size_t start = wire::frame_header_bytes(t);
+  if (frame.size() < start) return 0;
+  const std::size_t head = wire::serialize(message.header, extensions, frame.subspan(start));
+  if (head == 0 || frame.size() < start + head + message.payload.size()) return 0;
+  if (!message.payload.empty())
+    std::memcpy(frame.data() + start + head, message.payload.data(), message.payload.size());
+  const std::size_t packet = head + message.payload.size();
+  if (!t.udp_checksum) wire::seal_crc32c(frame.subspan(start, packet));
+  return wire::write_frame_headers(t, frame, packet);
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,111 @@
+#include "dataplane/frame/classify.h"
+
+#include "core/net/fragment.h"
+#include "core/net/lldp.h"
+
+namespace tributary::dataplane {
+namespace {
+
+constexpr wire::MacAddress kBroadcast = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+
+bool is_aggregation(const Identity& identity, const wire::UdpEndpoints& to) {
+  return to.destination_ip == identity.ipv4 && to.destination_port >= identity.udp_first &&
+         to.destination_port - identity.udp_first < identity.udp_count;
+}
+
+bool is_for_host(const Identity& identity, const wire::UdpEndpoints& to) {
+  return identity.udp_hosting != 0 && to.destination_port == identity.udp_hosting &&
+         to.destination_ip == identity.ipv4;
+}
+
+void drop(Classified& c, DropReason reason) {
+  c.action = Action::drop;
+  c.reason = reason;
+}
+
+// What belongs to it may be more than a frame of the port can hold.
+bool is_fragment_for(const Identity& identity, const Classified& c) {
+  wire::Fragment4View fragment;
+  return identity.takes_fragments && wire::is_fragment4(c.ethernet.payload) &&
+         wire::parse_fragment4(c.ethernet.payload, fragment) == DropReason::count_ &&
+         fragment.destination_ip == identity.ipv4;
+}
+
+// A frame whose destination is the switch (`ours`) or everybody.
+void classify_local(const Identity& identity, Classified& c, bool ours) {
+  if (c.ethernet.ether_type != wire::kEtherTypeIpv4) {
+    if (is_arp_request_for(identity, c.ethernet))
+      c.action = Action::answer_arp;
+    else if (is_arp_to_hear(identity, c.ethernet))
+      c.action = Action::hear_arp;
+    else if (ours)
+      drop(c, DropReason::unhandled);
+    return;
+  }
+  bool is_udp = false;
+  const DropReason bad = wire::parse_udp4(c.ethernet.payload, c.udp, is_udp);
+  if (ours && !is_udp && is_fragment_for(identity, c)) {
+    c.action = Action::reassemble;
+    return;
+  }
+  if (bad != DropReason::count_) return ours ? drop(c, bad) : void();
+  if (is_udp && is_aggregation(identity, c.udp.endpoints)) {
+    c.action = Action::aggregate;
+    return;
+  }
+  if (!ours) return;
+  if (is_udp && is_for_host(identity, c.udp.endpoints)) {
+    c.action = Action::host;
+    return;
+  }
+  if (!is_udp && is_echo_request_for(identity, c.ethernet)) {
+    c.action = Action::answer_echo;
+    return;
+  }
+  drop(c, DropReason::unhandled);
+}
+
+// Of the UDP ports only the first one has, so addresses suffice.
+void classify_group_fragment(const Identity& identity, Classified& c) {
+  wire::Fragment4View fragment;
+  if (wire::parse_fragment4(c.ethernet.payload, fragment) != DropReason::count_) return;
+  for (const auto& parent : identity.parents)
+    if (fragment.destination_ip == parent.group_ipv4 && fragment.source_ip == parent.parent_ipv4)
+      c.action = Action::reassemble;
+}
+
+// A multicast frame: the switch above says something to this one, or it is none of our business.
+void classify_group(const Identity& identity, Classified& c) {
+  if (c.ethernet.ether_type != wire::kEtherTypeIpv4) return;
+  bool is_udp = false;
+  const DropReason bad = wire::parse_udp4(c.ethernet.payload, c.udp, is_udp);
+  if (bad == DropReason::frame_fragment && identity.takes_fragments)
+    return classify_group_fragment(identity, c);
+  if (bad != DropReason::count_ || !is_udp) return;
+  const wire::UdpEndpoints& to = c.udp.endpoints;
+  if (to.destination_port < identity.udp_first ||
+      to.destination_port - identity.udp_first >= identity.udp_count)
+    return;
+  for (const auto& parent : identity.parents)
+    if (to.destination_ip == parent.group_ipv4 && to.source_ip == parent.parent_ipv4)
+      c.action = Action::aggregate;
+}
+
+// Of neighbours to each other: ends here, whoever it is for.
+void classify_reserved(bool linear, Classified& c) {
+  drop(c, DropReason::bridge_reserved);
+  if (linear && c.ethernet.ether_type == wire::kEtherTypeLldp && !c.ethernet.vlan_tci)
+    c.action = Action::lldp;
+}
+
+}  // namespace
+
+void classify_destination(const Identity& identity, bool linear, bool ours, Classified& c) {
+  if (wire::is_bridge_reserved(c.ethernet.destination)) return classify_reserved(linear, c);
+  if (ours && !linear) return drop(c, DropReason::frame_multi_segment);
+  if (ours || (linear && c.ethernet.destination == kBroadcast))
+    return classify_local(identity, c, ours);
+  if (linear && !identity.parents.empty()) classify_group(identity, c);
+}
+
+}  // namespace tributary::dataplane

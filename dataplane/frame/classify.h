@@ -1,0 +1,78 @@
+// What to do with a received frame. Looks at headers only, changes nothing.
+//
+//   to the switch's MAC, or broadcast:  aggregation port → aggregate
+//                                       hosting port     → host, where engines are hosted
+//                                       ARP, ICMP echo   → answer
+//                                       other ARP        → hear, where there are routers
+//                                       fragments        → reassemble, where they are taken
+//   to the switch's MAC, anything else: drop, never flooded
+//   to a bridge's own group:            LLDP → lldp; drop, never forwarded
+//   to a job's group, from the switch above: aggregate, or reassemble; the children get it from
+//   here otherwise:                          forward
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/drop_reason.h"
+#include "core/net/frame.h"
+#include "dataplane/frame/local_host.h"
+#include "dataplane/frame/mac_key.h"
+
+namespace tributary::dataplane {
+
+enum class Action : std::uint8_t {
+  aggregate,
+  host,
+  forward,
+  lldp,
+  answer_arp,
+  answer_echo,
+  hear_arp,  // and forward it, if it is to everybody
+  reassemble,
+  drop,
+};
+
+struct Classified {
+  Action action = Action::drop;
+  DropReason reason = DropReason::count_;  // of drop, and of lldp where nobody listens
+  wire::EthernetView ethernet;             // of all but a truncated frame, as are:
+  std::uint64_t source = 0;                // mac_bits() of its addresses
+  std::uint64_t destination = 0;
+  wire::Udp4View udp;  // of aggregate and host
+};
+
+// Of a frame to the switch's own address (`ours`), or to several.
+void classify_destination(const Identity& identity, bool linear, bool ours, Classified& frame);
+
+// `frame` is the first segment; `linear` says that it is the whole frame. `own` is mac_bits() of
+// the identity's address. What does not belong to the action may hold anything.
+inline void classify(const Identity& identity, std::uint64_t own, std::span<const std::byte> frame,
+                     bool linear, Classified& into) {
+  into.action = Action::drop;
+  into.reason = wire::parse_ethernet(frame, into.ethernet);
+  if (into.reason != DropReason::count_) return;
+  const auto [destination, source] = mac_pair(frame);
+  into.source = source;
+  into.destination = destination;
+  if ((source & kGroupBit) != 0 || source == 0 || source == own) {
+    into.reason = DropReason::bad_source_mac;
+    return;
+  }
+  into.action = Action::forward;
+  if ((destination & kGroupBit) != 0 || destination == own)
+    classify_destination(identity, linear, destination == own, into);
+}
+inline void classify(const Identity& identity, std::span<const std::byte> frame, bool linear,
+                     Classified& into) {
+  classify(identity, mac_bits(identity.mac), frame, linear, into);
+}
+inline Classified classify(const Identity& identity, std::span<const std::byte> frame,
+                           bool linear) {
+  Classified c;
+  classify(identity, frame, linear, c);
+  return c;
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,43 @@
+// The switch as a host: ARP and ICMP echo for its own address, answered in place.
+//
+// Pure functions over frames; a frame that is answered goes back out of its ingress port.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/net/frame.h"
+
+namespace tributary::dataplane {
+
+// Who the switch is on every port.
+struct Identity {
+  wire::MacAddress mac{};
+  std::uint32_t ipv4 = 0;  // host order
+  std::uint16_t udp_first = 0;
+  std::uint16_t udp_count = 0;    // one port per shard
+  std::uint16_t udp_hosting = 0;  // where roots reach the completion engines hosted here; 0: none
+  // Groups to which a switch above sends what is meant for this one, and its address.
+  struct ParentGroup {
+    std::uint32_t group_ipv4 = 0;
+    std::uint32_t parent_ipv4 = 0;
+  };
+  std::vector<ParentGroup> parents = {};
+  bool takes_fragments = false;
+  bool hears_arp = false;  // there are routers to be asked
+};
+
+// True for a well-formed ARP request for the switch's address.
+bool is_arp_request_for(const Identity& identity, const wire::EthernetView& frame);
+// Turns such a frame into the reply.
+void answer_arp(const Identity& identity, std::span<std::byte> frame,
+                const wire::EthernetView& view);
+// True for ARP that may tell of a router, where the switch has any.
+bool is_arp_to_hear(const Identity& identity, const wire::EthernetView& frame);
+
+// True for an ICMP echo request to the switch's address, whole and with a good checksum.
+bool is_echo_request_for(const Identity& identity, const wire::EthernetView& frame);
+void answer_echo(std::span<std::byte> frame, const wire::EthernetView& view);
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,51 @@
+// What a change of the configuration asks of all packet loops (dataplane/loop/worker_ports.cc):
+//
+//   check ─▶ make_room ─▶ apply ─▶ take_in ─▶ forget_behind
+//              └─ of ports ┘          └─ of ports
+//
+// Each step is a request to every loop, and is for all of them before the next one is for any. A
+// loop that falls silent after check() may hold up the last steps of the others, and nothing else:
+// its own are in its mailbox, where they have places of their own, however many requests of others
+// wait there. When it wakes up it takes them, and the others go on by themselves. Until then it is
+// late (Worker::is_late()), and who reads what loops own leaves it out.
+//
+// One control thread at a time, which does not begin a change before check() has returned.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "core/time.h"
+#include "dataplane/loop/workers.h"
+
+namespace tributary::dataplane {
+
+class LoopSteps {
+ public:
+  // What each loop gets, by lcore.
+  using Prepared = std::vector<std::shared_ptr<Worker::Change>>;
+
+  explicit LoopSteps(const Workers& workers) : workers_(workers) {}
+
+  // Throws std::runtime_error when a loop does not answer in time, or is not through with the
+  // change before; when it returns, nothing of that waits for any, and all have forgotten what a
+  // late loop may have told them of ports that moved.
+  void check(Duration patience);
+  // All steps; `moved`: behind which ports others may be from now on. Each may take as long as
+  // `patience` says. False: some loop has not come to its part, so `prepared` and what it leads to
+  // have to live until the next check() that returns.
+  bool take(const Prepared& prepared, PortMask moved, Duration patience);
+
+ private:
+  void forget_again(Duration patience);
+  // One step of all loops; false: some loop is silent.
+  template <typename Step>
+  bool everywhere(const Prepared& prepared, Duration patience, Step step);
+
+  const Workers& workers_;
+  std::atomic<std::size_t> loops_left_{0};  // see Worker::PortPlan
+  PortMask to_forget_ = 0;                  // once more, when a late loop is through
+};
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,351 @@
+#include "dataplane/loop/worker.h"
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+#include <sys/prctl.h>
+
+#include <ctime>
+
+#include "dataplane/frame/frame_tag.h"
+#include "dataplane/port/port_burst.h"
+
+namespace tributary::dataplane {
+namespace {
+
+Lanes make_lanes(const config::SwitchConfig& config, std::span<Port* const> ports,
+                 std::size_t lcore) {
+  Lanes lanes;
+  const auto ways = config::ways_out(config, lcore);
+  for (std::uint16_t place = 0; place < ports.size(); ++place)
+    lanes.push_back(make_lane(*ports[place], place, ways[place], lcore));
+  return lanes;
+}
+
+// Ports on which this lcore speaks for the switch.
+std::vector<std::uint16_t> first_queues(std::span<const Worker::Queue> queues) {
+  std::vector<std::uint16_t> ports;
+  for (const Worker::Queue& queue : queues)
+    if (queue.queue == 0) ports.push_back(queue.port);
+  return ports;
+}
+
+HandoverEnd* open(std::optional<HandoverEnd>& peers, const LoopPlace& place) {
+  if (place.handover == nullptr) return nullptr;
+  return &peers.emplace(*place.handover, place.lcore);
+}
+
+// A job that moves to another lcore must not meet an epoch, or a nonce, that it has had before.
+aggregator::EngineStart engine_start(const Randomness& randomness, std::size_t lcore) {
+  constexpr std::size_t kApart = 0x10000 / config::kMaxLcores;
+  return {.epoch = static_cast<std::uint16_t>(randomness.initial_epoch + lcore * kApart),
+          .nonce_seed = randomness.nonce_seed + lcore * 0xA24BAED4963EE407ULL};
+}
+
+std::span<std::byte> first_segment(rte_mbuf* frame) {
+  return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+}
+
+void sleep_for(Duration duration) {
+  const timespec request{0, static_cast<long>(duration.to_ns())};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
+}
+
+}  // namespace
+
+Worker::Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
+               const Randomness& randomness, const LoopPlace& place)
+    : Worker(config,
+             config::lcore_part(config, place.lcore, config::lcore_share(config, place.lcore)),
+             config::lcore_share(config, place.lcore), ports, pool, randomness, place) {}
+
+Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& part,
+               const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
+               const Randomness& randomness, const LoopPlace& place)
+    : lcore_(place.lcore),
+      share_(share),
+      identity_(identity_of(config)),
+      owners_(config),
+      lanes_(make_lanes(config, ports, place.lcore)),
+      transmitter_(lanes_, pool, open(peers_, place)),
+      forwarder_(config, randomness.fdb_seed, lanes_, transmitter_, pool,
+                 {place.groups, place.lcore}),
+      next_hops_(config),
+      aggregation_(config, part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_,
+                   next_hops_),
+      pool_(pool),
+      idle_(config.idle_sleep_max, kBurst / 2) {
+  for (const config::QueuePlace& queue : config::queue_places(config))
+    if (queue.lcore == lcore_) queues_->push_back({queue.port, queue.queue, {}, {}});
+  if (peers_) forwarder_.tell(&*peers_);
+  if (config::takes_fragments(config)) {
+    transmitter_.cut_with(&fragmenter_.emplace(pool, lcore_));
+    reassembly_.emplace(config, lcore_, randomness.fdb_seed, pool, lanes_);
+  }
+  lldp_ = make_lldp(config);
+  for (std::size_t port = 0; port < shown_counters_.size(); ++port)
+    shown_counters_[port].store(&lanes_[port]->counters, std::memory_order_release);
+}
+
+std::unique_ptr<Lldp> Worker::make_lldp(const config::SwitchConfig& config) {
+  if (!config.forwarding.lldp.enabled) return nullptr;
+  return std::make_unique<Lldp>(config, identity_, lanes_, transmitter_, pool_,
+                                first_queues(*queues_));
+}
+
+Worker::~Worker() {
+  for (std::uint16_t port = 0; port < lanes_.size(); ++port) transmitter_.discard(port);
+}
+
+std::size_t Worker::turn(Instant now) {
+  if (counters_.turns.get() != 0)
+    counters_.longest_turn_ns.raise_to(static_cast<std::uint64_t>((now - turn_began_).to_ns()));
+  turn_began_ = now;
+  StageMeter meter(stages_, rte_rdtsc());
+  const auto mark = [&](Stage stage, std::size_t packets) {
+    meter.mark(stage, packets, rte_rdtsc());
+  };
+  mark(Stage::commands, mailbox_.drain(now));
+  catch_up(now);
+  if (tap_ != nullptr) tap_->begin_turn(now);
+
+  std::size_t total = 0;
+  if (peers_) mark(Stage::handed, total = take_over(now));
+  for (Queue& queue : *queues_) {
+    const std::uint16_t port = queue.port;
+    const std::size_t received = receive(*lanes_[port], queue);
+    mark(Stage::receive, received);
+    if (received == 0) continue;
+    total += received;
+    classify_burst(port, received, now);
+    mark(Stage::classify, received);
+    mark(Stage::aggregate, aggregate(port, now));
+    if (to_host_.count != 0) mark(Stage::host, host(port, now));
+    mark(Stage::forward, forward(port, now));
+    mark(Stage::answer, answer(port));
+  }
+  if (!held_.empty()) {
+    let_go_of_frames();
+    meter.mark_rest(Stage::aggregate, rte_rdtsc());
+  }
+
+  mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now) +
+                          (lldp_ ? lldp_->expire(now) : 0) +
+                          (next_hops_.empty() ? 0 : ask_routers(now)) +
+                          (reassembly_ ? reassembly_->expire(now) : 0));
+  mark(Stage::transmit, transmitter_.flush());
+  counters_.turns.add();
+  if (total == 0) counters_.idle_turns.add();
+  return total;
+}
+
+void Worker::run(const TscClock& clock) {
+  prctl(PR_SET_TIMERSLACK, 1'000);  // the default of 50 µs would be the shortest sleep
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const Duration pause = idle_.after_turn(turn(clock.now()));
+    if (pause == Duration()) continue;
+    sleep_for(pause);
+    counters_.sleep_ns.add(static_cast<std::uint64_t>(pause.to_ns()));
+  }
+}
+
+std::size_t Worker::receive(Lane& lane, Queue& queue) {
+  std::uint16_t received = 0;
+  if (!receive_burst(*lane.port, queue.queue, burst_.data(), kBurst, received)) {
+    lane.counters.peer_faults.add();
+    return 0;
+  }
+  std::uint64_t bytes = 0;
+  for (std::uint16_t i = 0; i < received; ++i) {
+    // Down to the end of the aggregation header.
+    rte_prefetch0(rte_pktmbuf_mtod(burst_[i], void*));
+    rte_prefetch0(rte_pktmbuf_mtod_offset(burst_[i], void*, RTE_CACHE_LINE_SIZE));
+    rte_mbuf_prefetch_part2(burst_[i]);  // for when it is freed
+    bytes += burst_[i]->pkt_len;
+  }
+  if (lane.tap != nullptr)
+    for (std::uint16_t i = 0; i < received; ++i)
+      lane.tap->offer(CapturePoint::rx, lane.index, burst_[i]);
+  if (received != 0) {
+    queue.packets.add(received);
+    queue.bursts.add();
+    lane.counters.rx_packets.add(received);
+    lane.counters.rx_bytes.add(bytes);
+  }
+  return received;
+}
+
+void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant now) {
+  to_aggregate_.count = to_host_.count = to_forward_.count = to_answer_.count = 0;
+  const std::span burst = std::span(burst_).first(received);
+  forwarder_.filter(port, burst);
+  const std::uint64_t own = mac_bits(identity_.mac);
+  for (std::size_t i = 0; i < received; ++i)
+    classify(identity_, own, first_segment(burst[i]), burst[i]->nb_segs == 1, what_[i]);
+  forwarder_.admit(port, burst, what_, now);
+  for (std::size_t i = 0; i < received; ++i) {
+    if (what_[i].action == Action::reassemble && !put_together(port, i, now)) continue;
+    rte_mbuf* const frame = burst[i];
+    const Classified& what = what_[i];
+    if (peers_ && hand_over(port, frame, what)) continue;
+    switch (what.action) {
+      case Action::aggregate: to_aggregate_.add(i); break;
+      case Action::host: to_host_.add(i); break;
+      case Action::forward: to_forward_.add(i); break;
+      case Action::lldp: hear(port, frame, what, now); break;
+      case Action::hear_arp: hear_arp(port, i, now); break;
+      case Action::answer_arp:
+        if (!next_hops_.empty()) learn_router(port, what, now);
+        to_answer_.add(i);
+        break;
+      case Action::answer_echo: to_answer_.add(i); break;
+      case Action::reassemble:
+      case Action::drop:
+        tell(port, frame, {.action = Action::drop});
+        drop(*lanes_[port], frame, what.reason);
+        break;
+    }
+  }
+}
+
+std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
+  for (const std::size_t i : to_aggregate_.get()) {
+    take_device_check(port, *burst_[i], what_[i]);
+    aggregation_.receive(port, what_[i]);
+  }
+  aggregation_.handle(now);
+  for (const std::size_t i : to_aggregate_.get()) held_.add(burst_[i]);
+  if (!aggregation_.sums_wait() || held_.is_full()) let_go_of_frames();
+  return to_aggregate_.count;
+}
+
+void Worker::let_go_of_frames() {
+  aggregation_.finish();
+  held_.free_all();
+}
+
+std::size_t Worker::host(std::uint16_t port, Instant now) {
+  for (const std::size_t i : to_host_.get()) {
+    take_device_check(port, *burst_[i], what_[i]);
+    aggregation_.host(port, what_[i], now);
+    rte_pktmbuf_free(burst_[i]);
+  }
+  return to_host_.count;
+}
+
+std::size_t Worker::forward(std::uint16_t port, Instant now) {
+  const std::span places = to_forward_.get();
+  if (tap_ == nullptr || !tap_->wants_verdicts()) {
+    forwarder_.forward(port, burst_, what_, places, now);
+    return places.size();
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    tap_->tell(port, burst_[places[i]], {.action = Action::forward});
+    forwarder_.forward(port, burst_, what_, places.subspan(i, 1), now);
+  }
+  return places.size();
+}
+
+std::size_t Worker::answer(std::uint16_t port) {
+  for (const std::size_t i : to_answer_.get()) answer_one(port, burst_[i], what_[i]);
+  return to_answer_.count;
+}
+
+void Worker::answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
+  tell(port, frame, {.action = what.action});
+  // It becomes the answer: whoever shares a ring with the switch may hold it still (rule 19).
+  rte_mbuf* const answer = own_frame(frame, pool_);
+  if (answer == nullptr) return lanes_[port]->counters.drops.add(DropReason::no_mbuf);
+  wire::EthernetView view = what.ethernet;
+  if (answer != frame) wire::parse_ethernet(first_segment(answer), view);
+  if (what.action == Action::answer_arp)
+    answer_arp(identity_, first_segment(answer), view);
+  else
+    answer_echo(first_segment(answer), view);
+  // What came in fragments leaves in fragments, as packets of jobs do.
+  const bool long_one = answer->pkt_len > lanes_[port]->most_bytes + wire::kVlanBytes;
+  transmitter_.send(port, answer, long_one ? TrafficClass::jobs : TrafficClass::others);
+}
+
+void Worker::hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now) {
+  tell(port, frame, {.action = Action::lldp});
+  const DropReason useless = lldp_ ? lldp_->receive(port, what.ethernet, now) : what.reason;
+  if (useless != DropReason::count_) return drop(*lanes_[port], frame, useless);
+  rte_pktmbuf_free(frame);
+}
+
+std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next,
+                                                const config::ForwardingChange& parts) {
+  auto change = std::make_shared<Change>(
+      Change{.aggregation = aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
+             .identity = identity_of(next),
+             .owners = JobOwners(next),
+             .next_hops = NextHops(next),
+             .forwarding = {},
+             .idle_sleep_max = {},
+             .lldp_rules = {},
+             .lldp = {},
+             .ports = {},
+             .mtus = {},
+             .plan = {}});
+  forwarder_.prepare(next, parts, change->forwarding);
+  if (parts.idle_sleep) change->idle_sleep_max = next.idle_sleep_max;
+  if (parts.lldp) change->lldp_rules = next.forwarding.lldp;
+  if (parts.lldp && !lldp_) change->lldp = make_lldp(next);
+  return change;
+}
+
+void Worker::apply(Change& change, Instant now) {
+  // What is said of ends goes the way that has been so far.
+  aggregation_.end_rerouted(change.next_hops, now);
+  aggregation_.apply(*change.aggregation, now);
+  forwarder_.apply(change.forwarding);
+  std::swap(identity_, change.identity);
+  std::swap(owners_, change.owners);
+  change.next_hops.adopt(next_hops_);
+  std::swap(next_hops_, change.next_hops);
+  if (change.idle_sleep_max) idle_.set_longest(*change.idle_sleep_max);
+  if (change.lldp_rules) apply_lldp(change, now);
+  transmitter_.flush();
+  // What still waits is for those who were there before.
+  for (std::uint16_t port = 0; port < lanes_.size(); ++port)
+    if ((change.forwarding.other_vlans & mask_of(port)) != 0)
+      transmitter_.discard(port, DropReason::vlan_denied);
+  for (const auto& [place, port] : change.ports) exchange_port(place, *port);
+  for (const auto& [place, mtu] : change.mtus) lanes_[place]->set_mtu(mtu);
+  if (change.plan) let_go(*change.plan, now);
+}
+
+void Worker::apply_lldp(Change& change, Instant now) {
+  if (lldp_ && change.lldp_rules->enabled) return lldp_->set_rules(*change.lldp_rules, now);
+  if (lldp_) lldp_->say_goodbye();
+  std::swap(lldp_, change.lldp);
+}
+
+void Worker::exchange_port(std::uint16_t place, Port& port) {
+  transmitter_.discard(place);
+  if (reassembly_) reassembly_->discard(place);
+  lanes_[place]->exchange(port);
+  forwarder_.look_at_ports();
+  forget_behind(mask_of(place));
+  next_hops_.forget_behind(place);
+}
+
+void Worker::forget_behind(PortMask ports) {
+  forwarder_.forget_behind(ports);
+  for (std::uint16_t port = 0; lldp_ && port < lanes_.size(); ++port)
+    if ((ports & mask_of(port)) != 0) lldp_->forget_behind(port);
+}
+
+void Worker::capture(CaptureTap* tap) {
+  tap_ = tap;
+  for (const auto& lane : lanes_) lane->tap = tap;
+}
+
+void Worker::shut_down(Instant now) {
+  aggregation_.shut_down(now);
+  if (lldp_) lldp_->say_goodbye();
+  transmitter_.flush();
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,303 @@
+// The packet loop of one lcore: everything it owns, and one turn of it.
+//
+//   commands → what other lcores hand over
+//            → per receive queue { receive → classify → aggregate | host | forward | answer }
+//            → expire → transmit
+//
+// Where there are several lcores, each does all the work of some jobs (config/plan/lcore_plan.h),
+// and hands what it receives for the others to their owners.
+//
+// turn() takes the time as an argument and never sleeps, so tests drive it by hand; run() is
+// the loop on a real clock. Only the lcore touches the state; other threads read counters, or
+// send a request through mailbox().
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/counter.h"
+#include "dataplane/aggregation/aggregation.h"
+#include "dataplane/aggregation/job_owners.h"
+#include "dataplane/bridge/forwarder.h"
+#include "dataplane/bridge/lldp.h"
+#include "dataplane/frame/classify.h"
+#include "dataplane/frame/held_frames.h"
+#include "dataplane/host/tsc_clock.h"
+#include "dataplane/io/capture.h"
+#include "dataplane/io/handover.h"
+#include "dataplane/io/idle.h"
+#include "dataplane/io/lane.h"
+#include "dataplane/io/mailbox.h"
+#include "dataplane/io/stage.h"
+#include "dataplane/io/transmitter.h"
+#include "dataplane/multicast/group_ways.h"
+#include "dataplane/udp/next_hops.h"
+#include "dataplane/udp/reassembly.h"
+
+namespace tributary::dataplane {
+
+// What differs between incarnations of a switch with the same configuration.
+struct Randomness {
+  std::uint16_t initial_epoch = 1;
+  std::uint64_t fdb_seed = 1;
+  std::uint64_t nonce_seed = 1;
+};
+
+// Which lcore a loop is, and the ways to the others; nullptr: there is only one.
+struct LoopPlace {
+  std::size_t lcore = 0;
+  Handover* handover = nullptr;
+  GroupWays* groups = nullptr;  // none, too, where nobody snoops
+};
+
+// Of a port at a place, for the loop whose frames leave it this way.
+std::unique_ptr<Lane> make_lane(Port& port, std::uint16_t place, const config::WayOut& way,
+                                std::size_t lcore);
+
+class Worker {
+ public:
+  Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
+         const Randomness& randomness, const LoopPlace& place = {});
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // One turn at the given time; returns the packets received.
+  std::size_t turn(Instant now);
+  // Turns until stop() is called.
+  void run(const TscClock& clock);
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+
+  // On the loop's lcore, through the mailbox:
+  void shut_down(Instant now);  // tells every job, flushes
+  // See Engine::exclude().
+  aggregator::Ruling exclude(std::uint32_t job, std::uint32_t child, bool exclude,
+                             std::optional<std::uint32_t> from, Instant now) {
+    return aggregation_.exclude(job, child, exclude, from, now);
+  }
+  completion::Election elect(const completion::Ballot& ballot, Instant now) {
+    return aggregation_.elect(ballot, now);
+  }
+  // Everything goes by this tap from now on, until the next call; nullptr: no longer.
+  void capture(CaptureTap* tap);
+  // A receive queue that the loop polls.
+  struct Queue {
+    std::uint16_t port = 0;
+    std::uint16_t queue = 0;
+    Counter packets;
+    Counter bursts;  // that brought any
+  };
+  using Queues = std::vector<Queue>;
+  using LaneAt = std::pair<std::uint16_t, std::unique_ptr<Lane>>;
+  using PortAt = std::pair<std::uint16_t, Port*>;
+  // Ports come and go, or queues move from one loop to another: worker_ports.cc.
+  struct PortPlan {
+    std::size_t places = 0;
+    std::vector<LaneAt> added;    // lanes of what comes
+    std::vector<LaneAt> removed;  // what is there afterwards: nobody
+    std::vector<PortAt> closed;   // the same where the port stays, with its lane: Port::closed()
+    std::vector<PortAt> opened;   // and what takes the place of that
+    std::vector<std::pair<std::uint16_t, std::string>> renamed;
+    std::vector<config::WayOut> ways;                // by place
+    std::unique_ptr<Queues> queues;                  // that this loop polls
+    std::unique_ptr<Queues> kept;                    // room for those that it polls in between
+    std::unique_ptr<Queues> past;                    // and for those that it has given up
+    Reassembly::Plan reassembly;                     // empty: it puts nothing together
+    std::atomic<std::size_t>* loops_left = nullptr;  // that have not let go; of all loops together
+  };
+  struct Change {
+    std::shared_ptr<Aggregation::Change> aggregation;
+    Identity identity;
+    JobOwners owners;
+    NextHops next_hops;
+    Forwarder::Change forwarding;
+    std::optional<Duration> idle_sleep_max;
+    std::optional<config::LldpConfig> lldp_rules;
+    std::unique_ptr<Lldp> lldp;  // where there was none
+    // What is behind a port from now on. The one before is not used any more when apply() returns.
+    std::vector<PortAt> ports;
+    std::vector<std::pair<std::uint16_t, std::uint32_t>> mtus;  // that are others from now on
+    std::optional<PortPlan> plan;
+  };
+  // Three steps, each of all loops before the next one of any; without a plan, the second is all.
+  void make_room(PortPlan& plan);
+  void apply(Change& change, Instant now);  // see Aggregation and Forwarder; lets go of queues
+  // Also done by catch_up() in each turn, after the last loop has let go: one that falls silent in
+  // between holds up nobody for longer than that. The change lives until then.
+  void take_in(Instant now);
+  bool catch_up(Instant now) {
+    if (taking_in_ != nullptr && taking_in_->loops_left->load(std::memory_order_acquire) == 0)
+      take_in(now);
+    return has_taken_in();
+  }
+  [[nodiscard]] bool has_taken_in() const { return taking_in_ == nullptr; }
+  // Addresses and neighbours there. Once more when every loop has applied a change: one that had
+  // not yet may have told this one what it learned by the rules before.
+  void forget_behind(PortMask ports);
+  [[nodiscard]] const aggregator::Engine& engine() const { return aggregation_.engine(); }
+  [[nodiscard]] const completion::Engine& completion() const { return aggregation_.completion(); }
+  [[nodiscard]] const completion::RemoteHosts* remote_hosts() const {
+    return aggregation_.remote_hosts();
+  }
+  [[nodiscard]] const completion::SwitchHost* hosted() const { return aggregation_.hosted(); }
+  [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
+  [[nodiscard]] const Acl& acl() const { return forwarder_.acl(); }
+  [[nodiscard]] const Snooping* snooping() const { return forwarder_.snooping(); }
+  [[nodiscard]] const NextHops& next_hops() const { return next_hops_; }
+  // nullptr: it is off.
+  [[nodiscard]] const Lldp* lldp() const { return lldp_.get(); }
+
+  // One control thread at a time:
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
+                                                const config::ForwardingChange& parts = {});
+  // Of `next`, whose ports are at their places; the lanes of those that come are the caller's to
+  // add.
+  [[nodiscard]] PortPlan plan_ports(const config::SwitchConfig& next,
+                                    const config::PortChange& ports) const;
+
+  // Any thread; what a change replaces stays as it was as long as the change does, so queues() and
+  // port_counters() are to be read while the configuration is held:
+  struct Counters {
+    Counter turns;
+    Counter idle_turns;
+    Counter sleep_ns;
+    Counter longest_turn_ns;  // from the beginning of one to that of the next, sleep included
+  };
+  Mailbox& mailbox() { return mailbox_; }
+  [[nodiscard]] std::size_t lcore() const { return lcore_; }
+  // Some step of a change waits for this loop, or is being taken: what it owns may be exchanged at
+  // any moment, jobs, routers and LLDP among it, so that nobody else may look at these, and a
+  // request would wait for nothing. Other threads: to be asked while the configuration is held,
+  // when no further step can come; once it is false there, all that the loop has done is seen.
+  [[nodiscard]] bool is_late() const { return steps_left_.load(std::memory_order_acquire) != 0; }
+  // The control thread that changes the configuration, which it holds; before it posts a step.
+  void expect_step() { steps_left_.fetch_add(1, std::memory_order_relaxed); }
+  // On the loop, at the end of the step; pairs with is_late().
+  void step_taken() { steps_left_.fetch_sub(1, std::memory_order_release); }
+  [[nodiscard]] std::span<const Queue> queues() const {
+    return *shown_queues_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const StageTable& stages() const { return stages_; }
+  [[nodiscard]] const Counter& outbox_overflows() const { return aggregation_.outbox_overflows(); }
+  [[nodiscard]] const PortCounters& port_counters(std::size_t port) const {
+    return *shown_counters_[port].load(std::memory_order_acquire);
+  }
+
+ private:
+  Worker(const config::SwitchConfig& config, const config::SwitchConfig& part,
+         const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
+         const Randomness& randomness, const LoopPlace& place);
+
+  [[nodiscard]] std::unique_ptr<Lldp> make_lldp(const config::SwitchConfig& config);
+  void apply_lldp(Change& change, Instant now);
+  void exchange_port(std::uint16_t place, Port& port);
+  // Another lane at that place, in exchange for the one that was there.
+  void put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane);
+  void let_go(PortPlan& plan, Instant now);
+  // Room for queues that this loop gives up, behind those that it has given up before.
+  [[nodiscard]] std::unique_ptr<Queues> plan_past(const config::PortChange& ports) const;
+  // These from now on, in the place of those that were polled.
+  void poll(std::unique_ptr<Queues>& queues);
+  void give_up_ports(PortPlan& plan, Instant now);
+  std::size_t receive(Lane& lane, Queue& queue);
+  void classify_burst(std::uint16_t port, std::size_t received, Instant now);
+  // Of a frame for an engine: what the device says of its checksum.
+  void take_device_check(std::uint16_t port, const rte_mbuf& frame, Classified& what) const;
+  std::size_t aggregate(std::uint16_t port, Instant now);
+  // Makes the sums that wait for them.
+  void let_go_of_frames();
+  std::size_t host(std::uint16_t port, Instant now);
+  std::size_t forward(std::uint16_t port, Instant now);
+  std::size_t answer(std::uint16_t port);
+  void answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what);
+  // What a neighbour says of itself.
+  void hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
+  // What ARP says of routers, to this loop and to others; what is to everybody goes on.
+  void hear_arp(std::uint16_t port, std::size_t place, Instant now);
+  void learn_router(std::uint16_t port, const Classified& what, Instant now);
+  std::size_t ask_routers(Instant now);
+  // What becomes of a received frame, to whoever traces; aggregation tells of its own.
+  void tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict) {
+    if (tap_ != nullptr && tap_->wants_verdicts()) tap_->tell(port, frame, verdict);
+  }
+  // A fragment at a place in the burst: to the lcore that puts its datagram together, or with the
+  // others. True: the datagram is whole, and has taken that place.
+  bool put_together(std::uint16_t port, std::size_t place, Instant now);
+  // The same without a place: the whole datagram and what it is, or nullptr.
+  rte_mbuf* join_fragment(std::uint16_t port, rte_mbuf* frame, Classified& what, Instant now);
+  // Of a packet for a job: to the lcore that owns it. False: that is this one.
+  bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what);
+  // All that others have handed over so far.
+  void drain_peers(Instant now);
+  // What others have handed over; returns how much it was.
+  std::size_t take_over(Instant now);
+  std::size_t take_frames(std::size_t from, Instant now);
+  void take_packet(std::size_t place, Handed& handed, Instant now);
+
+  // Places in the current burst of what the same happens to.
+  struct Sorted {
+    std::array<std::uint8_t, kBurst> places;
+    std::size_t count = 0;
+    void add(std::size_t place) { places[count++] = static_cast<std::uint8_t>(place); }
+    [[nodiscard]] std::span<const std::uint8_t> get() const {
+      return std::span(places).first(count);
+    }
+  };
+
+  std::size_t lcore_;
+  config::LcoreShare share_;
+  Identity identity_;
+  CaptureTap* tap_ = nullptr;
+  JobOwners owners_;
+  Lanes lanes_;
+  std::unique_ptr<Queues> queues_ = std::make_unique<Queues>();
+  // The same, and counters of lanes, for other threads; written by the loop.
+  std::atomic<const Queues*> shown_queues_{queues_.get()};
+  // Queues that went, of ports that are there: one that comes back counts on from where it was.
+  std::unique_ptr<Queues> past_queues_ = std::make_unique<Queues>();
+  std::array<std::atomic<const PortCounters*>, config::kMaxPorts> shown_counters_{};
+  std::optional<HandoverEnd> peers_;
+  Transmitter transmitter_;
+  std::optional<Fragmenter> fragmenter_;
+  std::optional<Reassembly> reassembly_;
+  Forwarder forwarder_;
+  NextHops next_hops_;
+  Aggregation aggregation_;
+  std::unique_ptr<Lldp> lldp_;
+  PortPlan* taking_in_ = nullptr;
+  // The current burst, and what is known of each frame.
+  std::array<rte_mbuf*, kBurst> burst_{};
+  std::array<Classified, kBurst> what_;
+  Sorted to_aggregate_;
+  Sorted to_host_;
+  Sorted to_forward_;
+  Sorted to_answer_;
+  HeldFrames held_;
+
+  rte_mempool* pool_;
+  IdlePolicy idle_;
+  std::atomic<bool> stopping_{false};  // set by the stopping thread, read by the loop
+  Counters counters_;
+  Instant turn_began_;
+  StageTable stages_;
+  Mailbox mailbox_;
+  std::atomic<std::uint32_t> steps_left_{0};  // see is_late()
+};
+
+inline void Worker::take_device_check(std::uint16_t port, const rte_mbuf& frame,
+                                      Classified& what) const {
+  what.udp.checksum_checked =
+      lanes_[port]->checks_udp &&
+      (frame.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+}
+
+}  // namespace tributary::dataplane

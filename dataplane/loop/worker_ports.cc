@@ -1,0 +1,186 @@
+// Ports that come and go while the loops run, and queues that move from one loop to another.
+//
+//   make_room   lanes of ports that come are there, and what is for another transmit queue waits
+//   apply       rules, jobs; no queue is polled that another loop will have, or nobody; members
+//               behind ports that go are told
+//   take_in     queues of this loop are polled, what has waited is sent; ports that go are gone
+//
+// A port that is opened again goes and comes, in two changes, and keeps its lane, its members, and
+// what is known behind it: in between, its place leads to a port whose link is down.
+//
+// Each step is done by all loops before any begins the next one. So a receive queue is polled by
+// one loop at most, and in between by none: its frames wait in the device. A transmit queue is
+// filled by one: the loop that gives it up sends what it can and hands on the rest, and what others
+// still give it, to the next one, which keeps it until the last step. Of a port that goes nothing
+// is left in any loop, or on its way between two, when the last step is done everywhere; its device
+// may be closed.
+#include <algorithm>
+
+#include "dataplane/loop/worker.h"
+
+namespace tributary::dataplane {
+namespace {
+
+template <typename T>
+bool is_among(const std::vector<std::pair<std::uint16_t, T>>& all, std::uint16_t place) {
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.first == place; });
+}
+
+const Worker::Queue* find_queue(std::span<const Worker::Queue> queues, const Worker::Queue& like) {
+  const auto found = std::find_if(queues.begin(), queues.end(), [&](const Worker::Queue& q) {
+    return q.port == like.port && q.queue == like.queue;
+  });
+  return found == queues.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::unique_ptr<Lane> make_lane(Port& port, std::uint16_t place, const config::WayOut& way,
+                                std::size_t lcore) {
+  auto lane = std::make_unique<Lane>(port, place);
+  lane->tx_queue = way.queue;
+  if (way.lcore != lcore) lane->sender = way.lcore;
+  return lane;
+}
+
+Worker::PortPlan Worker::plan_ports(const config::SwitchConfig& next,
+                                    const config::PortChange& ports) const {
+  PortPlan plan;
+  plan.places = next.ports.size();
+  plan.ways = config::ways_out(next, lcore_);
+  plan.queues = std::make_unique<Queues>();
+  for (const config::QueuePlace& queue : config::queue_places(next))
+    if (queue.lcore == lcore_) plan.queues->push_back({queue.port, queue.queue, {}, {}});
+  plan.kept = std::make_unique<Queues>();
+  plan.kept->reserve(plan.queues->size());
+  plan.past = plan_past(ports);
+  for (const std::uint16_t place : ports.removed)
+    plan.removed.emplace_back(place, std::make_unique<Lane>(Port::none(), place));
+  for (const std::uint16_t place : ports.renamed)
+    plan.renamed.emplace_back(place, next.ports[place].name);
+  if (reassembly_) plan.reassembly = reassembly_->plan(next);
+  return plan;
+}
+
+// A place that is given up may be another port's later.
+std::unique_ptr<Worker::Queues> Worker::plan_past(const config::PortChange& ports) const {
+  auto past = std::make_unique<Queues>();
+  past->reserve(past_queues_->size() + queues_->size());
+  const auto& removed = ports.removed;
+  for (const Queue& queue : *past_queues_)
+    if (std::find(removed.begin(), removed.end(), queue.port) == removed.end() &&
+        find_queue(*queues_, queue) == nullptr)
+      past->push_back(queue);
+  return past;
+}
+
+void Worker::put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane) {
+  std::swap(lanes_[place], lane);
+  shown_counters_[place].store(&lanes_[place]->counters, std::memory_order_release);
+}
+
+void Worker::make_room(PortPlan& plan) {
+  lanes_.use(plan.places);
+  for (auto& [place, lane] : plan.added) {
+    put_lane(place, lane);
+    if (tap_ != nullptr) tap_->ignore(place);
+  }
+  // It had no queue, so nothing waits and nobody sends.
+  for (const auto& [place, port] : plan.opened) {
+    Lane& lane = *lanes_[place];
+    lane.exchange(*port);
+    lane.tx_queue = plan.ways[place].queue;
+    if (plan.ways[place].lcore != lcore_) lane.sender = plan.ways[place].lcore;
+  }
+  forwarder_.look_at_ports();
+  for (const auto& [place, lane] : plan.added) {
+    forget_behind(mask_of(place));
+    next_hops_.forget_behind(place);
+  }
+  transmitter_.flush();
+  for (std::uint16_t place = 0; place < plan.places; ++place) {
+    Lane& lane = *lanes_[place];
+    const config::WayOut& way = plan.ways[place];
+    if (way.lcore != lcore_ || is_among(plan.added, place) || is_among(plan.opened, place))
+      continue;
+    if (!lane.sender && lane.tx_queue == way.queue) continue;
+    lane.sender.reset();
+    lane.tx_queue = way.queue;
+    lane.held = true;
+  }
+}
+
+void Worker::poll(std::unique_ptr<Queues>& queues) {
+  std::swap(queues_, queues);
+  shown_queues_.store(queues_.get(), std::memory_order_release);
+}
+
+void Worker::let_go(PortPlan& plan, Instant now) {
+  for (const auto& [place, lane] : plan.removed) {
+    aggregation_.end_behind(place, now);
+    if (lldp_) lldp_->say_goodbye(place);
+  }
+  transmitter_.flush();
+  for (const Queue& queue : *queues_)
+    if (find_queue(*plan.queues, queue) != nullptr)
+      plan.kept->push_back(queue);
+    else if (!is_among(plan.removed, queue.port))
+      plan.past->push_back(queue);
+  poll(plan.kept);
+  for (std::uint16_t place = 0; place < plan.places; ++place) {
+    const config::WayOut& way = plan.ways[place];
+    if (way.lcore == lcore_ || way.lcore == config::WayOut::kNobody) continue;
+    Lane& lane = *lanes_[place];
+    const bool had_it = !lane.sender;
+    lane.sender = way.lcore;
+    if (had_it) transmitter_.hand_on(place);
+    lane.tx_queue = way.queue;
+  }
+  transmitter_.flush();
+  taking_in_ = &plan;
+  plan.loops_left->fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// What is still on its way here may be from there, or for it.
+void Worker::give_up_ports(PortPlan& plan, Instant now) {
+  drain_peers(now);
+  transmitter_.flush();
+  for (const auto& [place, port] : plan.closed) {
+    Lane& lane = *lanes_[place];
+    transmitter_.discard(place);
+    if (reassembly_) reassembly_->discard(place);
+    // As its addresses are: where others may be behind it.
+    if (port->link_losses() != lane.port->link_losses()) next_hops_.forget_behind(place);
+    lane.exchange(*port);
+    lane.sender.reset();
+  }
+  for (auto& [place, lane] : plan.removed) {
+    transmitter_.discard(place);
+    if (reassembly_) reassembly_->discard(place);
+    put_lane(place, lane);
+    forwarder_.forget_port(place);
+    if (lldp_) lldp_->forget_behind(place);
+  }
+}
+
+void Worker::take_in(Instant now) {
+  if (taking_in_ == nullptr) return;
+  PortPlan& plan = *taking_in_;
+  taking_in_ = nullptr;
+  if (!plan.removed.empty() || !plan.closed.empty()) give_up_ports(plan, now);
+  for (auto& [place, name] : plan.renamed) std::swap(lanes_[place]->name, name);
+  for (Queue& queue : *plan.queues)
+    for (const auto* known : {queues_.get(), plan.past.get()})
+      if (const Queue* const before = find_queue(*known, queue)) queue = *before;
+  std::swap(past_queues_, plan.past);
+  poll(plan.queues);
+  if (reassembly_) reassembly_->take_in(plan.reassembly);
+  for (const auto& lane : lanes_) lane->held = false;
+  forwarder_.look_at_ports();
+  PortMask speaks = 0;
+  for (const Queue& queue : *queues_)
+    if (queue.queue == 0) speaks |= mask_of(queue.port);
+  if (lldp_) lldp_->speak_on(speaks);
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,59 @@
+#include "dataplane/loop/workers.h"
+
+#include <algorithm>
+
+#include "config/change/change.h"
+#include "dataplane/host/socket_memory.h"
+
+namespace tributary::dataplane {
+
+Workers::Workers(const config::SwitchConfig& config, std::span<Port* const> ports,
+                 const FramePools& pools, const Randomness& randomness) {
+  const std::size_t lcores = config::lcore_count(config);
+  const config::Machine& machine = pools.plan().machine;
+  if (lcores > 1) handover_ = std::make_unique<Handover>(lcores, machine.lcores);
+  if (lcores > 1 && config.forwarding.snooping.enabled)
+    group_ways_ = std::make_unique<GroupWays>(lcores, machine.lcores);
+  for (std::size_t lcore = 0; lcore < lcores; ++lcore) {
+    const SocketMemory memory(config::lcore_socket(machine, lcore));
+    workers_.push_back(
+        std::make_unique<Worker>(config, ports, pools.of_lcore(lcore), randomness,
+                                 LoopPlace{lcore, handover_.get(), group_ways_.get()}));
+  }
+}
+
+PortCounters Workers::port_counters(std::size_t port) const {
+  PortCounters sum;
+  for (const auto& worker : workers_) sum.include(worker->port_counters(port));
+  return sum;
+}
+
+bool Workers::any_late() const {
+  return std::any_of(begin(), end(), [](const auto& worker) { return worker->is_late(); });
+}
+
+std::vector<PlacedJob> Workers::jobs(const config::SwitchConfig& config) const {
+  std::vector<PlacedJob> placed;
+  std::vector<std::size_t> next(workers_.size());
+  std::vector<bool> late;  // one look: it may be over at any time, and then all of its jobs count
+  for (const auto& worker : workers_) late.push_back(worker->is_late());
+  for (const config::JobConfig& job : config.jobs)
+    for (std::uint8_t plane = 0; plane < job.planes; ++plane) {
+      const std::size_t lcore = config::job_lcore(config, job, plane);
+      const std::size_t index = next[lcore]++;
+      if (!late[lcore]) placed.push_back({lcore, index, workers_[lcore].get()});
+    }
+  return placed;
+}
+
+std::vector<Worker*> Workers::owners_of(const config::SwitchConfig& config,
+                                        std::uint32_t job) const {
+  const config::JobConfig* const found = config::find_job(config, job);
+  if (found == nullptr) return {workers_[0].get()};
+  std::vector<Worker*> owners;
+  for (std::uint8_t plane = 0; plane < found->planes; ++plane)
+    owners.push_back(workers_[config::job_lcore(config, *found, plane)].get());
+  return owners;
+}
+
+}  // namespace tributary::dataplane

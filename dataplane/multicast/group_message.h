@@ -1,0 +1,60 @@
+// IGMP and MLD messages, as a snooping switch reads them: who asks, who wants which groups.
+//
+//   IGMPv1, v2, v3 (RFC 2236, 3376) behind IPv4; MLDv1, v2 (RFC 2710, 3810) behind IPv6 and its
+//   hop-by-hop options
+//
+// Pure. A message is whole, and its checksum right, or it is malformed. To make sure of that is a
+// look at every byte: who hears more than is good for him asks first how much there is to look at.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/net/frame.h"
+
+namespace tributary::dataplane {
+
+enum class GroupKind : std::uint8_t { none, malformed, query, report };
+
+struct GroupMessage {
+  GroupKind kind = GroupKind::none;
+  bool ipv6 = false;
+  bool from_router = false;  // of a query: its sender has an address, and so is a querier
+  std::span<const std::byte> packet;
+  std::span<const std::byte> body;  // of IGMP or MLD
+
+  // Of a report: as many records as there is room for, which it may have. One at least.
+  [[nodiscard]] std::uint32_t most_records() const;
+};
+
+// What a frame to a group is, by its headers; `linear`: all of it is here.
+GroupMessage find_group_message(const wire::EthernetView& frame, bool linear);
+// A query or a report that was found may be read: its checksum and its records are right.
+bool is_sound(const GroupMessage& message);
+// The same in one; what is not sound is malformed.
+GroupMessage read_group_message(const wire::EthernetView& frame, bool linear);
+
+// What a report says of one group, by the address to which its frames go.
+struct GroupRecord {
+  wire::MacAddress group{};
+  bool wanted = false;
+};
+// Records of a report that is sound, one after the other.
+class GroupRecords {
+ public:
+  explicit GroupRecords(const GroupMessage& report);
+  // False at the end.
+  bool next(GroupRecord& record);
+
+ private:
+  std::span<const std::byte> rest_;
+  std::size_t left_ = 0;
+  bool ipv6_;
+  bool listed_ = false;  // of IGMPv3 or MLDv2
+};
+
+// 33:33 and the low 32 bits of the group (RFC 2464 section 7).
+wire::MacAddress multicast_mac6(std::span<const std::byte, 16> group);
+
+}  // namespace tributary::dataplane

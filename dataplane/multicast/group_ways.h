@@ -1,0 +1,102 @@
+// The ways of multicast groups between lcores. The first one keeps them: whoever else receives an
+// IGMP or MLD message gives it the frame, and is told in return what forwarding has to know.
+//
+//   lcore N: message ─▶ ring ─▶ lcore 0: snooping ─▶ tables ─▶ news ─▶ ring ─▶ lcore N: its view
+//              └─ no room: dropped and counted under its port
+//
+// Rings are single-producer single-consumer; nobody waits. A port may have as many messages on the
+// way as there is room for others: one that floods it leaves the next one half, and so on. News
+// are told while every lcore has room for them, and wait where they are otherwise (group_news.h).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "config/plan/memory_plan.h"
+#include "core/counter.h"
+#include "core/spsc_ring.h"
+#include "dataplane/multicast/group_news.h"
+
+struct rte_mbuf;
+
+namespace tributary::dataplane {
+
+// A message as it was received, in a VLAN.
+struct GroupFrame {
+  rte_mbuf* frame = nullptr;
+  std::uint16_t port = 0;
+  std::uint16_t vlan = 0;
+};
+
+// Between the first lcore and one other.
+class GroupWay {
+ public:
+  static constexpr std::size_t kMessages = config::kGroupMessages;
+  static constexpr std::size_t kUpdates = 256;
+
+  GroupWay() = default;
+  ~GroupWay();
+  GroupWay(const GroupWay&) = delete;
+  GroupWay& operator=(const GroupWay&) = delete;
+
+  // The other lcore. True: the frame is on its way; false: it is still the caller's, and counted.
+  bool give(const GroupFrame& message);
+  std::span<GroupUpdate> take(std::span<GroupUpdate> into);
+
+  // The first lcore.
+  std::span<GroupFrame> take(std::span<GroupFrame> into);
+  // Nobody repeats what finds none: who sees that it was taken sees the room in the ring, too.
+  [[nodiscard]] bool has_room() const {
+    return counters_.updates.get() - updates_taken_.load(std::memory_order_acquire) < kUpdates;
+  }
+  void tell(const GroupUpdate& update);  // there is room
+
+  // Read by any thread.
+  struct Counters {
+    Counter messages;       // that went over
+    Counter messages_full;  // that found no room
+    Counter updates;        // that went over
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  SpscRing<GroupFrame> messages_{kMessages};
+  SpscRing<GroupUpdate> updates_{kUpdates};
+  // Written by who takes, when it has taken: who gives may see it late, and thinks of less room.
+  Counter messages_taken_;
+  std::atomic<std::uint64_t> updates_taken_{0};
+  // The other lcore's: ports of the messages on the way, and how many each has.
+  std::array<std::uint16_t, kMessages> port_of_{};
+  std::array<std::uint16_t, config::kMaxPorts> on_the_way_{};
+  std::uint64_t seen_taken_ = 0;
+  Counters counters_;
+};
+
+// All of them, of a switch with several lcores. Outlives the loops.
+class GroupWays {
+ public:
+  // `sockets` of the lcores, where they are known.
+  explicit GroupWays(std::size_t lcores, std::span<const int> sockets = {});
+
+  // Of any lcore but the first.
+  [[nodiscard]] GroupWay& of(std::size_t lcore) const { return *ways_[lcore - 1]; }
+  [[nodiscard]] std::span<const std::unique_ptr<GroupWay>> all() const { return ways_; }
+
+ private:
+  std::vector<std::unique_ptr<GroupWay>> ways_;
+};
+
+// What one lcore holds of it; nullptr: there is only one.
+struct GroupEnd {
+  GroupWays* ways = nullptr;
+  std::size_t lcore = 0;
+
+  [[nodiscard]] bool keeps() const { return ways == nullptr || lcore == 0; }
+};
+
+}  // namespace tributary::dataplane

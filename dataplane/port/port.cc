@@ -1,0 +1,335 @@
+#include "dataplane/port/port.h"
+
+#include <net/if.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <cstring>
+#include <stdexcept>
+
+#include "config/plan/device_claims.h"
+#include "dataplane/frame/frame_pool.h"
+#include "dataplane/host/interrupt_thread.h"
+#include "dataplane/host/stale_socket.h"
+
+namespace tributary::dataplane {
+namespace {
+
+constexpr const char* kDefaultMemifSocket = "/run/memif.sock";  // the driver's
+
+// What usually is wrong when a device of this kind cannot be created.
+std::string hint_for(const Devargs& args) {
+  if (args.driver == "net_af_packet")
+    return "interface '" + std::string(args.get("iface").value_or("")) +
+           "' must exist and be up in this network namespace, and the process needs CAP_NET_RAW";
+  if (args.driver == "net_memif")
+    return "the directory of socket '" +
+           std::string(args.get("socket").value_or(kDefaultMemifSocket)) +
+           "' must exist and be writable, and no other port or process may serve that socket";
+  if (args.driver == "net_vhost")
+    return "the directory of socket '" + std::string(args.get("iface").value_or("")) +
+           "' must exist and be writable, and nothing else may be at that path";
+  if (args.driver == "net_tap") return "the process needs CAP_NET_ADMIN";
+  if (args.driver == "net_af_xdp")
+    return "interface '" + std::string(args.get("iface").value_or("")) +
+           "' must exist, with that many queues, the process needs CAP_NET_RAW, CAP_NET_ADMIN and "
+           "CAP_SYS_ADMIN, and packet buffers must fit a page: no port with an mtu above 3000, or "
+           "a framesz above 2048";
+  if (args.pci()) return "the device must be bound to vfio-pci, and the process may open it";
+  return "check the driver's name and arguments";
+}
+
+// Asks the device to keep a flow in one queue, by the finest hash it has. Which lcore owns a packet
+// is said by its job, and no device looks that far: this spreads the work of receiving.
+void spread(const rte_eth_dev_info& info, rte_eth_conf& conf) {
+  const std::uint64_t hash =
+      info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+  if (hash == 0) return;
+  conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+  conf.rx_adv_conf.rss_conf.rss_hf = hash;
+}
+
+// A packet socket hears every interface there is until it is bound to its own, which this driver
+// does last: what its ring has now may be other ports' frames, and their senders are not here.
+void forget_what_others_sent(const Devargs& args, std::uint16_t ethdev, std::uint16_t queues) {
+  const std::size_t room = args.number("framecnt", 512) + kBurst;
+  for (std::uint16_t queue = 0; queue < queues; ++queue) {
+    std::array<rte_mbuf*, kBurst> burst;
+    for (std::size_t seen = 0; seen < room;) {
+      const std::uint16_t count = rte_eth_rx_burst(ethdev, queue, burst.data(), kBurst);
+      if (count == 0) break;
+      rte_pktmbuf_free_bulk(burst.data(), count);
+      seen += count;
+    }
+  }
+}
+
+// The devices that ports have, from create() to close(). Not DPDK's owners of devices: one that has
+// an owner is left out wherever DPDK lists what there is, in its telemetry for one.
+std::array<std::atomic<bool>, RTE_MAX_ETHPORTS> g_taken{};
+
+// DPDK makes the network cards that it was told of by itself, as it starts: such a one is nobody's
+// yet.
+bool is_taken(const Devargs& device, std::uint16_t ethdev) {
+  return !device.pci() || g_taken[ethdev].load();
+}
+
+}  // namespace
+
+void Port::fail(const std::string& what, int error) const {
+  throw std::runtime_error("port " + config_.name + " (" + config_.devargs + "): " + what + ": " +
+                           std::strerror(std::abs(error)) + "; " + hint_for(devargs_));
+}
+
+void Port::refuse(const std::string& what) const {
+  throw std::runtime_error("port " + config_.name + " (" + config_.devargs + "): " + what);
+}
+
+Port::Port(const config::PortConfig& config, PortUse use)
+    : config_(config), devargs_(parse_devargs(config.devargs)) {
+  create(use);
+  look_or_close();
+}
+
+Port::Port(const config::PortConfig& config, std::uint16_t ethdev, bool checks_udp)
+    : config_(config),
+      devargs_(parse_devargs(config.devargs)),
+      ethdev_(ethdev),
+      checks_udp_(checks_udp) {
+  look_or_close();
+}
+
+void Port::create(PortUse use) {
+  if (const std::string wrong = check_devargs(config_, use); !wrong.empty()) refuse(wrong);
+  // DPDK would be content with it, and it is another port's.
+  std::uint16_t id = 0;
+  const bool there = rte_eth_dev_get_port_by_name(devargs_.device.c_str(), &id) == 0;
+  if (there && is_taken(devargs_, id))
+    refuse("there is a device of that name already; give this one another");
+  if (const auto socket = config::served_socket(devargs_)) remove_stale_socket(*socket);
+  if (const int error = there ? 0 : rte_dev_probe(config_.devargs.c_str()); error != 0)
+    fail("the device cannot be created", error);
+  created_ = true;
+
+  bool found = false;
+  rte_dev_iterator iterator;
+  RTE_ETH_FOREACH_MATCHING_DEV(id, config_.devargs.c_str(), &iterator) {
+    ethdev_ = id;
+    found = true;
+    rte_eth_iterator_cleanup(&iterator);
+    break;
+  }
+  if (!found) fail("the device has no Ethernet port", ENODEV);
+  g_taken[ethdev_].store(true);
+}
+
+void Port::look_or_close() {
+  try {
+    look();
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+// What is there, and whether that is enough.
+void Port::look() {
+  rte_eth_dev_info info;
+  if (const int error = rte_eth_dev_info_get(ethdev_, &info); error != 0)
+    fail("no device information", error);
+  // Of software, DPDK knows only which thread made it.
+  if (devargs_.pci()) socket_ = rte_eth_dev_socket_id(ethdev_);
+  sends_segments_ = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+  if (devargs_.driver == "net_vhost")
+    vhost_ = std::make_unique<VhostPeer>(ethdev_, std::string(devargs_.get("iface").value_or("")));
+  shares_memory_ = devargs_.driver == "net_memif" || vhost_ != nullptr;
+  if (devargs_.pci() && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0)
+    checks_udp_ = true;
+  most_queues_ = std::min(info.max_rx_queues, info.max_tx_queues);
+  if (devargs_.pci()) most_mtu_ = info.max_mtu;
+  if (const std::string wrong = lacks(config_); !wrong.empty()) refuse(wrong);
+}
+
+std::string Port::lacks(const config::PortConfig& wanted) const {
+  if (wanted.queues > most_queues_)
+    return "queues: " + std::to_string(wanted.queues) + " pairs; the device has " +
+           std::to_string(most_queues_);
+  if (wanted.mtu > most_mtu_)
+    return "mtu: " + std::to_string(wanted.mtu) + "; the device takes up to " +
+           std::to_string(most_mtu_);
+  return {};
+}
+
+void Port::set_up(std::span<rte_mempool* const> pools) {
+  assert(pools.size() == config_.queues);
+  rte_eth_dev_info info;
+  if (const int error = rte_eth_dev_info_get(ethdev_, &info); error != 0)
+    fail("no device information", error);
+  rte_eth_conf conf{};
+  // No MBUF_FAST_FREE: frames are multicast by reference count, and come from several pools.
+  if (sends_segments_) conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+  // Virtual drivers misreport their limits and the MTU is enforced here, both ways; hardware has to
+  // be told.
+  if (devargs_.pci()) conf.rxmode.mtu = config_.mtu;
+  if (devargs_.pci() && checks_udp_) conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+  if (config_.queues > 1) spread(info, conf);
+  if (const int error = rte_eth_dev_configure(ethdev_, config_.queues, config_.queues, &conf);
+      error != 0)
+    fail("the device refuses its configuration", error);
+  set_up_queues(pools);
+  // Of a client, that its server is not there yet.
+  const int error = rte_eth_dev_start(ethdev_);
+  if (error != 0 && !connects()) fail("the device does not start", error);
+  connecting_ = connects() && error == 0;
+  if (config_.queues > 1)
+    steering_.begin(ethdev_, conf.rx_adv_conf.rss_conf.rss_hf, info.flow_type_rss_offloads);
+  take_all_frames();
+  if (devargs_.driver == "net_af_packet")
+    forget_what_others_sent(devargs_, ethdev_, config_.queues);
+  poll_link();
+}
+
+// A switch takes frames for others. Drivers without a filter say "not supported"; a card that has
+// one, and refuses, takes nothing that is not for its own address.
+void Port::take_all_frames() {
+  const int error = rte_eth_promiscuous_enable(ethdev_);
+  if (error != 0 && devargs_.pci())
+    why_ = std::string("takes no frames for others, promiscuous mode is refused: ") +
+           std::strerror(std::abs(error));
+}
+
+void Port::set_up_queues(std::span<rte_mempool* const> pools) {
+  std::uint16_t rx = kDescriptors;
+  std::uint16_t tx = kDescriptors;
+  rte_eth_dev_adjust_nb_rx_tx_desc(ethdev_, &rx, &tx);
+  for (std::uint16_t queue = 0; queue < config_.queues; ++queue) {
+    rte_mempool* const pool = pools[queue];
+    const auto socket = static_cast<unsigned>(pool->socket_id);
+    if (const int error = rte_eth_rx_queue_setup(ethdev_, queue, rx, socket, nullptr, pool);
+        error != 0)
+      fail("no receive queue", error);
+    if (const int error = rte_eth_tx_queue_setup(ethdev_, queue, tx, socket, nullptr); error != 0)
+      fail("no transmit queue", error);
+  }
+}
+
+Port::~Port() {
+  if (is_device_) close();
+}
+
+Port& Port::none() {
+  static Port nowhere;
+  return nowhere;
+}
+
+std::unique_ptr<Port> Port::closed(const config::PortConfig& config) {
+  auto port = std::unique_ptr<Port>(new Port());
+  port->config_ = config;
+  port->devargs_ = parse_devargs(config.devargs);
+  return port;
+}
+
+void Port::succeed(const Port& before, bool same_peers) {
+  link_losses_.store(before.link_losses() + (same_peers ? 0 : 1), std::memory_order_relaxed);
+}
+
+void Port::stay_down(const std::string& why) {
+  why_ = why;
+  link_losses_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Port::close() {
+  steering_.end();
+  vhost_.reset();
+  g_taken[ethdev_].store(false);
+  rte_eth_dev_info info;
+  rte_device* device = rte_eth_dev_info_get(ethdev_, &info) == 0 ? info.device : nullptr;
+  const auto end = [this] {
+    rte_eth_dev_stop(ethdev_);
+    rte_eth_dev_close(ethdev_);
+  };
+  if (devargs_.driver == "net_memif")
+    on_interrupt_thread(end);
+  else
+    end();
+  if (created_ && device != nullptr) rte_dev_remove(device);
+}
+
+bool Port::interface_running() const {
+  const auto name = devargs_.get("iface");
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (!name || fd < 0) return true;
+  ifreq request{};
+  name->copy(request.ifr_name, IFNAMSIZ - 1);
+  const bool asked = ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+  ::close(fd);
+  constexpr int kRunning = IFF_UP | IFF_RUNNING;
+  return asked && (request.ifr_flags & kRunning) == kRunning;
+}
+
+bool Port::connects() const {
+  return devargs_.driver == "net_memif" && devargs_.get("role").value_or("client") == "client";
+}
+
+bool Port::connect_again() {
+  if (!connects()) return false;
+  on_interrupt_thread([this] { rte_eth_dev_stop(ethdev_); });
+  return rte_eth_dev_start(ethdev_) == 0;
+}
+
+bool Port::driver_link_up() const {
+  rte_eth_link link{};
+  return rte_eth_link_get_nowait(ethdev_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+// Who looks at the link before the loop has taken it down must not bring it up again: release, and
+// poll_link() looks once more.
+void Port::lose_peer() {
+  if (vhost_ != nullptr) vhost_->mark_lost();
+  lost_peer_.store(true, std::memory_order_release);
+  if (link_up_.exchange(false, std::memory_order_acq_rel))
+    link_losses_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The driver takes the link down before it unmaps anything: a link that is up is that of a peer who
+// holds its socket and has no memory behind it, and who would hold the port for as long as it
+// likes. vhost-user's driver does so in its own time.
+void Port::put_peer_out() {
+  if (vhost_ != nullptr) {
+    if (!driver_link_up() || vhost_->gone())
+      lost_peer_.store(false, std::memory_order_relaxed);
+    else
+      vhost_->disconnect();
+    return;
+  }
+  on_interrupt_thread([this] {
+    lost_peer_.store(false, std::memory_order_relaxed);
+    if (!driver_link_up()) return;
+    rte_eth_dev_stop(ethdev_);
+    if (!connects()) rte_eth_dev_start(ethdev_);
+  });
+}
+
+bool Port::poll_link() {
+  if (!is_device_) return false;
+  bool up = driver_link_up() && !lost_peer();
+  // This driver reports "up" from start to stop, and its transmit blocks on a dead interface.
+  if (devargs_.driver == "net_af_packet") up = up && interface_running();
+  if (link_up_.exchange(up, std::memory_order_acq_rel) && !up)
+    link_losses_.fetch_add(1, std::memory_order_relaxed);
+  if (up && lost_peer()) {
+    link_up_.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  return up;
+}
+
+}  // namespace tributary::dataplane

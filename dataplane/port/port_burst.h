@@ -1,0 +1,57 @@
+// A driver's bursts, under the guard where a peer owns the memory that they touch (fault_guard.h).
+#pragma once
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <cstdint>
+
+#include "dataplane/port/fault_guard.h"
+#include "dataplane/port/port.h"
+
+namespace tributary::dataplane {
+
+// What a driver does under its locks it has to end.
+template <typename Burst>
+Guarded run_guarded(const Port& port, Burst&& burst) {
+  return port.locks() ? watched(burst) : guarded(burst);
+}
+
+// False: the peer has taken its memory away, and nothing is received; it is lost (Port).
+inline bool receive_burst(Port& port, std::uint16_t queue, rte_mbuf** frames,
+                          std::uint16_t capacity, std::uint16_t& received) {
+  received = 0;
+  const auto poll = [&] { received = rte_eth_rx_burst(port.ethdev(), queue, frames, capacity); };
+  if (!port.shares_memory()) {
+    poll();
+    return true;
+  }
+  if (!port.link_up()) return true;
+  const Guarded outcome = run_guarded(port, poll);
+  if (outcome == Guarded::intact) return true;
+  // Nobody sent what the frames hold.
+  if (outcome == Guarded::stood_in) rte_pktmbuf_free_bulk(frames, received);
+  received = 0;
+  port.lose_peer();
+  return false;
+}
+
+// The driver frees what it takes. False: the peer has taken its memory away and is lost (Port).
+// Nobody gets what was `taken`, which is all where the call was cut short: which of the frames the
+// driver had freed is unknown then, and none may be touched again.
+inline bool transmit_burst(Port& port, std::uint16_t queue, rte_mbuf** frames, std::uint16_t count,
+                           std::uint16_t& taken) {
+  taken = 0;
+  const auto transmit = [&] { taken = rte_eth_tx_burst(port.ethdev(), queue, frames, count); };
+  if (!port.shares_memory()) {
+    transmit();
+    return true;
+  }
+  const Guarded outcome = run_guarded(port, transmit);
+  if (outcome == Guarded::intact) return true;
+  if (outcome == Guarded::cut_short) taken = count;
+  port.lose_peer();
+  return false;
+}
+
+}  // namespace tributary::dataplane

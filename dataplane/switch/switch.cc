@@ -1,0 +1,168 @@
+#include "dataplane/switch/switch.h"
+
+#include <pthread.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+#include <sys/random.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <stdexcept>
+
+#include "dataplane/port/eal.h"
+#include "dataplane/port/fault_guard.h"
+#include "dataplane/port/machine.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// Interrupts a blocking system call of the worker's thread; does nothing else.
+constexpr int kNudgeSignal = SIGURG;
+
+// How long ABORTs may take to leave the peers' rings before the ports close.
+constexpr auto kLinger = std::chrono::milliseconds(20);
+
+Randomness draw() {
+  Randomness out;
+  if (getrandom(&out, sizeof out, 0) != static_cast<ssize_t>(sizeof out))
+    throw std::runtime_error("no random numbers from the kernel");
+  return out;
+}
+
+void install_nudge_handler() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  sigemptyset(&action.sa_mask);
+  sigaction(kNudgeSignal, &action, nullptr);
+}
+
+std::vector<Port*> pointers(const std::vector<std::unique_ptr<Port>>& ports) {
+  std::vector<Port*> out;
+  for (const auto& port : ports) out.push_back(port.get());
+  return out;
+}
+
+}  // namespace
+
+// A loop and its thread, as that thread sees them.
+struct Switch::Loop {
+  Worker* worker = nullptr;
+  const TscClock* clock = nullptr;
+  unsigned eal_lcore = 0;
+  std::atomic<pthread_t> thread{};
+  std::atomic<bool> ended = false;
+
+  static int run(void* argument) {
+    Loop& loop = *static_cast<Loop*>(argument);
+    loop.thread.store(pthread_self(), std::memory_order_release);
+    loop.worker->run(*loop.clock);
+    loop.ended.store(true, std::memory_order_release);
+    return 0;
+  }
+};
+
+Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
+    : report_(std::move(report)), config_(config) {
+  install_fault_handlers();
+  open_ports();
+  steer();
+  const auto raw = pointers(ports_);
+  workers_ = std::make_unique<Workers>(config_, raw, *pools_, draw());
+  steps_.emplace(*workers_);
+  install_nudge_handler();
+  running_ = true;
+  try {
+    launch();
+  } catch (...) {
+    stop();
+    throw;
+  }
+  std::vector<LinkMonitor::Loop> watched;
+  for (const auto& loop : loops_)
+    watched.push_back(
+        {loop->worker, [id = loop->thread.load()] { pthread_kill(id, kNudgeSignal); }});
+  monitor_ = std::make_unique<LinkMonitor>(raw, std::move(watched), report_);
+}
+
+// Network cards say where they are, and the pools depend on that. What is software has peers that
+// may come as soon as it is there: it comes last, and is started at once.
+void Switch::open_ports() {
+  ports_.resize(config_.ports.size());
+  for (std::size_t place = 0; place < ports_.size(); ++place) {
+    const config::PortConfig& port = config_.ports[place];
+    if (parse_devargs(port.devargs).pci()) ports_[place] = std::make_unique<Port>(port);
+    has_pci_ = has_pci_ || ports_[place] != nullptr;
+  }
+  const config::Machine machine = machine_of_dpdk(config_, ports_);
+  pools_.emplace(config_, machine, report_);
+  for (std::size_t place = 0; place < ports_.size(); ++place) {
+    if (ports_[place] == nullptr) ports_[place] = std::make_unique<Port>(config_.ports[place]);
+    set_up(*ports_[place], place, pools_->plan());
+  }
+  for (const config::FarQueue& far : config::far_queues(config_, machine))
+    report_(config::describe(far, config_));
+}
+
+void Switch::set_up(Port& port, std::size_t place, const config::NumaPlan& plan) {
+  port.set_up(pools_->of_port(place, plan));
+  if (!port.why().empty()) report_("port " + port.name() + " " + port.why());
+}
+
+void Switch::launch() {
+  for (const auto& worker : *workers_) {
+    auto loop = std::make_unique<Loop>();
+    loop->worker = worker.get();
+    loop->clock = &clock_;
+    loop->eal_lcore = kFirstWorkerLcore + static_cast<unsigned>(loops_.size());
+    if (rte_eal_remote_launch(Loop::run, loop.get(), loop->eal_lcore) != 0)
+      throw std::runtime_error("worker lcore " + std::to_string(loops_.size()) + " does not start");
+    loops_.push_back(std::move(loop));
+  }
+  for (const auto& loop : loops_)
+    while (loop->thread.load(std::memory_order_acquire) == pthread_t{})
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+Switch::~Switch() {
+  stop();
+  // What engines let go gives its memory back to them.
+  abandoned_.clear();
+  workers_.reset();
+  ports_.clear();
+  abandoned_ports_.clear();
+}
+
+std::uint64_t Switch::heartbeat() {
+  bool all = true;
+  last_turns_.resize(workers_->size());
+  for (std::size_t i = 0; i < workers_->size(); ++i)
+    all = all && (*workers_)[i].counters().turns.get() != last_turns_[i];
+  if (!all) return heartbeats_;
+  for (std::size_t i = 0; i < workers_->size(); ++i)
+    last_turns_[i] = (*workers_)[i].counters().turns.get();
+  return ++heartbeats_;
+}
+
+void Switch::stop() {
+  if (!running_) return;
+  running_ = false;
+  monitor_.reset();
+  bool told = false;
+  for (const auto& loop : loops_) try {
+      loop->worker->mailbox().ask([worker = loop->worker](Instant now) { worker->shut_down(now); },
+                                  Duration::seconds(1));
+      told = true;
+    } catch (const std::runtime_error&) {
+      // A loop that does not answer is stopped without a farewell.
+    }
+  if (told) std::this_thread::sleep_for(kLinger);
+  for (const auto& loop : loops_) loop->worker->stop();
+  for (const auto& loop : loops_) {
+    rte_eal_wait_lcore(loop->eal_lcore);
+    // The wait is over, in a library that ThreadSanitizer does not see into: this it sees.
+    while (!loop->ended.load(std::memory_order_acquire)) rte_pause();
+  }
+}
+
+}  // namespace tributary::dataplane

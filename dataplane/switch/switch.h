@@ -1,0 +1,155 @@
+// A running switch: pools, ports, the worker lcores and the link monitor, in the order in which
+// they live and die. One per process, after Eal.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/change/change.h"
+#include "dataplane/loop/loop_steps.h"
+#include "dataplane/loop/workers.h"
+#include "dataplane/port/frame_pools.h"
+#include "dataplane/port/port.h"
+#include "dataplane/switch/link_monitor.h"
+
+namespace tributary::dataplane {
+
+class Switch {
+ public:
+  // Opens the ports and starts the loops, from EAL lcore kFirstWorkerLcore on. `report` gets one
+  // line per event from control threads. Throws std::runtime_error.
+  Switch(const config::SwitchConfig& config, LinkMonitor::Report report);
+  // stop(), then closes the ports.
+  ~Switch();
+  Switch(const Switch&) = delete;
+  Switch& operator=(const Switch&) = delete;
+
+  // Graceful: every job gets ABORT(shutdown), then the loops end. Idempotent.
+  void stop();
+
+  // How long a loop may take to answer. It clears what the jobs that end have held, which is a
+  // matter of milliseconds.
+  static constexpr Duration kPatience = Duration::seconds(10);
+  // What of another file's configuration a running switch can take, takes the place of what it has
+  // (config/change/change.h). Throws, and changes nothing: std::invalid_argument when the running
+  // switch cannot take it, std::runtime_error when a device cannot be opened or a loop does not
+  // answer at once. Returns what came of it when it is the configuration from now on: also where a
+  // loop fell silent after that for longer than `patience`, which comes to its part when it wakes
+  // up, or ports stay closed; then Change::late or PortChange::down says so. Where nothing differs,
+  // `late` is of the change before.
+  config::Change apply(const config::SwitchConfig& file, Duration patience = kPatience);
+  // The same but for doing it: what would come of it. Memory and devices may still be lacking.
+  [[nodiscard]] config::Change compare(const config::SwitchConfig& file);
+  // While it is held, the configuration stays as it is: for readers of jobs and their counters,
+  // but those of a loop that is late (Worker::is_late()). A change waits with its devices open for
+  // who holds it, and lets others hold it until then.
+  [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(standing_); }
+
+  // While the configuration is held. Its ports are at their places (config/plan/port_places.h).
+  [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
+  // While the configuration is held; by places, nullptr where no port is.
+  [[nodiscard]] const std::vector<std::unique_ptr<Port>>& ports() const { return ports_; }
+  // Those that are there.
+  template <typename F>
+  void for_each_port(F f) const {
+    for (std::size_t place = 0; place < ports_.size(); ++place)
+      if (ports_[place] != nullptr) f(place, *ports_[place]);
+  }
+  // "-" where no port is.
+  [[nodiscard]] std::string port_name(std::size_t place) const {
+    return place < ports_.size() && ports_[place] != nullptr ? ports_[place]->name() : "-";
+  }
+  // While the configuration is held: since when it is the one that runs.
+  [[nodiscard]] std::chrono::system_clock::time_point since() const { return since_; }
+  // Their plan: while the configuration is held.
+  [[nodiscard]] const FramePools& pools() const { return *pools_; }
+  [[nodiscard]] const Workers& workers() const { return *workers_; }
+  // Changes as long as all loops turn. One caller.
+  std::uint64_t heartbeat();
+  // While the configuration is held; jobs() has none of a loop that is late:
+  [[nodiscard]] std::vector<PlacedJob> jobs() const { return workers_->jobs(config_); }
+  [[nodiscard]] std::vector<Worker*> owners_of(std::uint32_t job) const {
+    return workers_->owners_of(config_, job);
+  }
+  [[nodiscard]] Identity identity() const { return identity_of(config_); }
+
+ private:
+  struct Loop;
+  void open_ports();
+  // Its device, with the buffers of its place; what that lacks is reported.
+  void set_up(Port& port, std::size_t place, const config::NumaPlan& plan);
+  void launch();
+  // switch_change.cc
+  using Prepared = LoopSteps::Prepared;
+  // By places.
+  using OpenPorts = std::vector<std::pair<std::uint16_t, std::unique_ptr<Port>>>;
+  Prepared prepare(const config::SwitchConfig& next, const config::Change& change);
+  // Devices for the ports that come or get another one; nothing uses them yet. `plan`: of the pools
+  // from then on.
+  OpenPorts open_ports(const config::SwitchConfig& next, const config::PortChange& change,
+                       config::NumaPlan& plan);
+  void tell_loops(const OpenPorts& ports, const config::PortChange& change,
+                  const Prepared& prepared);
+  // False: some loop is silent, and will come to it when it wakes up; until then it is kept.
+  bool carry_out(const config::SwitchConfig& next, const config::Change& change, OpenPorts ports,
+                 config::NumaPlan plan, const Prepared& prepared, Duration patience);
+  // Throws when some loop is not through with it yet.
+  void forget_abandoned();
+  std::string what_is_late();
+  // Puts the ports in the place of those that no loop uses any more; returns these.
+  std::vector<std::unique_ptr<Port>> exchange_ports(OpenPorts ports,
+                                                    const config::PortChange& change,
+                                                    bool used_still);
+  // `again`: the place of the port, which has its device until then.
+  void check_device(const config::PortConfig& port, std::optional<std::size_t> again = {}) const;
+  // Where all ports will be.
+  [[nodiscard]] config::Machine machine_with(const config::PortChange& change,
+                                             const OpenPorts& opened) const;
+  // Of the pools from now on: buffers from other sockets, queues that are polled from other ones.
+  void say_what_is_far(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
+  // switch_reopen.cc: ports that are closed first, and then opened.
+  OpenPorts::value_type closed_port(const config::SwitchConfig& next, std::uint16_t place) const;
+  // Of those that `config_` has as closed; what cannot be opened, or is late, is told in `change`.
+  void open_again(config::SwitchConfig next, config::Change& change, Duration patience);
+  std::unique_ptr<Port> try_open(const config::PortConfig& port, std::uint16_t place,
+                                 config::PortChange& change);
+  // A port that is closed is not opened now, for a reason that names it.
+  void leave_closed(std::uint16_t place, const std::string& why, config::PortChange& change);
+  // The same of several, for what has nothing to do with their devices.
+  void leave_closed(const std::vector<std::uint16_t>& places, const std::string& what,
+                    config::PortChange& change);
+  // Asks all devices for what is best for the jobs of the configuration.
+  void steer();
+
+  static constexpr const char* kLate =
+      "the packet loop did not answer in time; it will when it wakes up";
+
+  const LinkMonitor::Report report_;
+  // One change at a time; the thread that changes something reads without the other one.
+  std::mutex changing_;
+  // What of a change others see is written with both.
+  std::mutex standing_;
+  // A loop that did not answer may come to use these, or still does.
+  Prepared abandoned_;
+  config::SwitchConfig config_;
+  std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();
+  bool has_pci_ = false;  // DPDK was started with it
+  std::optional<FramePools> pools_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<std::unique_ptr<Port>> abandoned_ports_;  // as above
+  std::unique_ptr<Workers> workers_;
+  std::optional<LoopSteps> steps_;
+  TscClock clock_;
+  std::vector<std::unique_ptr<Loop>> loops_;  // by lcore; those that were launched
+  std::unique_ptr<LinkMonitor> monitor_;
+  bool running_ = false;
+  std::vector<std::uint64_t> last_turns_;
+  std::uint64_t heartbeats_ = 0;
+};
+
+}  // namespace tributary::dataplane

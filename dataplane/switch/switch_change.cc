@@ -1,0 +1,237 @@
+// A running switch takes over another configuration.
+//
+//   difference ─▶ prepare ─▶ open devices ─▶ do all loops answer? ─▶ steps of the loops ─▶ close
+//   devices └──────────── until here, a failure changes nothing ──────────┘            │
+//                                                   switch_reopen.cc ◀── ports to be opened again
+//
+// One control thread does all of it. It holds the configuration during the steps alone, which are a
+// matter of milliseconds: devices may take seconds, and who asks how things stand shall not wait.
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "config/plan/device_claims.h"
+#include "config/plan/port_places.h"
+#include "dataplane/frame/devargs.h"
+#include "dataplane/host/socket_memory.h"
+#include "dataplane/switch/switch.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// Of a port that has its device: why the same one cannot be as the file wants it. Empty: nothing is
+// known against it.
+std::string is_lacking(const config::PortConfig& port, const Port& has) {
+  if (!has.is_device() || has.config().devargs != port.devargs) return "";
+  return has.lacks(port);
+}
+
+}  // namespace
+
+config::Change Switch::apply(const config::SwitchConfig& file, Duration patience) {
+  const std::lock_guard alone(changing_);
+  config::Change change =
+      config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
+  if (change.empty()) {
+    change.late = what_is_late();
+    return change;
+  }
+  const config::SwitchConfig whole =
+      config::seated(config_, file, config::seat_ports(config_, file));
+  const config::SwitchConfig next = config::with_closed(whole, change.ports.reopened);
+  forget_abandoned();
+  Prepared prepared = prepare(next, change);
+  config::NumaPlan plan = pools_->plan();
+  OpenPorts ports = open_ports(whole, change.ports, plan);
+  for (const std::uint16_t place : change.ports.reopened) ports.push_back(closed_port(next, place));
+  tell_loops(ports, change.ports, prepared);
+  // All of them or none: a loop that hangs is found before another has changed.
+  steps_->check(kPatience);
+  const bool all = carry_out(next, change, std::move(ports), std::move(plan), prepared, patience);
+  if (all && !change.ports.reopened.empty()) open_again(whole, change, patience);
+  if (all) return change;
+  change.late = kLate;
+  leave_closed(change.ports.reopened, change.late, change.ports);
+  return change;
+}
+
+// Once it has begun, there is no way back.
+bool Switch::carry_out(const config::SwitchConfig& next, const config::Change& change,
+                       OpenPorts ports, config::NumaPlan plan, const Prepared& prepared,
+                       Duration patience) {
+  std::vector<std::unique_ptr<Port>> closing;  // when the configuration is held no more
+  PortMask moved = prepared.front()->forwarding.other_vlans;
+  for (const std::uint16_t port : change.ports.exchanged) moved |= mask_of(port);
+  const auto held = hold();
+  const bool all = steps_->take(prepared, moved, patience);
+  // First of all: a silent loop goes by it.
+  if (!all) abandoned_.insert(abandoned_.end(), prepared.begin(), prepared.end());
+  closing = exchange_ports(std::move(ports), change.ports, !all);
+  for (const std::uint16_t place : change.ports.resized)
+    ports_[place]->set_mtu(next.ports[place].mtu);
+  say_what_is_far(next, plan);
+  pools_->apply(std::move(plan));
+  config_ = next;
+  since_ = std::chrono::system_clock::now();
+  steer();
+  for (const std::uint16_t place : change.ports.renamed)
+    if (monitor_) monitor_->rename(place, next.ports[place].name);
+  return all;
+}
+
+// What is prepared depends on what the loops have, and that on what came before. When all of them
+// are through with it, nothing of it is used any more, but by who holds the configuration.
+void Switch::forget_abandoned() {
+  if (abandoned_.empty()) return;
+  steps_->check(kPatience);
+  Prepared changes;
+  std::vector<std::unique_ptr<Port>> ports;
+  const auto held = hold();
+  changes.swap(abandoned_);
+  ports.swap(abandoned_ports_);
+}
+
+// Of the change before; empty: nothing.
+std::string Switch::what_is_late() {
+  try {
+    forget_abandoned();
+    return "";
+  } catch (const std::runtime_error& silent) {
+    return silent.what();
+  }
+}
+
+config::Change Switch::compare(const config::SwitchConfig& file) {
+  const std::lock_guard alone(changing_);
+  return config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
+}
+
+Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config::Change& change) {
+  const config::PortChange& ports = change.ports;
+  const bool in_steps = ports.queues_move || !ports.added.empty() || !ports.removed.empty() ||
+                        !ports.renamed.empty() || !ports.reopened.empty();
+  Prepared prepared;
+  for (const auto& worker : *workers_) {
+    const SocketMemory memory(config::lcore_socket(pools_->plan().machine, prepared.size()));
+    prepared.push_back(worker->prepare(next, change.forwarding));
+    for (const std::uint16_t place : ports.resized)
+      prepared.back()->mtus.emplace_back(place, next.ports[place].mtu);
+    if (in_steps) prepared.back()->plan = worker->plan_ports(next, ports);
+  }
+  return prepared;
+}
+
+// The old device is closed after the new one is opened, so the two must not be the same; but for
+// that of a port that is opened again, which is at that place.
+void Switch::check_device(const config::PortConfig& port, std::optional<std::size_t> again) const {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument("the running switch cannot take this configuration:\nport " +
+                                port.name + " (" + port.devargs + "): " + why);
+  };
+  const Devargs device = parse_devargs(port.devargs);
+  if (device.pci() && !has_pci_)
+    refuse("DPDK was started for no network card; only a restart brings the first one");
+  if (const std::string wrong = check_devargs(port); !wrong.empty()) refuse(wrong);
+  for_each_port([&](std::size_t place, const Port& other) {
+    const Devargs& used = other.devargs();
+    if (place == again) {
+      if (const std::string wrong = is_lacking(port, other); !wrong.empty()) refuse(wrong);
+      return;
+    }
+    if (!other.is_device()) return;
+    if (used.device == device.device)
+      refuse("port " + other.name() + " has a device of that name; give the new one another");
+    if (const auto both = config::contended(device, used))
+      refuse("port " + other.name() + " has " + *both + "; give the new one another");
+  });
+  if (const std::size_t bytes = data_bytes_needed(port); bytes > pools_->data_bytes())
+    refuse("needs packet buffers of " + std::to_string(bytes) + " bytes; they have " +
+           std::to_string(pools_->data_bytes()) +
+           " since the start, as the largest ports[].mtu and jobs[].chunk_bytes want it");
+}
+
+Switch::OpenPorts Switch::open_ports(const config::SwitchConfig& next,
+                                     const config::PortChange& change, config::NumaPlan& plan) {
+  std::vector<std::uint16_t> places = change.exchanged;
+  places.insert(places.end(), change.added.begin(), change.added.end());
+  for (const std::uint16_t place : places) check_device(next.ports[place]);
+  for (const std::uint16_t place : change.reopened) check_device(next.ports[place], place);
+  for (const std::uint16_t place : change.resized) check_device(next.ports[place], place);
+  OpenPorts opened;
+  for (const std::uint16_t place : places) {
+    const config::PortConfig& port = next.ports[place];
+    opened.emplace_back(place, nullptr);
+    if (parse_devargs(port.devargs).pci()) opened.back().second = std::make_unique<Port>(port);
+  }
+  const config::Machine machine = machine_with(change, opened);
+  places.insert(places.end(), change.reopened.begin(), change.reopened.end());
+  plan = pools_->change(next, machine, places);
+  for (auto& [place, port] : opened) {
+    if (port == nullptr) port = std::make_unique<Port>(next.ports[place]);
+    set_up(*port, place, plan);
+  }
+  return opened;
+}
+
+config::Machine Switch::machine_with(const config::PortChange& change,
+                                     const OpenPorts& opened) const {
+  config::Machine machine = pools_->plan().machine;
+  for (const std::uint16_t place : change.removed) machine.ports[place] = config::kAnySocket;
+  for (const auto& [place, port] : opened) {
+    if (place >= machine.ports.size())
+      machine.ports.resize(place + std::size_t{1}, config::kAnySocket);
+    machine.ports[place] = port == nullptr ? config::kAnySocket : port->socket();
+  }
+  return machine;
+}
+
+// What was not so before.
+void Switch::say_what_is_far(const config::SwitchConfig& next, const config::NumaPlan& plan) const {
+  for (const std::string& note : plan.notes) report_(note);
+  const auto before = config::far_queues(config_, pools_->plan().machine);
+  for (const config::FarQueue& far : config::far_queues(next, plan.machine))
+    if (std::find(before.begin(), before.end(), far) == before.end())
+      report_(config::describe(far, next));
+}
+
+void Switch::tell_loops(const OpenPorts& ports, const config::PortChange& change,
+                        const Prepared& prepared) {
+  const auto is_among = [](const std::vector<std::uint16_t>& places, std::uint16_t place) {
+    return std::find(places.begin(), places.end(), place) != places.end();
+  };
+  for (std::size_t lcore = 0; lcore < prepared.size(); ++lcore)
+    for (const auto& [place, port] : ports) {
+      Worker::Change& to = *prepared[lcore];
+      const SocketMemory memory(config::lcore_socket(pools_->plan().machine, lcore));
+      if (is_among(change.added, place))
+        to.plan->added.emplace_back(place, make_lane(*port, place, to.plan->ways[place], lcore));
+      else if (is_among(change.reopened, place))
+        (port->is_device() ? to.plan->opened : to.plan->closed).emplace_back(place, port.get());
+      else
+        to.ports.emplace_back(place, port.get());
+    }
+}
+
+void Switch::steer() {
+  for_each_port([&](std::size_t place, const Port&) {
+    ports_[place]->steering().apply(config::steering_plan(config_, place));
+  });
+}
+
+std::vector<std::unique_ptr<Port>> Switch::exchange_ports(OpenPorts opened,
+                                                          const config::PortChange& change,
+                                                          bool used_still) {
+  std::vector<std::unique_ptr<Port>> replaced;
+  const auto put = [&](std::uint16_t place, std::unique_ptr<Port> port) {
+    if (place >= ports_.size()) ports_.resize(place + std::size_t{1});
+    if (monitor_) monitor_->exchange(place, port.get());
+    std::swap(ports_[place], port);
+    if (port == nullptr) return;
+    (used_still ? abandoned_ports_ : replaced).push_back(std::move(port));
+  };
+  for (auto& [place, port] : std::exchange(opened, {})) put(place, std::move(port));
+  for (const std::uint16_t place : change.removed) put(place, nullptr);
+  return replaced;
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,434 @@
+#include "sim/node/switch_node.h"
+
+#include <algorithm>
+
+#include "completion/host/root_host.h"
+#include "config/change/change.h"
+#include "config/plan/aggregation_memory.h"
+#include "core/wire/integrity.h"
+#include "sim/node/world.h"
+
+namespace tributary::sim {
+namespace {
+
+constexpr std::size_t kCaptured = 64;
+constexpr std::size_t kLargestFrame = 9728;
+// As in dataplane/io/lane.h.
+constexpr std::uint32_t kRefusalsPerSecond = 1000;
+constexpr std::uint32_t kRefusalBurst = 256;
+// Epochs of two incarnations of a switch must not meet.
+constexpr std::uint32_t kEpochsPerIncarnation = 4099;
+
+}  // namespace
+
+struct SwitchNode::Running {
+  Running(const SwitchOptions& o, std::uint16_t epoch, std::uint64_t nonce_seed)
+      : engine(o.config, {.epoch = epoch, .seq = o.first_seq, .nonce_seed = nonce_seed}),
+        host(o.config, &engine, nonce_seed),
+        outbox(engine.outbox_capacity() + host.outbox_capacity()),
+        writer(o.config),
+        fdb(o.config.forwarding.fdb_entries, o.config.forwarding.fdb_ageing, o.config.ports.size(),
+            o.seed),
+        refusals(o.config.ports.size(), dataplane::TokenBucket(kRefusalsPerSecond, kRefusalBurst)) {
+    if (config::hosts_engines(o.config)) hosted.emplace(o.config, nonce_seed);
+  }
+
+  auto root(Instant now) {
+    return [this, now](const wire::Packet& p) { return engine.on_host_packet(p, now, outbox); };
+  }
+  void exchange(Instant now) { host.exchange(outbox, now, root(now)); }
+  // True when there is something to send.
+  bool expire(Instant now) {
+    engine.expire(now, outbox);
+    host.expire(outbox, now, root(now));
+    return !outbox.items().empty();
+  }
+  // As Aggregation::apply() does it; in between `send` sends what is in the outbox.
+  template <typename Send>
+  void apply(const config::SwitchConfig& next, Instant now, Send send) {
+    const auto engine_change = engine.prepare(next);
+    const auto host_change = host.prepare(next);
+    const std::size_t room =
+        aggregator::Engine::outbox_capacity(next) + host.outbox_capacity(*host_change);
+    engine.quiesce(*engine_change, outbox);
+    exchange(now);
+    send();
+    engine.apply(*engine_change);
+    host.apply(*host_change);
+    writer = dataplane::FrameWriter(next);
+    outbox = aggregator::Outbox(room);
+  }
+  aggregator::Engine engine;
+  completion::RootHost host;
+  std::optional<completion::SwitchHost> hosted;
+  aggregator::Outbox outbox;
+  dataplane::FrameWriter writer;
+  dataplane::Fdb fdb;
+  std::vector<dataplane::TokenBucket> refusals;
+};
+
+SwitchNode::SwitchNode(std::string name, SwitchOptions options, SwitchObserver& observer)
+    : Node(std::move(name)),
+      options_(std::move(options)),
+      observer_(observer),
+      identity_(dataplane::identity_of(options_.config)),
+      random_(options_.seed),
+      held_(options_.held_frames, options_.config.ports.size(), options_.held_seed),
+      scratch_(kLargestFrame),
+      tallies_(options_.config.ports.size()) {
+  for (const config::PortConfig& port : options_.config.ports)
+    largest_frame_.push_back(port.mtu + wire::kEthernetBytes + wire::kVlanBytes);
+}
+SwitchNode::~SwitchNode() = default;
+
+void SwitchNode::start(Instant now) {
+  const auto epoch =
+      static_cast<std::uint16_t>(options_.first_epoch + kEpochsPerIncarnation * incarnation_++);
+  running_ = std::make_unique<Running>(options_, epoch, options_.seed ^ ~std::uint64_t{epoch});
+  tick_at_ = now + options_.tick;
+}
+
+void SwitchNode::crash() {
+  observer_.on_switch_crash(*this);
+  running_.reset();
+  for (std::size_t i = next_waiting_; i < waiting_.size(); ++i)
+    --tallies_[waiting_[i].port].received;  // never got as far as a turn
+  waiting_.clear();
+  next_waiting_ = 0;
+  turn_at_ = Instant::max();
+  busy_until_ = Instant();
+}
+
+const aggregator::Engine* SwitchNode::engine() const {
+  return running_ ? &running_->engine : nullptr;
+}
+
+const completion::Engine* SwitchNode::completion() const {
+  return running_ ? &running_->host.engine() : nullptr;
+}
+
+const completion::RemoteHosts* SwitchNode::remote_hosts() const {
+  return running_ ? running_->host.remote() : nullptr;
+}
+
+const completion::SwitchHost* SwitchNode::hosted() const {
+  return running_ && running_->hosted ? &*running_->hosted : nullptr;
+}
+
+std::optional<std::size_t> SwitchNode::place_of(std::uint32_t id) const {
+  const auto& jobs = options_.config.jobs;
+  for (std::size_t place = 0; place < jobs.size(); ++place)
+    if (jobs[place].id == id) return place;
+  return std::nullopt;
+}
+
+const config::JobConfig* SwitchNode::job(std::uint32_t id) const {
+  const auto place = place_of(id);
+  return place ? &options_.config.jobs[*place] : nullptr;
+}
+
+aggregator::ChunkState SwitchNode::chunk_state(std::uint32_t id, std::uint8_t shard,
+                                               std::uint32_t seq) const {
+  const auto place = place_of(id);
+  if (!running_ || !place) return aggregator::ChunkState::unseen;
+  return running_->engine.chunk_state(*place, shard, seq);
+}
+
+void SwitchNode::exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now) {
+  if (!running_) return;
+  running_->engine.exclude(job, child, exclude, std::nullopt, running_->outbox);
+  send_outbox(now);
+}
+
+void SwitchNode::elect(std::uint32_t favoured, Instant now) {
+  if (!running_) return;
+  for (const config::JobConfig& job : options_.config.jobs) {
+    completion::Ballot ballot{job.id, {}};
+    for (const std::string& host : job.completion_hosts)
+      if (host != config::kRootHost) ballot.hosts.push_back({});
+    const auto hosts = static_cast<std::uint32_t>(ballot.hosts.size());
+    for (std::uint32_t i = 0; i < hosts; ++i) ballot.hosts[(favoured + i) % hosts] = {i, i == 0};
+    running_->host.elect(ballot, now, running_->outbox);
+    running_->exchange(now);
+  }
+  send_outbox(now);
+}
+
+void SwitchNode::reload(const config::SwitchConfig& next, std::size_t version, Instant now) {
+  spent_ = Duration();
+  if (running_ && !config::difference(options_.config, next).empty())
+    running_->apply(next, now, [&] { send_outbox(now); });
+  options_.config = next;
+  identity_ = dataplane::identity_of(next);
+  version_ = version;
+}
+
+void SwitchNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {
+  ++tallies_[port].received;
+  waiting_.push_back({port, frame});
+  most_waiting_ = std::max(most_waiting_, waiting_.size() - next_waiting_);
+  if (turn_at_ == Instant::max()) plan_turn(now);
+}
+
+void SwitchNode::plan_turn(Instant now) {
+  const auto latency = static_cast<std::uint32_t>(options_.turn_max.to_ns());
+  turn_at_ = std::max(now + Duration::ns(random_.below(latency + 1)), busy_until_);
+}
+
+Instant SwitchNode::next_wakeup() const {
+  return std::min(turn_at_, tick_at_);
+}
+
+void SwitchNode::on_wake(Instant now) {
+  if (now >= tick_at_) tick_at_ = now + options_.tick;
+  if (now < busy_until_) return;
+  turn_at_ = Instant::max();
+  spent_ = Duration();
+  const std::size_t burst = options_.cost.free() ? waiting_.size() : options_.cost.burst;
+  const std::size_t end = std::min(waiting_.size(), next_waiting_ + burst);
+  handle_all(end, now);
+  // A switch that had something to send polls again at once.
+  while (running_->expire(now)) send_outbox(now);
+  while (running_->hosted && running_->hosted->expire(now)) send_hosted(now);
+  running_->fdb.expire(now, 16);
+  observer_.on_turn_end(*this, now);
+  busy_ = busy_ + spent_;
+  busy_until_ = now + spent_;
+  if (next_waiting_ < waiting_.size()) turn_at_ = busy_until_;
+  if (2 * next_waiting_ < waiting_.size()) return;
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<long>(next_waiting_));
+  next_waiting_ = 0;
+}
+
+// Sums may wait for the end of this, and of nothing else: deadlines, the tick, and whatever a
+// mailbox would bring come between turns.
+void SwitchNode::handle_all(std::size_t end, Instant now) {
+  for (; next_waiting_ < end; ++next_waiting_) {
+    const Waiting next = std::move(waiting_[next_waiting_]);
+    spent_ = spent_ + options_.cost.of(next.frame.wire_bytes());
+    handle(next.port, next.frame, now);
+    held_.end_frame(running_->engine);
+  }
+  held_.finish(running_->engine);
+}
+
+void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) {
+  if (options_.capture) {
+    captured_.push_back(frame);
+    if (captured_.size() > kCaptured) captured_.pop_front();
+  }
+  const auto what = dataplane::classify(identity_, frame.bytes(), true);
+  if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::frame_truncated)
+    running_->fdb.learn(what.ethernet.source, what.ethernet.vlan_tci.value_or(0) & 0x0FFF, port,
+                        now);
+  switch (what.action) {
+    case dataplane::Action::aggregate:
+      if (!held_.holds()) return aggregate(port, frame, what, now);
+      return aggregate(port, frame, dataplane::classify(identity_, held_.keep(frame), true), now);
+    case dataplane::Action::host:
+      if (!held_.holds()) return host(port, frame, what, now);
+      host(port, frame, dataplane::classify(identity_, held_.lend(frame), true), now);
+      return held_.give_back();
+    case dataplane::Action::forward: return forward(port, frame, what, now);
+    case dataplane::Action::answer_arp:
+    case dataplane::Action::answer_echo: return answer(port, frame, what);
+    case dataplane::Action::lldp:        // its switches know their neighbours
+    case dataplane::Action::hear_arp:    // and have no routers
+    case dataplane::Action::reassemble:  // nothing is cut
+    case dataplane::Action::drop:
+      observer_.on_refused(*this, frame, what.reason);
+      return drop(port, what.reason);
+  }
+}
+
+void SwitchNode::drop(std::uint16_t port, DropReason reason) {
+  ++tallies_[port].dropped;
+  drops_.add(reason);
+}
+
+std::optional<wire::Packet> SwitchNode::parse(std::uint16_t port, const FrameRef& frame,
+                                              const dataplane::Classified& what) {
+  const auto parsed = wire::parse(what.udp.payload);
+  const auto* const bad = std::get_if<DropReason>(&parsed);
+  const DropReason reason =
+      bad != nullptr ? *bad : wire::check_integrity(what.udp, std::get<wire::Packet>(parsed));
+  if (reason == DropReason::count_) {
+    wire::Packet packet = std::get<wire::Packet>(parsed);
+    packet.congestion_experienced = what.udp.congestion_experienced;
+    return packet;
+  }
+  observer_.on_refused(*this, frame, reason);
+  drop(port, reason);
+  return std::nullopt;
+}
+
+void SwitchNode::host(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+                      Instant now) {
+  const auto packet = parse(port, frame, what);
+  if (!packet) return;
+  held_.note_hosted();
+  const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
+                              what.ethernet.vlan_tci, what.ethernet.source};
+  const DropReason reason = running_->hosted->on_packet(*packet, from, now);
+  if (reason != DropReason::count_) {
+    ++tallies_[port].dropped;  // by reason with the servers' drops
+    observer_.on_hosted_drop(*this, frame, reason);
+  } else {
+    ++tallies_[port].consumed;
+  }
+  send_hosted(now);
+}
+
+// As Aggregation::send_hosted() does it.
+void SwitchNode::send_hosted(Instant now) {
+  running_->hosted->tell_here([&](const wire::Packet& packet) {
+    running_->engine.on_hosted_result(packet, now, running_->outbox);
+    send_outbox(now);
+  });
+  send(running_->hosted->outbox(), now);
+}
+
+void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
+                           const dataplane::Classified& what, Instant now) {
+  const auto received = parse(port, frame, what);
+  if (!received) return;
+  const wire::Packet& packet = *received;
+  const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
+                              what.ethernet.vlan_tci, what.ethernet.source};
+  observer_.before_packet(*this, frame, packet);
+  held_.begin_packet(port, running_->engine);
+  const auto decision = running_->host.concerns(packet)
+                            ? running_->host.on_packet(packet, from, now, running_->outbox)
+                            : running_->engine.on_packet(packet, from, now, running_->outbox);
+  running_->exchange(now);
+  if (decision.reason != DropReason::count_) {
+    drop(port, decision.reason);
+  } else {
+    ++tallies_[port].consumed;
+  }
+  const config::JobConfig* const job = this->job(packet.header.job);
+  held_.note_packet(packet, decision, job == nullptr || config::holds_data(*job), running_->engine);
+  observer_.on_decision(*this, frame, packet, decision);
+  send_outbox(now);
+}
+
+void SwitchNode::forward(std::uint16_t port, const FrameRef& frame,
+                         const dataplane::Classified& what, Instant now) {
+  const auto& destination = what.ethernet.destination;
+  if (!wire::is_multicast(destination)) {
+    const std::uint16_t vlan = what.ethernet.vlan_tci.value_or(0) & 0x0FFF;
+    if (const auto egress = running_->fdb.lookup(destination, vlan, now)) {
+      if (*egress == port) return drop(port, DropReason::no_egress);
+      ++tallies_[port].forwarded;
+      return transmit(*egress, frame);
+    }
+  }
+  ++tallies_[port].forwarded;
+  for (std::uint16_t other = 0; other < tallies_.size(); ++other)
+    if (other != port) transmit(other, frame);
+}
+
+void SwitchNode::answer(std::uint16_t port, const FrameRef& frame,
+                        const dataplane::Classified& what) {
+  ++tallies_[port].answered;
+  FrameRef reply = world().frames().copy(frame);
+  auto& bytes = reply.writable().bytes;
+  const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(bytes));
+  if (what.action == dataplane::Action::answer_arp)
+    dataplane::answer_arp(identity_, bytes, view);
+  else
+    dataplane::answer_echo(bytes, view);
+  transmit(port, reply);
+}
+
+void SwitchNode::send_outbox(Instant now) {
+  send(running_->outbox, now);
+}
+
+void SwitchNode::send(aggregator::Outbox& box, Instant now) {
+  bool own = false;
+  for (const aggregator::Outgoing& message : box.items()) {
+    if (message.to == aggregator::Outgoing::To::job_group) {
+      const auto copies = running_->engine.group_copies(message.header.job);
+      if (!copies.empty()) observer_.on_message(*this, message);
+      for (const auto& copy : copies) send_copy(message, copy.vlan_tci, copy.ports);
+      continue;
+    }
+    if (message.to == aggregator::Outgoing::To::parent) {
+      if (running_->hosted && running_->hosted->take_own(message, now)) {
+        running_->engine.on_sum_taken(message.header, now);
+        own = true;
+        continue;
+      }
+      observer_.on_message(*this, message);
+      const std::uint16_t uplink = *running_->engine.uplink(message.header.job);
+      send_copy(message, std::nullopt, std::span(&uplink, 1));
+      continue;
+    }
+    if (message.to == aggregator::Outgoing::To::hosted_root) {
+      send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
+      continue;
+    }
+    if (message.to != aggregator::Outgoing::To::peer) continue;  // heard by the completion engine
+    if (message.header.type == wire::PacketType::nack &&
+        !running_->refusals[message.peer.port].take(now)) {
+      drops_.add(DropReason::reply_limit);
+      continue;
+    }
+    observer_.on_message(*this, message);
+    send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
+  }
+  box.clear();
+  if (own) send_hosted(now);
+}
+
+void SwitchNode::send_copy(const aggregator::Outgoing& message,
+                           std::optional<std::uint16_t> group_vlan,
+                           std::span<const std::uint16_t> ports) {
+  FrameRef ref = world().frames().take();
+  Frame& frame = ref.writable();
+  const std::size_t bytes = running_->writer.write(message, group_vlan, scratch_);
+  frame.bytes.assign(scratch_.begin(), scratch_.begin() + static_cast<long>(bytes));
+  if (!message.payload.empty()) {
+    const auto carried = static_cast<std::uint32_t>(message.payload.size());
+    frame.data_bytes = carried * options_.payload_scale.at(message.header.job);
+    frame.absent_bytes = frame.data_bytes - carried;
+  }
+  for (const std::uint16_t port : ports) transmit(port, ref);
+}
+
+void SwitchNode::transmit(std::uint16_t port, const FrameRef& frame) {
+  PortTally& tally = tallies_[port];
+  spent_ = spent_ + options_.cost.per_copy;
+  ++tally.to_send;
+  const auto refuse = [&](DropReason reason) {
+    ++tally.send_dropped;
+    drops_.add(reason);
+  };
+  if (frame.wire_bytes() > largest_frame_[port]) return refuse(DropReason::mtu);
+  switch (world().send(id(), port, frame, spent_)) {
+    case SendResult::sent: ++tally.sent; return;
+    case SendResult::queue_full: return refuse(DropReason::tx_full);
+    case SendResult::link_down: return refuse(DropReason::tx_link_down);
+  }
+}
+
+std::uint64_t SwitchNode::waiting_at(std::uint16_t port) const {
+  return static_cast<std::uint64_t>(
+      std::count_if(waiting_.begin() + static_cast<long>(next_waiting_), waiting_.end(),
+                    [port](const Waiting& w) { return w.port == port; }));
+}
+
+std::string SwitchNode::waiting_for(Instant now) const {
+  if (!running_) return "is down";
+  std::string text;
+  for (const auto& slot : running_->engine.slot_status(now, 8)) {
+    text += "job " + std::to_string(slot.job) + " shard " + std::to_string(slot.shard) + " seq " +
+            std::to_string(slot.seq) + " lacks ranks";
+    for (const auto rank : slot.missing) text.append(" ").append(std::to_string(rank));
+    text += "; ";
+  }
+  return text.empty() ? "holds no slot" : text;
+}
+
+}  // namespace tributary::sim

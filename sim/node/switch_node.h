@@ -1,0 +1,182 @@
+// A switch: the real classification, engine, frame writer and FDB between simulated ports. What
+// stands here mirrors the shell that drives them on real ports (dataplane/loop/worker.cc,
+// dataplane/aggregation/aggregation.cc, dataplane/bridge/forwarder.cc), and nothing else of the
+// switch is imitated.
+//
+// Frames wait until the node's next turn; a turn handles them, then expires what is due. A switch
+// whose work costs time takes a burst a turn, and what it sends leaves when the work is done.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "aggregator/engine/engine.h"
+#include "completion/engine/engine.h"
+#include "completion/host/remote_hosts.h"
+#include "completion/host/switch_host.h"
+#include "core/prng.h"
+#include "dataplane/aggregation/frame_writer.h"
+#include "dataplane/bridge/fdb.h"
+#include "dataplane/frame/classify.h"
+#include "dataplane/frame/token_bucket.h"
+#include "sim/node/held_data.h"
+#include "sim/node/node.h"
+#include "sim/scenario/scenario.h"
+
+namespace tributary::sim {
+
+class SwitchNode;
+
+// Who watches a switch at work. Calls come from within a turn.
+class SwitchObserver {
+ public:
+  virtual ~SwitchObserver() = default;
+  // Before the engine sees a packet.
+  virtual void before_packet(SwitchNode& node, const FrameRef& frame,
+                             const wire::Packet& packet) = 0;
+  virtual void on_decision(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet,
+                           aggregator::Decision decision) = 0;
+  // The wire or integrity checks refused it.
+  virtual void on_refused(SwitchNode& node, const FrameRef& frame, DropReason reason) = 0;
+  virtual void on_message(SwitchNode& node, const aggregator::Outgoing& message) = 0;
+  // The completion engines that it hosts have dropped a packet.
+  virtual void on_hosted_drop(SwitchNode& node, const FrameRef& frame, DropReason reason) = 0;
+  virtual void on_turn_end(SwitchNode& node, Instant now) = 0;
+  // Power goes; what the engine counted goes with it.
+  virtual void on_switch_crash(SwitchNode& node) = 0;
+};
+
+struct SwitchOptions {
+  config::SwitchConfig config;
+  Duration turn_max;
+  Duration tick;
+  SwitchCost cost;
+  std::uint32_t held_frames = 0;  // at most, whose data waits to be summed; see held_data.h
+  bool capture = false;           // keep what comes by, for hostile hosts
+  // By job id: bytes of payload on the wire for one that is carried.
+  std::map<std::uint32_t, std::uint32_t> payload_scale;
+  std::uint16_t first_epoch = 1;
+  std::uint32_t first_seq = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t held_seed = 0;
+};
+
+// Per port, for the whole run. rx = consumed + forwarded + dropped; tx = copies + generated.
+struct PortTally {
+  std::uint64_t received = 0;
+  std::uint64_t consumed = 0;   // by the engine
+  std::uint64_t forwarded = 0;  // at least one copy was to go out
+  std::uint64_t answered = 0;
+  std::uint64_t dropped = 0;  // on receipt
+  std::uint64_t to_send = 0;  // copies and messages meant for this port
+  std::uint64_t sent = 0;
+  std::uint64_t send_dropped = 0;
+};
+
+class SwitchNode : public Node {
+ public:
+  SwitchNode(std::string name, SwitchOptions options, SwitchObserver& observer);
+  ~SwitchNode() override;
+
+  void start(Instant now) override;
+  void crash() override;
+  // It reads its configuration anew: the tree as it is after `version` changes.
+  void reload(const config::SwitchConfig& next, std::size_t version, Instant now);
+  void on_frame(std::uint16_t port, const FrameRef& frame, Instant now) override;
+  void on_wake(Instant now) override;
+  [[nodiscard]] Instant next_wakeup() const override;
+  [[nodiscard]] std::string waiting_for(Instant now) const override;
+
+  // nullptr while the node is down.
+  [[nodiscard]] const aggregator::Engine* engine() const;
+  [[nodiscard]] const completion::Engine* completion() const;
+  [[nodiscard]] const completion::RemoteHosts* remote_hosts() const;
+  // nullptr also when it hosts nothing.
+  [[nodiscard]] const completion::SwitchHost* hosted() const;
+  [[nodiscard]] const std::vector<PortTally>& tallies() const { return tallies_; }
+  // Frames received by this port that wait for the next turn.
+  [[nodiscard]] std::uint64_t waiting_at(std::uint16_t port) const;
+  [[nodiscard]] const DropCounters& drops() const { return drops_; }
+  // Since the begin of the run: at work, by the node's own clock.
+  [[nodiscard]] Duration busy() const { return busy_; }
+  // How long after the turn's begin the work in hand is done.
+  [[nodiscard]] Duration into_turn() const { return spent_; }
+  // The most frames that waited for a turn.
+  [[nodiscard]] std::size_t most_waiting() const { return most_waiting_; }
+  // Frames that came by lately, for those who would replay them.
+  [[nodiscard]] const std::deque<FrameRef>& captured() const { return captured_; }
+  [[nodiscard]] const HeldData& held() const { return held_; }
+  // How many changes of the tree it has read.
+  [[nodiscard]] std::size_t version() const { return version_; }
+  [[nodiscard]] bool aggregates() const { return !options_.config.jobs.empty(); }
+  [[nodiscard]] const config::SwitchConfig& config() const { return options_.config; }
+  // Of one job; nullptr: the switch does not have it.
+  [[nodiscard]] const config::JobConfig* job(std::uint32_t id) const;
+  // By hand, as `tributary exclude` and `tributary reinstate` do it: from the next op on.
+  void exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now);
+  // As `tributary elect` does it, for all jobs whose root it is: the least load is that of host
+  // number `favoured`, over and over.
+  void elect(std::uint32_t favoured, Instant now);
+  // Its place in the configuration, and so in the engine.
+  [[nodiscard]] std::optional<std::size_t> place_of(std::uint32_t id) const;
+  // What its engine knows of a chunk; unseen also without one.
+  [[nodiscard]] aggregator::ChunkState chunk_state(std::uint32_t job, std::uint8_t shard,
+                                                   std::uint32_t seq) const;
+
+ private:
+  struct Running;  // all that a crash takes away
+  struct Waiting {
+    std::uint16_t port;
+    FrameRef frame;
+  };
+
+  void plan_turn(Instant now);
+  void handle(std::uint16_t port, const FrameRef& frame, Instant now);
+  void handle_all(std::size_t end, Instant now);
+  void aggregate(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+                 Instant now);
+  void host(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+            Instant now);
+  void forward(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+               Instant now);
+  void answer(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what);
+  // Nothing: counted, and told.
+  std::optional<wire::Packet> parse(std::uint16_t port, const FrameRef& frame,
+                                    const dataplane::Classified& what);
+  void send_outbox(Instant now);
+  void send_hosted(Instant now);
+  void send(aggregator::Outbox& box, Instant now);
+  void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
+                 std::span<const std::uint16_t> ports);
+  void transmit(std::uint16_t port, const FrameRef& frame);
+  void drop(std::uint16_t port, DropReason reason);
+
+  SwitchOptions options_;
+  SwitchObserver& observer_;
+  dataplane::Identity identity_;
+  Prng random_;
+  std::uint32_t incarnation_ = 0;
+  std::size_t version_ = 0;
+  std::unique_ptr<Running> running_;
+  // First in, first out: those before next_waiting_ are done with.
+  std::vector<Waiting> waiting_;
+  std::size_t next_waiting_ = 0;
+  std::size_t most_waiting_ = 0;
+  HeldData held_;  // nothing, between turns
+  std::vector<std::byte> scratch_;
+  Instant turn_at_ = Instant::max();
+  Instant tick_at_;
+  Instant busy_until_;
+  Duration spent_;
+  Duration busy_;
+  std::vector<std::size_t> largest_frame_;  // by port
+  std::vector<PortTally> tallies_;
+  DropCounters drops_;
+  std::deque<FrameRef> captured_;
+};
+
+}  // namespace tributary::sim

@@ -1,0 +1,102 @@
+// Who may take which rank's place, and when an epoch begins and ends (protocol rule 1).
+#include "aggregator/engine/membership.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace tributary::aggregator {
+namespace {
+
+using Join = Membership::Join;
+
+Peer at_port(std::uint16_t port, std::uint16_t udp_port = 1000) {
+  Peer p;
+  p.port = port;
+  p.udp_port = udp_port;
+  return p;
+}
+
+class MembershipTest : public ::testing::Test {
+ protected:
+  Membership m_{2, Duration::seconds(1), {}};
+  Instant now_ = Instant::from_ns(5'000'000'000);
+
+  void run() {
+    m_.join(0, 10, at_port(0), now_);
+    ASSERT_EQ(m_.join(1, 11, at_port(1), now_), Join::complete);
+    m_.start(1, now_);
+  }
+};
+
+TEST_F(MembershipTest, CompleteOnlyWithAllRanks) {
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
+  EXPECT_EQ(m_.join(1, 11, at_port(1), now_), Join::complete);
+}
+
+TEST_F(MembershipTest, TwoProcessesForOneRankDoNotBothJoin) {
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
+  EXPECT_EQ(m_.join(0, 99, at_port(5), now_), Join::occupied);
+  now_ = now_ + Duration::seconds(1);  // the first one has gone silent
+  EXPECT_EQ(m_.join(0, 99, at_port(5), now_), Join::waiting);
+}
+
+// A virtual link created anew, or a bond that failed over, changes the MAC of a process that waits.
+TEST_F(MembershipTest, SameNonceMayMoveToAnotherMacUntilItIsActive) {
+  Peer moved = at_port(0);
+  moved.mac = {2, 0, 0, 0, 0, 9};
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
+  EXPECT_EQ(m_.join(0, 10, moved, now_), Join::waiting);
+  EXPECT_EQ(m_.member(0).peer, moved);
+  EXPECT_EQ(m_.join(0, 10, at_port(1), now_), Join::occupied);
+  Peer other_address = moved;
+  other_address.ipv4 = 5;
+  EXPECT_EQ(m_.join(0, 10, other_address, now_), Join::occupied);
+
+  ASSERT_EQ(m_.join(1, 11, at_port(1), now_), Join::complete);
+  m_.start(1, now_);
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::repeated);  // START went to the old address
+  EXPECT_EQ(m_.member(0).peer, at_port(0));
+  ASSERT_TRUE(m_.is_present(0, at_port(0), now_));
+  EXPECT_EQ(m_.join(0, 10, moved, now_), Join::occupied);
+}
+
+TEST_F(MembershipTest, RestartFromTheSamePlaceReplacesAtOnce) {
+  run();
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_), Join::restarted);
+  EXPECT_EQ(m_.join(0, 20, at_port(7), now_), Join::occupied);
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::repeated);
+  EXPECT_EQ(m_.join(0, 10, at_port(0, 2000), now_), Join::occupied);
+}
+
+TEST_F(MembershipTest, NonceThatHadItsEpochIsStale) {
+  run();
+  ASSERT_TRUE(m_.is_present(0, at_port(0), now_));
+  m_.abort();
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::stale);
+  EXPECT_EQ(m_.join(1, 11, at_port(1), now_), Join::waiting);  // never got its START
+  EXPECT_EQ(m_.join(0, 20, at_port(0), now_), Join::complete);
+}
+
+TEST_F(MembershipTest, NextRunWaitsForTheLastOneToEnd) {
+  run();
+  m_.leave(0);
+  EXPECT_EQ(m_.join(0, 20, at_port(0), now_), Join::closing);
+  std::array<std::uint32_t, 4> ids;
+  EXPECT_EQ(m_.awaited(ids), 1u);
+  EXPECT_EQ(ids[0], 1u);
+  m_.leave(1);
+  EXPECT_EQ(m_.state(), JobState::idle);
+  EXPECT_EQ(m_.join(0, 20, at_port(0), now_), Join::waiting);
+}
+
+TEST_F(MembershipTest, LapseIsExactToTheNanosecond) {
+  run();
+  EXPECT_EQ(m_.lapsed(now_ + Duration::ns(999'999'999)), 2u);
+  m_.is_present(0, at_port(0), now_ + Duration::ms(500));
+  EXPECT_EQ(m_.lapsed(now_ + Duration::seconds(1)), 1u);
+}
+
+}  // namespace
+}  // namespace tributary::aggregator

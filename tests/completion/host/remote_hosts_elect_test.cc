@@ -1,0 +1,141 @@
+// Elections of completion hosts while ops run (T11).
+#include "completion/host/remote_hosts.h"
+#include "tests/completion/remote_fixture.h"
+
+namespace tributary::completion {
+namespace {
+
+using config::HostChoice;
+
+class ElectionTest : public RemoteFixture {
+ protected:
+  void begin(HostChoice choice, std::uint8_t shards = 1) {
+    choice_ = choice;
+    build(true, shards);
+    live(5);
+    join();
+    settle();
+    ASSERT_EQ(seat().state, SeatState::serving);
+  }
+  Election elect(std::vector<Ballot::Entry> entries) {
+    const Election election = host_->elect({kJob, std::move(entries)}, now_, *box_);
+    host_->exchange(*box_, now_, [this](const wire::Packet& p) { return to_engine(p); });
+    send();
+    return election;
+  }
+};
+
+// Term + 1, the open chunk is announced to the new host, the old one lets go; no op is lost.
+TEST_F(ElectionTest, T11_LeastLoadMovesAnOpenChunk) {
+  begin(HostChoice::least_load);
+  EXPECT_EQ(seat().host, "ps0");
+  EXPECT_EQ(seat().chosen, Chosen::policy);
+  contribute(0, 0);
+  contribute(1, 0);
+  settle();
+  const std::uint32_t term = seat().term;
+  const Election election = elect({{9, false}, {2, false}});
+  EXPECT_TRUE(election.held);
+  EXPECT_EQ(election.moved, 1u);
+  live(5);
+  EXPECT_EQ(seat().host, "ps1");
+  EXPECT_EQ(seat().term, term + 1);
+  EXPECT_EQ(seat().state, SeatState::serving);
+  EXPECT_EQ(seat().chosen, Chosen::elected);
+  EXPECT_EQ(servers_[0]->counters().ended.get(), 1u);
+  EXPECT_EQ(servers_[0]->engine(0).counters(0).bytes_held.get(), 0u);
+  EXPECT_EQ(servers_[1]->engine(0).counters(0).marks.get(), 1u);
+  bring_again(2, 0);
+  contribute(2, 0);
+  settle();
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_EQ(result_of(results_[0]), sum(0));
+}
+
+TEST_F(ElectionTest, WhoIsBestAlreadyStaysUnderItsTerm) {
+  begin(HostChoice::least_load);
+  const std::uint32_t term = seat().term;
+  EXPECT_EQ(elect({{3, false}, {3, false}}).moved, 0u) << "a tie goes to the first of the list";
+  EXPECT_EQ(elect({{3, false}, {std::nullopt, false}}).moved, 0u);
+  EXPECT_EQ(seat().term, term);
+  EXPECT_EQ(seat().chosen, Chosen::elected);
+  EXPECT_EQ(remote().counters(0).elections.get(), 2u);
+  EXPECT_EQ(remote().counters(0).takeovers.get(), 0u);
+}
+
+// The caller shortlists; the root picks. Whoever is dead is nobody's choice.
+TEST_F(ElectionTest, T11_TwoStage) {
+  begin(HostChoice::two_stage);
+  EXPECT_EQ(elect({{std::nullopt, false}, {std::nullopt, true}}).moved, 1u);
+  live(5);
+  EXPECT_EQ(seat().host, "ps1");
+  servers_[0].reset();
+  live(310);
+  EXPECT_EQ(elect({{std::nullopt, true}, {std::nullopt, false}}).moved, 0u);
+  EXPECT_EQ(seat().host, "ps1");
+}
+
+// Of the policies that choose one, all shards begin with it; fixed shares them out.
+TEST_F(ElectionTest, T11_OneHostForAllShardsUnlessFixed) {
+  begin(HostChoice::least_load, 3);
+  for (std::size_t shard = 0; shard < 3; ++shard) EXPECT_EQ(seat(shard).host, "ps0");
+  EXPECT_EQ(elect({{2, false}, {1, false}}).moved, 3u);
+  live(5);
+  for (std::size_t shard = 0; shard < 3; ++shard) EXPECT_EQ(seat(shard).host, "ps1");
+  // The next epoch keeps to it.
+  leave();
+  live(5);
+  join();
+  settle();
+  EXPECT_EQ(seat(2).host, "ps1");
+}
+
+// After a take-over `fixed` goes back to who stands first, when somebody asks.
+TEST_F(ElectionTest, FixedGoesBackToTheFirst) {
+  begin(HostChoice::fixed);
+  servers_[0].reset();
+  live(310);
+  EXPECT_EQ(seat().host, "ps1");
+  EXPECT_EQ(seat().chosen, Chosen::gone);
+  boot(0);
+  live(110);
+  EXPECT_EQ(seat().host, "ps1") << "nobody has asked";
+  EXPECT_EQ(elect({{}, {}}).moved, 1u);
+  live(5);
+  EXPECT_EQ(seat().host, "ps0");
+}
+
+// The engine next door holds pieces of the epoch: what came back to the root stays there.
+TEST_F(ElectionTest, TheRootIsNotVotedOut) {
+  begin(HostChoice::fixed);
+  servers_[0].reset();
+  servers_[1].reset();
+  live(310);
+  ASSERT_EQ(seat().state, SeatState::here);
+  boot(0);
+  live(110);
+  EXPECT_EQ(elect({{}, {}}).moved, 0u);
+  EXPECT_EQ(seat().state, SeatState::here);
+}
+
+TEST_F(ElectionTest, ABallotOfAnotherJobOrOtherHostsIsNotHeld) {
+  begin(HostChoice::least_load);
+  EXPECT_FALSE(elect({{1, false}}).held);
+  EXPECT_FALSE(host_->elect({kJob + 1, {{}, {}}}, now_, *box_).held);
+  EXPECT_EQ(remote().counters(0).elections.get(), 0u);
+}
+
+// T9: ranks know the present host by START.
+TEST_F(ElectionTest, T9_AHostThatNotifiesStaysUntilTheEpochEnds) {
+  notify_ = wire::Notify::direct;
+  begin(HostChoice::least_load);
+  EXPECT_EQ(elect({{2, false}, {1, false}}).moved, 0u);
+  live(5);
+  EXPECT_EQ(seat().host, "ps0");
+  leave();
+  live(5);
+  EXPECT_EQ(seat().host, "ps1");
+}
+
+}  // namespace
+}  // namespace tributary::completion

@@ -1,0 +1,494 @@
+#include "control/show/show.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "config/load/load.h"
+#include "control/change/exclude.h"
+#include "control/metrics/metrics.h"
+#include "tests/control/running_switch.h"
+
+namespace tributary::control {
+namespace {
+
+using nlohmann::ordered_json;
+
+class ShowTest : public testing::Test {
+ protected:
+  RunningSwitch sw;
+  Show show{sw.get()};
+
+  static std::vector<std::string> keys(const ordered_json& row) {
+    std::vector<std::string> out;
+    for (const auto& [key, value] : row.items()) out.push_back(key);
+    return out;
+  }
+};
+
+TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
+  const std::string tables = Show::tables();
+  for (const char* what :
+       {"ports",      "jobs",       "members",   "tree",       "slots",  "holds",
+        "stragglers", "completion", "escalated", "drops",      "stages", "lcores",
+        "rxq",        "handover",   "fdb",       "acl",        "groups", "lldp",
+        "fragments",  "buffers",    "routes",    "neighbours", "vlans"}) {
+    EXPECT_THAT(tables, testing::HasSubstr(what));
+    const auto table = show.table(what);
+    ASSERT_TRUE(table.is_array()) << what;
+    for (const auto& row : table) {
+      ASSERT_TRUE(row.is_object()) << what;
+      for (const auto& [key, value] : row.items()) EXPECT_TRUE(value.is_primitive()) << what << key;
+    }
+  }
+}
+
+TEST_F(ShowTest, Ports) {
+  const auto table = show.table("ports");
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_THAT(keys(table[0]),
+              testing::ElementsAre("port", "link", "mtu", "checksums", "vlan", "rx_packets",
+                                   "rx_bytes", "tx_packets", "tx_bytes", "drops", "marked",
+                                   "jobs_marked", "device", "note"));
+  EXPECT_EQ(table[1]["port"], "right");
+  EXPECT_EQ(table[1]["mtu"], 9000);
+  EXPECT_EQ(table[0]["checksums"], "software");
+  EXPECT_EQ(table[0]["vlan"], "transparent");
+  EXPECT_EQ(table[1]["device"], "net_null1,no-rx=1");
+}
+
+TEST_F(ShowTest, BuffersThatAreFreeAndThoseInUse) {
+  const dataplane::FramePool& pool = sw.get().pools()[0];
+  const auto table = show.table("buffers");
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0]["socket"], config::socket_name(pool.socket()));
+  EXPECT_EQ(table[0]["buffers"], pool.buffers());
+  EXPECT_EQ(table[0]["free"], pool.free_buffers());
+  EXPECT_EQ(table[0]["in_use"], pool.buffers() - pool.free_buffers());
+}
+
+TEST_F(ShowTest, OneLcoreHasEverythingAndHandsNothingOver) {
+  const auto lcores = show.table("lcores");
+  ASSERT_EQ(lcores.size(), 1u);
+  EXPECT_EQ(lcores[0]["cpu"], "-");
+  EXPECT_EQ(lcores[0]["queues"], "left:0 right:0");
+  EXPECT_EQ(lcores[0]["jobs"], "7");
+  EXPECT_TRUE(show.table("handover").empty());
+  EXPECT_EQ(show.table("stages 0").size(), show.table("stages").size());
+  EXPECT_THROW(static_cast<void>(show.table("stages 1")), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(show.table("stages x")), std::invalid_argument);
+}
+
+// A request is such a call of the first stage; the ports are silent, so that `receive` only polls.
+TEST_F(ShowTest, StagesSayHowLongACallWithWorkTook) {
+  EXPECT_FALSE(show.table("members").empty());
+  ordered_json commands;
+  do commands = show.table("stages")[0];
+  while (commands["max_us"] == 0.0);  // the loop answers before it has counted the call
+  EXPECT_THAT(keys(commands),
+              testing::ElementsAre("stage", "calls", "packets", "cycles", "idle_cycles",
+                                   "cycles_per_packet", "share_percent", "p50_us", "p99_us",
+                                   "max_us", "what"));
+  EXPECT_EQ(commands["stage"], "commands");
+  EXPECT_GT(commands["p50_us"], 0.0);
+  EXPECT_LE(commands["p50_us"], commands["p99_us"]);
+  EXPECT_LE(commands["p99_us"], commands["max_us"]);
+  const auto receive = show.table("stages 0")[2];
+  EXPECT_EQ(receive["stage"], "receive");
+  EXPECT_GT(receive["idle_cycles"], 0);
+  EXPECT_EQ(receive["p99_us"], 0.0);
+  EXPECT_EQ(receive["max_us"], 0.0);
+}
+
+TEST_F(ShowTest, JobsAndMembers) {
+  const auto jobs = show.table("jobs");
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0]["job"], 7);
+  EXPECT_EQ(jobs[0]["name"], "train");
+  EXPECT_EQ(jobs[0]["state"], "idle");
+  EXPECT_EQ(jobs[0]["workers"], 3);
+  const auto members = show.table("members");
+  ASSERT_EQ(members.size(), 3u);
+  EXPECT_EQ(members[2]["rank"], 2);
+  EXPECT_EQ(members[2]["present"], false);
+  EXPECT_EQ(members[2]["address"], "-");
+}
+
+TEST_F(ShowTest, CompletionHasTheJobsOfThisRoot) {
+  const auto table = show.table("completion");
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0]["job"], 7);
+  EXPECT_EQ(table[0]["completions"], 0);
+  EXPECT_EQ(table[0]["by_collision"], 0);
+  EXPECT_GT(table[0]["bytes_limit"], 0);
+  EXPECT_TRUE(show.table("escalated").empty());
+}
+
+TEST_F(ShowTest, AnOpIsNamedByJobAndNumber) {
+  const auto error = [&](const char* what) {
+    try {
+      static_cast<void>(show.table(what));
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  for (const char* bad :
+       {"op ", "op 7", "op 7/", "op /1", "op 7/x", "op 7/1/2", "op -7/1", "op 7/99999999999"})
+    EXPECT_THAT(error(bad), testing::HasSubstr("names no op; JOB/OP does")) << bad;
+  EXPECT_THAT(error("op 7/0"), testing::HasSubstr("op 0 of job 7 is not known here"));
+  EXPECT_THAT(error("op 8/0"), testing::HasSubstr("the last 32"));
+  EXPECT_THAT(error("op"), testing::HasSubstr("allowed: ports, "));
+}
+
+TEST_F(ShowTest, T22_HoldsOfAllJobsOrTheHistogramOfOne) {
+  const auto table = show.table("holds");
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_THAT(keys(table[1]),
+              testing::ElementsAre("job", "plane", "shard", "held", "open", "mean_ms", "p50_ms",
+                                   "p99_ms", "max_ms", "deadline_ms", "bound_ms"));
+  EXPECT_EQ(table[0]["job"], "all");
+  EXPECT_EQ(table[0]["held"], 0);
+  EXPECT_EQ(table[1]["job"], 7);
+  EXPECT_GE(table[1]["bound_ms"], table[1]["deadline_ms"]);
+  EXPECT_TRUE(show.table("holds 7").empty());
+  EXPECT_TRUE(show.table("holds all").empty());
+  EXPECT_THROW(static_cast<void>(show.table("holds 8")), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(show.table("holds x")), std::invalid_argument);
+}
+
+TEST_F(ShowTest, StragglersOfAllJobsOrOfOne) {
+  for (const char* what : {"stragglers", "stragglers 7"}) {
+    const auto table = show.table(what);
+    ASSERT_EQ(table.size(), 3u);
+    EXPECT_THAT(keys(table[0]), testing::ElementsAre("job", "plane", "node", "ranks", "mean_ms",
+                                                     "max_ms", "last_ms", "ops", "missed_deadlines",
+                                                     "excluded", "port", "link"));
+    EXPECT_EQ(table[2]["node"], "rank 2");
+    EXPECT_EQ(table[2]["ops"], 0);
+  }
+  EXPECT_THROW(static_cast<void>(show.table("stragglers 8")), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(show.table("stragglers x")), std::invalid_argument);
+}
+
+TEST_F(ShowTest, TreeOfASwitchThatStandsAlone) {
+  const auto tree = show.table("tree");
+  ASSERT_EQ(tree.size(), 3u);
+  EXPECT_THAT(keys(tree[0]), testing::ElementsAre("job", "plane", "node", "is", "index", "port",
+                                                  "state", "ranks", "refused"));
+  EXPECT_EQ(tree[1]["node"], "rank 1");
+  EXPECT_EQ(tree[1]["is"], "worker");
+  EXPECT_EQ(tree[1]["index"], "1/3");
+  EXPECT_EQ(tree[1]["state"], "absent");
+  EXPECT_EQ(tree[1]["refused"], "-");
+}
+
+TEST_F(ShowTest, AclHasARowForItsDefault) {
+  const auto table = show.table("acl");
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_THAT(keys(table[0]), testing::ElementsAre("rule", "action", "frames", "match"));
+  EXPECT_EQ(table[0]["rule"], "default");
+  EXPECT_EQ(table[0]["action"], "allow");
+}
+
+TEST_F(ShowTest, NoGroupsWithoutSnooping) {
+  EXPECT_TRUE(show.table("groups").empty());
+}
+
+TEST_F(ShowTest, NoNeighboursWithoutLldp) {
+  EXPECT_TRUE(show.table("lldp").empty());
+}
+
+TEST_F(ShowTest, ConfigReadsBackAsTheSameConfiguration) {
+  const auto text = show.table("config").get<std::string>();
+  EXPECT_EQ(text, config::dump(null_config()));
+}
+
+TEST_F(ShowTest, UnknownTablesAreRefusedWithTheAllowedOnes) {
+  try {
+    const auto none = show.table("weather");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("weather"));
+    EXPECT_THAT(error.what(), testing::HasSubstr(Show::tables()));
+  }
+}
+
+// The loop runs; scrapes and tables come at any time, from other threads.
+TEST_F(ShowTest, Rule16_AReloadIsSeenByAllWhoAsk) {
+  const Metrics metrics(sw.get());
+  std::atomic<bool> over{false};
+  std::thread scraper([&] {
+    while (!over.load()) static_cast<void>(metrics.Collect());
+  });
+  config::SwitchConfig next = null_config();
+  for (int i = 0; i < 20; ++i) {
+    next.jobs[0].lease = Duration::seconds(20 + i);
+    next.jobs[0].id = i % 2 == 0 ? 8 : 7;
+    const config::Change change = sw.get().apply(next);
+    EXPECT_EQ(change.added.size() + change.removed.size(), 2u);
+    const auto jobs = show.table("jobs");
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(jobs[0]["job"], next.jobs[0].id);
+    EXPECT_EQ(show.table("config"), config::dump(next));
+  }
+  over.store(true);
+  scraper.join();
+  next.slots += 1;
+  EXPECT_THROW(sw.get().apply(next), std::invalid_argument);
+  EXPECT_EQ(show.table("slots").size(), 0u);
+}
+
+config::SwitchConfig two_lcores() {
+  auto config = null_config();
+  config.lcores = {-1, -1};
+  config.jobs.push_back(config.jobs[0]);
+  config.jobs[1].id = 8;
+  config.jobs[1].name = "other";
+  return config;
+}
+
+TEST(ShowLcores, SaysWhoHasWhat) {
+  RunningSwitch sw(two_lcores());
+  Show show(sw.get());
+  const auto lcores = show.table("lcores");
+  ASSERT_EQ(lcores.size(), 2u);
+  EXPECT_EQ(lcores[0]["jobs"], "8");
+  EXPECT_EQ(lcores[1]["jobs"], "7");
+  EXPECT_EQ(lcores[1]["queues"], "right:0");
+  for (const auto& row : lcores)
+    EXPECT_NEAR(row["busy_percent"].get<double>() + row["idle_percent"].get<double>() +
+                    row["sleep_percent"].get<double>(),
+                100, 0.1);
+  const auto rxq = show.table("rxq");
+  const config::NumaPlan& plan = sw.get().pools().plan();
+  ASSERT_EQ(rxq.size(), 2u);
+  EXPECT_EQ(rxq[0], (ordered_json{{"port", "left"},
+                                  {"queue", 0},
+                                  {"lcore", 0},
+                                  {"cpu", "-"},
+                                  {"socket", config::socket_name(plan.machine.lcores[0])},
+                                  {"port_socket", "any"},
+                                  {"buffers_socket", config::socket_name(plan.pools[0].socket)},
+                                  {"far", false},
+                                  {"packets", 0},
+                                  {"bursts", 0},
+                                  {"packets_per_burst", 0.0},
+                                  {"steering", "-"},
+                                  {"rules", 0},
+                                  {"device_says", "-"}}));
+  EXPECT_EQ(rxq[1]["lcore"], 1);
+  const auto handover = show.table("handover");
+  ASSERT_EQ(handover.size(), 2u);
+  EXPECT_EQ(handover[1], (ordered_json{{"from", 1},
+                                       {"to", 0},
+                                       {"jobs", 0},
+                                       {"jobs_full", 0},
+                                       {"others", 0},
+                                       {"others_full", 0},
+                                       {"addresses", 0},
+                                       {"addresses_lost", 0},
+                                       {"groups", 0},
+                                       {"groups_full", 0}}));
+  EXPECT_EQ(show.table("stages 1").size(), dataplane::kStageCount);
+}
+
+// Tables of jobs have all of them, in the order of the file.
+TEST(ShowLcores, JobsOfAllLcoresAreThere) {
+  RunningSwitch sw(two_lcores());
+  Show show(sw.get());
+  const auto jobs = show.table("jobs");
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0]["job"], 7);
+  EXPECT_EQ(jobs[0]["lcore"], 1);
+  EXPECT_EQ(jobs[1]["job"], 8);
+  EXPECT_EQ(jobs[1]["name"], "other");
+  EXPECT_EQ(jobs[1]["lcore"], 0);
+  EXPECT_EQ(show.table("members").size(), 6u);
+  EXPECT_EQ(show.table("members")[0]["job"], 7);
+  EXPECT_EQ(show.table("completion").size(), 2u);
+  EXPECT_EQ(show.table("holds").size(), 3u);
+  EXPECT_EQ(show.table("stragglers 8").size(), 3u);
+}
+
+config::SwitchConfig with_planes() {
+  auto config = two_lcores();
+  config.jobs[0].planes = 2;
+  config.jobs[0].lcores = {1, 0};
+  config.jobs[1].lcore = 0;
+  config.memory.reserve_megabytes = 8;
+  return config;
+}
+
+// In the order of the planes, whatever lcores they are on.
+TEST(ShowPlanes, HaveARowEach) {
+  RunningSwitch sw(with_planes());
+  Show show(sw.get());
+  const auto jobs = show.table("jobs");
+  ASSERT_EQ(jobs.size(), 3u);
+  for (const std::size_t plane : {0u, 1u}) {
+    EXPECT_EQ(jobs[plane]["job"], 7);
+    EXPECT_EQ(jobs[plane]["plane"], plane);
+    EXPECT_EQ(jobs[plane]["lcore"], 1 - plane);
+  }
+  EXPECT_EQ(jobs[2]["job"], 8);
+  EXPECT_EQ(jobs[2]["plane"], 0);
+  const auto lcores = show.table("lcores");
+  EXPECT_EQ(lcores[0]["jobs"], "7:1 8");
+  EXPECT_EQ(lcores[1]["jobs"], "7:0");
+  const auto members = show.table("members");
+  ASSERT_EQ(members.size(), 9u);
+  EXPECT_EQ(members[2]["plane"], 0);
+  EXPECT_EQ(members[3]["plane"], 1);
+  EXPECT_EQ(members[5]["rank"], 2);
+  EXPECT_EQ(show.table("completion").size(), 3u);
+  EXPECT_EQ(show.table("holds").size(), 4u);
+  EXPECT_TRUE(show.table("holds 7").empty());
+  EXPECT_EQ(show.table("stragglers 7").size(), 6u);
+  EXPECT_THROW(static_cast<void>(show.table("op 7/1")), std::invalid_argument);
+}
+
+// Prometheus takes no two series with the same labels.
+TEST(ShowPlanes, HaveSeriesOfTheirOwn) {
+  RunningSwitch sw(with_planes());
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    std::set<std::string> seen;
+    for (const auto& metric : family.metric) {
+      std::string labels;
+      bool of_seven = false;
+      bool has_plane = false;
+      for (const auto& label : metric.label) {
+        labels.append(label.name).append("=").append(label.value).append(" ");
+        of_seven = of_seven || (label.name == "job" && label.value == "7");
+        has_plane = has_plane || label.name == "plane";
+      }
+      EXPECT_TRUE(seen.insert(labels).second) << family.name << " " << labels;
+      EXPECT_EQ(has_plane, of_seven) << family.name << " " << labels;
+    }
+  }
+}
+
+TEST(ShowPlanes, ExclusionIsAskedOfEachPlane) {
+  RunningSwitch sw(with_planes());
+  try {
+    exclude_rank(sw.get(), {7, 1, true, std::nullopt});
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "plane 0: rank 1 of job 7: the job has no running epoch");
+  }
+  try {
+    exclude_rank(sw.get(), {8, 1, true, std::nullopt});
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "rank 1 of job 8: the job has no running epoch");
+  }
+}
+
+TEST(ShowPlanes, AReloadMovesThem) {
+  RunningSwitch sw(with_planes());
+  auto next = with_planes();
+  next.jobs[0].lcores = {0, 1};
+  EXPECT_EQ(sw.get().apply(next).changed, std::vector<std::uint32_t>{7});
+  const auto rows = Show(sw.get()).table("jobs");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["lcore"], 0);
+  EXPECT_EQ(rows[0]["plane"], 0);
+  EXPECT_EQ(rows[1]["lcore"], 1);
+  next.jobs[0].planes = 1;
+  next.jobs[0].lcores = {1};
+  sw.get().apply(next);
+  EXPECT_EQ(Show(sw.get()).table("jobs").size(), 2u);
+  next.jobs[0].planes = 2;
+  next.jobs[0].lcores = {};
+  sw.get().apply(next);
+  EXPECT_EQ(Show(sw.get()).table("jobs").size(), 3u);
+}
+
+TEST(ShowLcores, MetricsOfEachLcoreAndPair) {
+  RunningSwitch sw(two_lcores());
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    if (family.name == "tributary_loop_turns_total") {
+      EXPECT_EQ(family.metric.size(), 2u);
+    }
+    if (family.name == "tributary_handover_full_total") {
+      EXPECT_EQ(family.metric.size(), 4u) << "each way, jobs and others";
+    }
+    if (family.name == "tributary_job_members") {
+      EXPECT_EQ(family.metric.size(), 2u);
+    }
+    if (family.name.starts_with("tributary_handover_groups")) {
+      EXPECT_EQ(family.metric.size(), 0u) << "it does not snoop";
+    }
+  }
+}
+
+TEST(ShowLcores, O1_GroupsGoToTheFirstLcoreAndBack) {
+  auto config = two_lcores();
+  config.lcores.push_back(-1);
+  config.forwarding.snooping.enabled = true;
+  RunningSwitch sw(config);
+  std::size_t families = 0;
+  for (const auto& family : Metrics(sw.get()).Collect()) {
+    if (!family.name.starts_with("tributary_handover_groups")) continue;
+    ++families;
+    EXPECT_EQ(family.metric.size(), family.name.find("full") == std::string::npos ? 4u : 2u);
+  }
+  EXPECT_EQ(families, 2u);
+  EXPECT_TRUE(Show(sw.get()).table("groups").empty());
+}
+
+// What feeds the watchdog. Were one of the loops not counted, or not turning, this would not end.
+TEST(ShowLcores, TheHeartbeatNeedsEveryLoop) {
+  RunningSwitch sw(two_lcores());
+  const std::uint64_t before = sw.get().heartbeat();
+  while (sw.get().heartbeat() == before) std::this_thread::yield();
+  for (const auto& worker : sw.get().workers()) EXPECT_GT(worker->counters().turns.get(), 0u);
+}
+
+TEST(ShowLcores, ReloadsJobsOfBothLcores) {
+  auto config = two_lcores();
+  config.memory.reserve_megabytes = 8;
+  RunningSwitch sw(config);
+  auto next = config;
+  next.jobs[0].window = 32;
+  next.jobs[1].lcore = 1;
+  next.jobs.push_back(next.jobs[0]);
+  next.jobs[2].id = 10;
+  next.jobs[2].name = "third";
+  const auto change = sw.get().apply(next);
+  EXPECT_EQ(change.changed.size(), 2u);
+  EXPECT_EQ(change.added.size(), 1u);
+  const auto jobs = Show(sw.get()).table("jobs");
+  ASSERT_EQ(jobs.size(), 3u);
+  EXPECT_EQ(jobs[1]["lcore"], 1);
+  EXPECT_EQ(jobs[2]["job"], 10);
+  EXPECT_EQ(jobs[2]["lcore"], 0);
+}
+
+TEST(ShowFragments, AreOfEachPortWhereTheyAreTaken) {
+  config::SwitchConfig config = two_lcores();
+  {
+    RunningSwitch sw(config);
+    EXPECT_TRUE(Show(sw.get()).table("fragments").empty());
+  }
+  config.fragments.datagrams = 8;
+  RunningSwitch sw(config);
+  const auto table = Show(sw.get()).table("fragments");
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_EQ(table[1], (ordered_json{{"port", "right"},
+                                    {"put_together", 0},
+                                    {"cut", 0},
+                                    {"duplicates", 0},
+                                    {"overlaps", 0},
+                                    {"timeouts", 0},
+                                    {"evicted", 0}}));
+}
+
+}  // namespace
+}  // namespace tributary::control

@@ -1,0 +1,120 @@
+#include "dataplane/frame/classify.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace tributary::dataplane {
+namespace {
+
+const Identity kSwitch{{2, 0x74, 10, 77, 0, 254}, 0x0A4D00FE, 47000, 4};
+const wire::MacAddress kBroadcast = {255, 255, 255, 255, 255, 255};
+const wire::MacAddress kOther = {2, 1, 1, 1, 1, 1};
+
+std::vector<std::byte> udp(const wire::MacAddress& to, std::uint32_t ip, std::uint16_t port) {
+  std::vector<std::byte> frame(100);
+  const wire::FrameTemplate t{to, {2, 9, 9, 9, 9, 9}, std::nullopt, {1, ip, 6000, port}};
+  frame.resize(wire::write_frame_headers(t, frame, 20));
+  return frame;
+}
+Action action(std::span<const std::byte> frame, bool linear = true) {
+  return classify(kSwitch, frame, linear).action;
+}
+
+TEST(Classify, AggregationPortsOfTheSwitchsAddress) {
+  EXPECT_EQ(action(udp(kSwitch.mac, kSwitch.ipv4, 47000)), Action::aggregate);
+  EXPECT_EQ(action(udp(kSwitch.mac, kSwitch.ipv4, 47003)), Action::aggregate);
+  EXPECT_EQ(action(udp(kBroadcast, kSwitch.ipv4, 47000)), Action::aggregate);
+}
+
+TEST(Classify, OtherTrafficToTheSwitchIsDropped) {
+  for (const auto& frame : {udp(kSwitch.mac, kSwitch.ipv4, 47004),
+                            udp(kSwitch.mac, kSwitch.ipv4, 46999), udp(kSwitch.mac, 5, 47000)}) {
+    const auto c = classify(kSwitch, frame, true);
+    EXPECT_EQ(c.action, Action::drop);
+    EXPECT_EQ(c.reason, DropReason::unhandled);
+  }
+}
+
+TEST(Classify, OthersTrafficIsForwardedUnread) {
+  EXPECT_EQ(action(udp(kOther, kSwitch.ipv4, 47000)), Action::forward);
+  EXPECT_EQ(action(udp(kBroadcast, 5, 47000)), Action::forward);
+  auto damaged = udp(kBroadcast, kSwitch.ipv4, 47000);
+  damaged[24] ^= std::byte{1};  // IP checksum: not ours to judge
+  EXPECT_EQ(action(damaged), Action::forward);
+}
+
+TEST(Classify, NothingOfTheFrameBeforeIsLeft) {
+  std::vector<std::byte> tagged = udp(kOther, 5, 5);
+  const std::array<std::byte, 4> tag = {std::byte{0x81}, {}, {}, std::byte{7}};
+  tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());
+  Classified c = classify(kSwitch, std::span(tagged).first(5), true);
+  EXPECT_EQ(c.reason, DropReason::frame_truncated);
+  classify(kSwitch, tagged, true, c);
+  EXPECT_EQ(c.reason, DropReason::count_);
+  EXPECT_EQ(c.ethernet.vlan_tci, 7);
+  classify(kSwitch, udp(kOther, 5, 5), true, c);
+  EXPECT_EQ(c.action, Action::forward);
+  EXPECT_EQ(c.ethernet.vlan_tci, std::nullopt);
+  EXPECT_EQ(c.ethernet.ether_type, wire::kEtherTypeIpv4);
+
+  std::vector<std::byte> damaged = udp(kSwitch.mac, kSwitch.ipv4, 47000);
+  classify(kSwitch, damaged, true, c);
+  EXPECT_EQ(c.action, Action::aggregate);
+  damaged[24] ^= std::byte{1};  // IP checksum
+  classify(kSwitch, damaged, true, c);
+  EXPECT_EQ(c.action, Action::drop);
+  EXPECT_EQ(c.reason, DropReason::frame_bad_ip);
+}
+
+TEST(Classify, SegmentsAreReadOnlyForOthers) {
+  const auto c = classify(kSwitch, udp(kSwitch.mac, kSwitch.ipv4, 47000), false);
+  EXPECT_EQ(c.reason, DropReason::frame_multi_segment);
+  EXPECT_EQ(action(udp(kOther, 5, 5), false), Action::forward);
+  EXPECT_EQ(action(udp(kBroadcast, kSwitch.ipv4, 47000), false), Action::forward);
+}
+
+// In a tree the switch above sends results to the group; they are for this switch, and its children
+// get them from it.
+TEST(Classify, O12_ResultsOfTheSwitchAboveAreTakenIn) {
+  constexpr std::uint32_t kGroup = 0xEFC30001;
+  constexpr std::uint32_t kParent = 1;  // what udp() has as source
+  Identity child = kSwitch;
+  child.parents = {{kGroup, kParent}};
+  const auto group_frame = [](std::uint32_t group, std::uint16_t port) {
+    return udp(wire::multicast_mac(group), group, port);
+  };
+  const auto action_at = [&](const Identity& who, std::span<const std::byte> frame) {
+    return classify(who, frame, true).action;
+  };
+  EXPECT_EQ(action_at(child, group_frame(kGroup, 47003)), Action::aggregate);
+  EXPECT_EQ(action_at(child, group_frame(kGroup, 47004)), Action::forward) << "no shard's port";
+  EXPECT_EQ(action_at(child, group_frame(kGroup + 1, 47000)), Action::forward) << "another job's";
+  EXPECT_EQ(action_at(kSwitch, group_frame(kGroup, 47000)), Action::forward) << "no tree";
+  child.parents[0].parent_ipv4 = 2;
+  EXPECT_EQ(action_at(child, group_frame(kGroup, 47000)), Action::forward) << "not the parent";
+}
+
+// T10: what roots send to completion engines that the switch hosts.
+TEST(Classify, T10_TheHostingPortIsTheHostedEngines) {
+  Identity host = kSwitch;
+  host.udp_hosting = 47016;
+  const auto action_at = [&](const Identity& who, const wire::MacAddress& to, std::uint16_t port) {
+    return classify(who, udp(to, kSwitch.ipv4, port), true).action;
+  };
+  EXPECT_EQ(action_at(host, kSwitch.mac, 47016), Action::host);
+  EXPECT_EQ(action_at(host, kSwitch.mac, 47003), Action::aggregate);
+  EXPECT_EQ(action_at(host, kSwitch.mac, 47017), Action::drop);
+  EXPECT_EQ(action_at(host, kBroadcast, 47016), Action::forward) << "roots know the address";
+  EXPECT_EQ(action_at(kSwitch, kSwitch.mac, 47016), Action::drop) << "nothing is hosted";
+  EXPECT_EQ(classify(host, udp(kSwitch.mac, 5, 47016), true).action, Action::drop);
+}
+
+TEST(Classify, RuntsAreDropped) {
+  const std::array<std::byte, 13> runt{};
+  EXPECT_EQ(classify(kSwitch, runt, true).reason, DropReason::frame_truncated);
+}
+
+}  // namespace
+}  // namespace tributary::dataplane

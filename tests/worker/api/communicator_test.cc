@@ -1,0 +1,271 @@
+// Communicators end to end: threads and kernel sockets against the real engine on loopback.
+#include "worker/api/communicator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/worker/test_switch.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using worker::TestSwitch;
+
+class CommunicatorTest : public ::testing::Test {
+ protected:
+  static config::SwitchConfig switch_config(std::uint32_t workers, std::uint8_t shards = 1) {
+    config::SwitchConfig c;
+    c.ipv4 = 0x7F000001;
+    config::JobConfig job;
+    job.id = worker::drawn_job_id();
+    job.workers = workers;
+    job.shards = shards;
+    job.chunk_bytes = 1024;
+    c.jobs.push_back(job);
+    return c;
+  }
+
+  void start(std::uint32_t workers, std::uint8_t shards = 1) {
+    config_ = switch_config(workers, shards);
+    switch_ = std::make_unique<TestSwitch>(config_);
+  }
+
+  using Ranks = std::vector<std::unique_ptr<Communicator>>;
+  Ranks join_all(Duration op_timeout = Duration::seconds(20)) {
+    Ranks comms(config_.jobs[0].workers);
+    std::vector<std::thread> threads;
+    for (std::uint32_t r = 0; r < comms.size(); ++r)
+      threads.emplace_back([&, r] {
+        CommunicatorOptions o = switch_->options(r);
+        o.op_timeout = op_timeout;
+        comms[r] = Communicator::create(o);
+      });
+    for (auto& t : threads) t.join();
+    return comms;
+  }
+
+  static std::string error_of(Request r) {
+    try {
+      r.wait();
+    } catch (const CommunicatorError& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+
+  std::string job() const { return "job " + std::to_string(config_.jobs[0].id); }
+
+  config::SwitchConfig config_;
+  std::unique_ptr<TestSwitch> switch_;
+};
+
+TEST_F(CommunicatorTest, SumsLargeAndSmallArraysInPlace) {
+  start(3, 2);
+  Ranks ranks = join_all();
+  for (const std::size_t count : {0u, 1u, 255u, 256u, 257u, 100'003u}) {
+    std::vector<std::vector<float>> data;
+    std::vector<Request> requests;
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      data.emplace_back(count);
+      for (std::size_t i = 0; i < count; ++i) data[r][i] = static_cast<float>(i % 1000 + r * 3);
+    }
+    for (std::uint32_t r = 0; r < 3; ++r)
+      requests.push_back(
+          ranks[r]->allreduce(data[r].data(), count, wire::DType::float32, wire::ReduceOp::sum));
+    for (auto& q : requests) q.wait();
+    for (std::uint32_t r = 0; r < 3; ++r)
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(data[r][i], static_cast<float>(3 * (i % 1000) + 9)) << count << " at " << i;
+  }
+  EXPECT_GT(ranks[0]->epoch(), 0);
+  EXPECT_EQ(ranks[0]->stats().ops, 6u);
+  EXPECT_EQ(ranks[0]->stats().drops, 0u);
+  EXPECT_GT(ranks[0]->stats().smoothed_rtt_ns, 0u);
+}
+
+TEST_F(CommunicatorTest, ManyOpsInFlightFinishInTheirOwnBuffers) {
+  start(2);
+  Ranks ranks = join_all();
+  constexpr std::uint32_t kOps = 300;
+  std::vector<std::vector<std::int32_t>> data(2 * kOps);
+  std::vector<Request> requests;
+  for (std::uint32_t i = 0; i < kOps; ++i)
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      auto& d = data[i * 2 + r];
+      d.assign(1 + i, static_cast<std::int32_t>(i + r));
+      requests.push_back(
+          ranks[r]->allreduce(d.data(), d.size(), wire::DType::int32, wire::ReduceOp::sum));
+    }
+  for (auto& q : requests) q.wait();
+  for (std::uint32_t i = 0; i < kOps; ++i)
+    for (std::uint32_t r = 0; r < 2; ++r)
+      EXPECT_THAT(data[i * 2 + r], ::testing::Each(static_cast<std::int32_t>(2 * i + 1)));
+}
+
+TEST_F(CommunicatorTest, BarrierEndsWhenAllRanksAreThere) {
+  start(2);
+  Ranks ranks = join_all();
+  Request first = ranks[0]->barrier_async();
+  EXPECT_FALSE(first.wait_for(Duration::ms(30)));
+  ranks[1]->barrier();
+  first.wait();
+  EXPECT_TRUE(first.done());
+}
+
+TEST_F(CommunicatorTest, MismatchTellsEveryRankWhoSentWhat) {
+  start(2);
+  Ranks ranks = join_all();
+  std::vector<float> a(1024), b(1000);
+  Request q0 = ranks[0]->allreduce(a.data(), 1024, wire::DType::float32, wire::ReduceOp::sum);
+  // The order of arrival decides who is named first.
+  while (switch_->counters().contributions.get() == 0) std::this_thread::yield();
+  Request q1 = ranks[1]->allreduce(b.data(), 1000, wire::DType::float32, wire::ReduceOp::sum);
+  const std::string text = job() + " op 0: rank 1 sent 1000 float32, rank 0 sent 1024 float32";
+  EXPECT_EQ(error_of(q0), text);
+  EXPECT_EQ(error_of(q1), text);
+  // The epoch stays failed, with the cause.
+  EXPECT_EQ(error_of(ranks[0]->barrier_async()), job() + " op 1 was not done: " + text);
+}
+
+TEST_F(CommunicatorTest, DepartureMidOpNamesTheRank) {
+  start(3);
+  Ranks ranks = join_all();
+  std::vector<std::int32_t> a(10);
+  Request q0 = ranks[0]->allreduce(a.data(), 10, wire::DType::int32, wire::ReduceOp::sum);
+  ranks[2].reset();
+  try {
+    q0.wait();
+    FAIL();
+  } catch (const CommunicatorError& e) {
+    EXPECT_EQ(e.reason(), wire::Reason::rank_left);
+    EXPECT_THAT(e.missing_ranks(), ElementsAre(2u));
+    EXPECT_THAT(e.what(), HasSubstr(job() + " op 0 was not done: " + job() +
+                                    ": rank 2 left while an op was open"));
+  }
+}
+
+TEST_F(CommunicatorTest, TimeoutNamesTheMissingRanks) {
+  start(3);
+  Ranks ranks = join_all(Duration::seconds(1));
+  std::vector<std::int32_t> a(10);
+  try {
+    ranks[1]->allreduce(a.data(), 10, wire::DType::int32, wire::ReduceOp::sum).wait();
+    FAIL();
+  } catch (const CommunicatorError& e) {
+    EXPECT_THAT(e.missing_ranks(), ElementsAre(0u, 2u));
+    EXPECT_EQ(e.what(), job() + " op 0 chunk 0: no result within 1 s: waiting for ranks 0 and 2");
+  }
+}
+
+TEST_F(CommunicatorTest, SilentSwitchIsNamedAsSuch) {
+  start(1);
+  Ranks ranks = join_all(Duration::ms(200));
+  switch_->crash();
+  std::vector<std::int32_t> a(10);
+  EXPECT_THAT(error_of(ranks[0]->allreduce(a.data(), 10, wire::DType::int32, wire::ReduceOp::sum)),
+              HasSubstr("no result within 0.2 s"));
+  CommunicatorOptions o = switch_->options(0);
+  o.join_timeout = Duration::ms(150);
+  try {
+    Communicator::create(o);
+    FAIL();
+  } catch (const CommunicatorError& e) {
+    EXPECT_EQ(e.what(),
+              job() + ": not joined within 0.15 s: the switch did not answer at " + o.address);
+  }
+}
+
+TEST_F(CommunicatorTest, RestartedSwitchFailsTheOpAndServesTheNextEpoch) {
+  start(2);
+  Ranks ranks = join_all();
+  switch_->crash();
+  switch_->start();
+  std::vector<std::int32_t> a(10);
+  EXPECT_THAT(error_of(ranks[0]->allreduce(a.data(), 10, wire::DType::int32, wire::ReduceOp::sum)),
+              HasSubstr("the switch refused rank 0 of 2"));
+  ranks.clear();
+  ranks = join_all();
+  std::vector<std::int32_t> b(10, 1), c(10, 2);
+  Request q0 = ranks[0]->allreduce(b.data(), 10, wire::DType::int32, wire::ReduceOp::sum);
+  Request q1 = ranks[1]->allreduce(c.data(), 10, wire::DType::int32, wire::ReduceOp::sum);
+  q0.wait();
+  q1.wait();
+  EXPECT_THAT(b, ::testing::Each(3));
+}
+
+TEST_F(CommunicatorTest, ShutdownOfTheSwitchIsToldAtOnce) {
+  start(2);
+  Ranks ranks = join_all();
+  Request q = ranks[0]->barrier_async();
+  while (switch_->counters().contributions.get() == 0) std::this_thread::yield();
+  switch_->shut_down();
+  EXPECT_THAT(error_of(q), HasSubstr("the switch is shutting down"));
+}
+
+// A second run against a live switch gets its own sums (rule 1).
+TEST_F(CommunicatorTest, SameJobTwiceGetsItsOwnSums) {
+  start(2);
+  for (std::int32_t run = 1; run <= 3; ++run) {
+    Ranks ranks = join_all();
+    std::vector<std::int32_t> a(1000, run), b(1000, 10 * run);
+    Request q0 = ranks[0]->allreduce(a.data(), 1000, wire::DType::int32, wire::ReduceOp::sum);
+    Request q1 = ranks[1]->allreduce(b.data(), 1000, wire::DType::int32, wire::ReduceOp::sum);
+    q0.wait();
+    q1.wait();
+    EXPECT_THAT(a, ::testing::Each(11 * run));
+    EXPECT_THAT(b, ::testing::Each(11 * run));
+  }
+}
+
+TEST_F(CommunicatorTest, RefusalsOfTheSwitchAreNamed) {
+  start(2);
+  CommunicatorOptions o = switch_->options(0);
+  o.job += 1;
+  const auto text = [](const CommunicatorOptions& with) -> std::string {
+    try {
+      Communicator::create(with);
+    } catch (const CommunicatorError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(text(o), HasSubstr("(unknown-job): the switch has no such job"));
+  o = switch_->options(0);
+  o.size = 3;
+  EXPECT_THAT(text(o), HasSubstr("job-size-mismatch"));
+  o = switch_->options(0);
+  o.join_timeout = Duration::ms(300);
+  EXPECT_THAT(text(o), HasSubstr("not joined within 0.3 s: waiting for rank 1"));
+  o = switch_->options(0);
+  o.cancelled = [] { return true; };
+  EXPECT_THAT(text(o), HasSubstr("joining was cancelled"));
+}
+
+TEST_F(CommunicatorTest, BadArgumentsAreRefusedHere) {
+  EXPECT_THROW(Communicator::create({.job = 1, .rank = 2, .size = 2}), std::invalid_argument);
+  EXPECT_THROW(Communicator::create({.job = 1, .rank = 0, .size = 1, .address = "tcp://x"}),
+               std::invalid_argument);
+  start(1);
+  Ranks ranks = join_all();
+  std::array<double, 4> d{};
+  EXPECT_THROW(ranks[0]->allreduce(d.data(), 4, wire::DType::float64, wire::ReduceOp::bit_or),
+               std::invalid_argument);
+  EXPECT_THROW(ranks[0]->broadcast(d.data(), 4, wire::DType::float32, 1), std::invalid_argument);
+  EXPECT_THROW(ranks[0]->allreduce(nullptr, 4, wire::DType::float32, wire::ReduceOp::sum),
+               std::invalid_argument);
+}
+
+TEST_F(CommunicatorTest, OpenOpsFailWhenTheCommunicatorCloses) {
+  start(2);
+  Ranks ranks = join_all();
+  Request q = ranks[0]->barrier_async();
+  ranks[0].reset();
+  EXPECT_THAT(error_of(q), HasSubstr("closed"));
+}
+
+}  // namespace
+}  // namespace tributary

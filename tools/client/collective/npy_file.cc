@@ -1,0 +1,64 @@
+// .npy files on disk.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include "tools/client/collective/npy.h"
+
+namespace tributary::client {
+namespace {
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+[[noreturn]] void fail(const std::string& path, const char* what, int error) {
+  throw NpyError(path + ": " + what + ": " + std::generic_category().message(error));
+}
+
+bool write_all(std::FILE* file, std::string_view header, std::span<const std::byte> data) {
+  return std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
+         std::fwrite(data.data(), 1, data.size(), file) == data.size() && std::fflush(file) == 0;
+}
+
+}  // namespace
+
+NpyArray read_npy(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) fail(path, "cannot open", errno);
+  const File file(::fdopen(fd, "rb"));
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) fail(path, "cannot read", errno);
+  if (!S_ISREG(status.st_mode)) throw NpyError(path + ": is not a regular file");
+  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+  if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size())
+    fail(path, "cannot read", errno);
+  try {
+    return parse_npy(bytes);
+  } catch (const NpyError& error) {
+    throw NpyError(path + ": " + error.what());
+  }
+}
+
+void write_npy(const std::string& path, const NpyArray& array) {
+  const std::string temporary = path + ".part" + std::to_string(::getpid());
+  File file(std::fopen(temporary.c_str(), "wbx"));
+  if (!file) fail(path, "cannot create", errno);
+  const bool written = write_all(file.get(), npy_header(array), array.data);
+  const int error = errno;
+  file.reset();
+  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const int why = written ? errno : error;
+  ::unlink(temporary.c_str());
+  fail(path, "cannot write", why);
+}
+
+}  // namespace tributary::client

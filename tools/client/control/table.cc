@@ -1,0 +1,104 @@
+// Column widths, alignment and cell texts.
+#include "tools/client/control/table.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <vector>
+
+namespace tributary::client {
+namespace {
+
+std::string cell_text(const Json& value) {
+  if (value.is_null()) return "-";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_string()) return value.get<std::string>().empty() ? "-" : harmless(value);
+  if (value.is_number_float()) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.3f", value.get<double>());
+    return text.data();
+  }
+  if (!value.is_array())
+    return harmless(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  std::string joined;
+  for (const Json& item : value) {
+    if (!joined.empty()) joined += ',';
+    joined += cell_text(item);
+  }
+  return joined.empty() ? "-" : joined;
+}
+
+// Characters that take a column: all bytes but UTF-8's continuation bytes.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<std::uint8_t>(c) & 0xC0) != 0x80;
+  }));
+}
+
+struct Column {
+  std::string key;
+  bool numeric = true;  // until a value is something else
+  std::size_t width = 0;
+  std::vector<std::string> cells;
+};
+
+std::vector<Column> columns_of(const Json& rows) {
+  std::vector<Column> columns;
+  for (const Json& row : rows) {
+    if (!row.is_object()) throw std::runtime_error("the reply is not a list of objects");
+    for (const auto& [key, value] : row.items())
+      if (std::none_of(columns.begin(), columns.end(),
+                       [&k = key](const Column& c) { return c.key == k; }))
+        columns.push_back({key, true, width(harmless(key)), {}});
+  }
+  for (Column& column : columns) {
+    for (const Json& row : rows) {
+      const auto it = row.find(column.key);
+      const Json value = it == row.end() ? Json() : *it;
+      column.numeric = column.numeric && (value.is_number() || value.is_null());
+      column.cells.push_back(cell_text(value));
+      column.width = std::max(column.width, width(column.cells.back()));
+    }
+  }
+  return columns;
+}
+
+void append_cell(std::string& line, const Column& column, const std::string& text) {
+  if (!line.empty()) line += "  ";
+  const std::string padding(column.width - width(text), ' ');
+  line += column.numeric ? padding + text : text + padding;
+}
+
+void end_line(std::string& out, std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  out += line + '\n';
+}
+
+}  // namespace
+
+std::string harmless(const std::string& text) {
+  std::string out = text;
+  for (char& c : out)
+    if (static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F) c = '?';
+  return out;
+}
+
+std::string render_table(const Json& rows, const std::string& empty) {
+  if (!rows.is_array()) throw std::runtime_error("the reply is not a list of objects");
+  if (rows.empty()) return empty + '\n';
+  const std::vector<Column> columns = columns_of(rows);
+  std::string out;
+  std::string heading;
+  for (const Column& column : columns) append_cell(heading, column, harmless(column.key));
+  end_line(out, heading);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (const Column& column : columns) append_cell(line, column, column.cells[r]);
+    end_line(out, line);
+  }
+  return out;
+}
+
+}  // namespace tributary::client

@@ -1,0 +1,327 @@
+// The C interface over Communicator: handles, status codes, and an error text per thread.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/api/communicator.h"
+#include "worker/api/tributary.h"
+
+struct tributary_communicator {
+  std::unique_ptr<tributary::Communicator> impl;
+};
+struct tributary_request {
+  tributary::Request impl;
+};
+
+namespace {
+
+using tributary::Duration;
+using tributary::wire::Collective;
+using tributary::wire::DType;
+using tributary::wire::Encoding;
+using tributary::wire::ReduceOp;
+
+constexpr bool same(int c, auto wire) {
+  return c == static_cast<int>(wire);
+}
+static_assert(same(TRIBUTARY_INT8, DType::int8) && same(TRIBUTARY_INT16, DType::int16) &&
+              same(TRIBUTARY_INT32, DType::int32) && same(TRIBUTARY_INT64, DType::int64) &&
+              same(TRIBUTARY_UINT8, DType::uint8) && same(TRIBUTARY_UINT32, DType::uint32) &&
+              same(TRIBUTARY_UINT64, DType::uint64) && same(TRIBUTARY_FLOAT16, DType::float16) &&
+              same(TRIBUTARY_BFLOAT16, DType::bfloat16) &&
+              same(TRIBUTARY_FLOAT32, DType::float32) && same(TRIBUTARY_FLOAT64, DType::float64) &&
+              same(TRIBUTARY_BOOL, DType::boolean));
+static_assert(same(TRIBUTARY_SUM, ReduceOp::sum) && same(TRIBUTARY_MEAN, ReduceOp::mean) &&
+              same(TRIBUTARY_PROD, ReduceOp::prod) && same(TRIBUTARY_MIN, ReduceOp::min) &&
+              same(TRIBUTARY_MAX, ReduceOp::max) && same(TRIBUTARY_BAND, ReduceOp::bit_and) &&
+              same(TRIBUTARY_BOR, ReduceOp::bit_or) && same(TRIBUTARY_BXOR, ReduceOp::bit_xor) &&
+              same(TRIBUTARY_LAND, ReduceOp::logical_and) &&
+              same(TRIBUTARY_LOR, ReduceOp::logical_or) &&
+              same(TRIBUTARY_LXOR, ReduceOp::logical_xor));
+static_assert(same(TRIBUTARY_ALLREDUCE, Collective::allreduce) &&
+              same(TRIBUTARY_REDUCE, Collective::reduce) &&
+              same(TRIBUTARY_BROADCAST, Collective::broadcast) &&
+              same(TRIBUTARY_ALL_GATHER, Collective::all_gather) &&
+              same(TRIBUTARY_REDUCE_SCATTER, Collective::reduce_scatter) &&
+              same(TRIBUTARY_BARRIER, Collective::barrier) &&
+              same(TRIBUTARY_OPEN, Collective::open) && same(TRIBUTARY_UPDATE, Collective::update));
+static_assert(TRIBUTARY_MODEL_STEP == tributary::wire::kModelStep);
+static_assert(same(TRIBUTARY_PLAIN, Encoding::plain) &&
+              same(TRIBUTARY_BLOCK_SCALED, Encoding::block_scaled));
+
+struct LastError {
+  std::string text;
+  std::vector<std::uint32_t> ranks;
+};
+LastError& last_error() {
+  thread_local LastError error;
+  return error;
+}
+
+tributary_status record(tributary_status status, const char* text,
+                        std::vector<std::uint32_t> ranks = {}) noexcept {
+  try {
+    last_error() = {text, std::move(ranks)};
+  } catch (...) {
+    // No memory for the text: the status still says what kind of failure it was.
+  }
+  return status;
+}
+
+// Runs `body`, which returns a status, and turns whatever it throws into one.
+template <typename Body>
+tributary_status guarded(Body body) noexcept {
+  try {
+    return body();
+  } catch (const tributary::CommunicatorError& e) {
+    const bool overflow = e.reason() == tributary::wire::Reason::overflow;
+    return record(overflow ? TRIBUTARY_OVERFLOW : TRIBUTARY_FAILED, e.what(), e.missing_ranks());
+  } catch (const std::invalid_argument& e) {
+    return record(TRIBUTARY_INVALID_ARGUMENT, e.what());
+  } catch (const std::logic_error& e) {
+    return record(TRIBUTARY_INVALID_ARGUMENT, e.what());
+  } catch (const std::exception& e) {
+    return record(TRIBUTARY_SYSTEM, e.what());
+  } catch (...) {
+    return record(TRIBUTARY_SYSTEM, "unknown error");
+  }
+}
+
+template <typename T>
+T& checked(T* pointer, const char* name) {
+  if (pointer == nullptr) throw std::invalid_argument(std::string(name) + " is NULL");
+  return *pointer;
+}
+
+Duration seconds(double value, const char* name) {
+  constexpr double kMost = 1e9;
+  if (!(value >= 0) || value > kMost)
+    throw std::invalid_argument(std::string(name) + " is not within 0 to 1e9 seconds");
+  return Duration::ns(std::llround(value * 1e9));
+}
+
+tributary::Request start_allreduce(tributary_communicator* c, void* data, std::size_t count,
+                                   tributary_dtype dtype, tributary_reduce_op op) {
+  return checked(c, "communicator")
+      .impl->allreduce(data, count, static_cast<DType>(dtype), static_cast<ReduceOp>(op));
+}
+
+std::optional<std::int32_t> exponent_of(const tributary_call& call) {
+  if (call.scale_exponent == TRIBUTARY_SCALE_AGREED) return {};
+  return call.scale_exponent;
+}
+
+// A caller built against an older header knows fewer members, but at least the first `least` bytes:
+// what it does not know stays as `init` sets it.
+template <typename Struct>
+Struct known_part(const Struct* from, const char* name, std::size_t least, void (*init)(Struct*)) {
+  const std::size_t known = checked(from, name).struct_size;
+  if (known < least || known > sizeof(Struct))
+    throw std::invalid_argument(std::string(name) + ".struct_size: call tributary_" + name +
+                                "_init first");
+  Struct whole;
+  init(&whole);
+  std::memcpy(&whole, from, known);
+  return whole;
+}
+
+}  // namespace
+
+const char* tributary_version(void) {
+  return TRIBUTARY_VERSION;
+}
+
+const char* tributary_last_error(void) {
+  return last_error().text.c_str();
+}
+
+size_t tributary_last_error_ranks(uint32_t* ranks, size_t capacity) {
+  const auto& known = last_error().ranks;
+  if (ranks != nullptr) std::copy_n(known.begin(), std::min(capacity, known.size()), ranks);
+  return known.size();
+}
+
+void tributary_options_init(tributary_options* options) {
+  if (options == nullptr) return;
+  *options = {};
+  options->struct_size = sizeof *options;
+  options->join_timeout_seconds = 60;
+  options->op_timeout_seconds = 60;
+}
+
+tributary_status tributary_create(const tributary_options* options,
+                                  tributary_communicator** communicator) {
+  return guarded([&] {
+    tributary_communicator*& out = checked(communicator, "communicator");
+    out = nullptr;
+    const tributary_options o = known_part(
+        options, "options", offsetof(tributary_options, loss_group), tributary_options_init);
+    tributary::CommunicatorOptions c;
+    c.job = o.job;
+    c.rank = o.rank;
+    c.size = o.size;
+    c.address = &checked(o.address, "options.address");
+    c.join_timeout = seconds(o.join_timeout_seconds, "join_timeout_seconds");
+    c.op_timeout = seconds(o.op_timeout_seconds, "op_timeout_seconds");
+    c.loss_group = o.loss_group;
+    c.at_host = o.at_host != 0;
+    if (o.host_config != nullptr) c.host_config = o.host_config;
+    if (o.host_node != nullptr) c.host_node = o.host_node;
+    auto handle = std::make_unique<tributary_communicator>();
+    handle->impl = tributary::Communicator::create(c);
+    out = handle.release();
+    return TRIBUTARY_OK;
+  });
+}
+
+void tributary_destroy(tributary_communicator* communicator) {
+  delete communicator;
+}
+
+tributary_status tributary_allreduce(tributary_communicator* communicator, void* data, size_t count,
+                                     tributary_dtype dtype, tributary_reduce_op op) {
+  return guarded([&] {
+    start_allreduce(communicator, data, count, dtype, op).wait();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_allreduce_async(tributary_communicator* communicator, void* data,
+                                           size_t count, tributary_dtype dtype,
+                                           tributary_reduce_op op, tributary_request** request) {
+  return guarded([&] {
+    tributary_request*& out = checked(request, "request");
+    out = nullptr;
+    auto handle = std::make_unique<tributary_request>();
+    handle->impl = start_allreduce(communicator, data, count, dtype, op);
+    out = handle.release();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_barrier(tributary_communicator* communicator) {
+  return guarded([&] {
+    checked(communicator, "communicator").impl->barrier();
+    return TRIBUTARY_OK;
+  });
+}
+
+void tributary_call_init(tributary_call* call) {
+  if (call == nullptr) return;
+  *call = {};
+  call->struct_size = sizeof *call;
+  call->op = TRIBUTARY_SUM;
+  call->scale_exponent = TRIBUTARY_SCALE_AGREED;
+}
+
+tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,
+                                 tributary_request** request) {
+  return guarded([&] {
+    const tributary_call c =
+        known_part(call, "call", offsetof(tributary_call, scale_exponent), tributary_call_init);
+    auto handle = std::make_unique<tributary_request>();
+    if (request != nullptr) *request = nullptr;
+    handle->impl =
+        checked(communicator, "communicator")
+            .impl->start({static_cast<Collective>(c.collective), c.data, c.output, c.count,
+                          static_cast<DType>(c.dtype), static_cast<ReduceOp>(c.op), c.root,
+                          static_cast<Encoding>(c.encoding), exponent_of(c), c.array});
+    if (request != nullptr)
+      *request = handle.release();
+    else
+      handle->impl.wait();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_wait(tributary_request* request) {
+  return guarded([&] {
+    checked(request, "request").impl.wait();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_wait_for(tributary_request* request, double limit) {
+  return guarded([&] {
+    if (checked(request, "request").impl.wait_for(seconds(limit, "seconds"))) return TRIBUTARY_OK;
+    return record(TRIBUTARY_NOT_DONE, "the op is not done yet");
+  });
+}
+
+int tributary_done(const tributary_request* request) {
+  return request == nullptr || request->impl.done() ? 1 : 0;
+}
+
+void tributary_request_free(tributary_request* request) {
+  delete request;
+}
+
+uint32_t tributary_rank(const tributary_communicator* communicator) {
+  return communicator == nullptr ? 0 : communicator->impl->rank();
+}
+
+uint32_t tributary_size(const tributary_communicator* communicator) {
+  return communicator == nullptr ? 0 : communicator->impl->size();
+}
+
+tributary_status tributary_get_stats(const tributary_communicator* communicator,
+                                     tributary_stats* stats) {
+  return guarded([&] {
+    const auto s = checked(communicator, "communicator").impl->stats();
+    const std::size_t room = checked(stats, "stats").struct_size;
+    if (room < sizeof(std::size_t) || room > sizeof(tributary_stats))
+      throw std::invalid_argument("stats.struct_size is not sizeof(tributary_stats)");
+    const tributary_stats all = {room,
+                                 s.ops,
+                                 s.contributions,
+                                 s.contribution_bytes,
+                                 s.results,
+                                 s.result_bytes,
+                                 s.duplicate_results,
+                                 s.probes,
+                                 s.resends,
+                                 s.pending_replies,
+                                 s.unknown_replies,
+                                 s.drops,
+                                 s.smoothed_rtt_ns,
+                                 s.float_retries,
+                                 s.degraded_results,
+                                 s.marked_results,
+                                 s.reported_marks,
+                                 s.window_decreases,
+                                 s.least_window};
+    // A caller built against an older header knows fewer fields.
+    std::memcpy(stats, &all, room);
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_request_outcome(tributary_request* request, tributary_outcome* outcome) {
+  return guarded([&] {
+    const std::size_t room = checked(outcome, "outcome").struct_size;
+    if (room < sizeof(std::size_t) || room > sizeof(tributary_outcome))
+      throw std::invalid_argument("outcome.struct_size is not sizeof(tributary_outcome)");
+    const tributary::Outcome o = checked(request, "request").impl.outcome();
+    const tributary_outcome all = {room, o.degraded() ? 1u : 0u, o.counted,
+                                   static_cast<std::uint32_t>(o.missing.size())};
+    std::memcpy(outcome, &all, room);
+    return TRIBUTARY_OK;
+  });
+}
+
+size_t tributary_request_missing(tributary_request* request, uint32_t* ranks, size_t capacity) {
+  if (request == nullptr || !request->impl.done()) return 0;
+  std::vector<std::uint32_t> missing;
+  const tributary_status status = guarded([&] {
+    missing = request->impl.outcome().missing;
+    return TRIBUTARY_OK;
+  });
+  if (status != TRIBUTARY_OK) return 0;
+  if (ranks != nullptr) std::copy_n(missing.begin(), std::min(capacity, missing.size()), ranks);
+  return missing.size();
+}

@@ -1,0 +1,168 @@
+// The public face of a Progress: checks arguments, turns failures into exceptions.
+#include "worker/api/communicator.h"
+
+#include <unistd.h>
+
+#include <bit>
+#include <cstring>
+#include <random>
+
+#include "worker/api/collective_call.h"
+#include "worker/api/completion_host.h"
+#include "worker/api/plane_parts.h"
+#include "worker/api/progress.h"
+
+namespace tributary {
+namespace {
+
+// How often create() asks whether it was cancelled.
+constexpr Duration kCancelPeriod = Duration::ms(50);
+
+std::uint64_t random_nonce() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+[[noreturn]] void throw_failure(const worker::Failure& f) {
+  throw CommunicatorError(f.reason, f.ranks, f.text);
+}
+
+std::unique_ptr<worker::CompletionHost> start_host(const CommunicatorOptions& options) {
+  if (options.host_config.empty()) return nullptr;
+  return std::make_unique<worker::CompletionHost>(
+      worker::load_host_config(options.host_config, options.host_node), random_nonce());
+}
+
+std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& options) {
+  auto transport = worker::make_transport(options.address, options.job, options.rank);
+  worker::SessionOptions s;
+  s.job = options.job;
+  s.rank = options.rank;
+  s.size = options.size;
+  s.nonce = random_nonce();
+  s.join_timeout = options.join_timeout;
+  s.op_timeout = options.op_timeout;
+  s.loss_group = options.loss_group;
+  s.at_host = options.at_host;
+  s.max_datagram_bytes = transport->max_datagram_bytes();
+  s.max_cut_bytes = transport->max_cut_bytes();
+  s.switch_name = options.address;
+  return std::make_unique<worker::Progress>(std::move(transport), s);
+}
+
+class CommunicatorImpl final : public Communicator {
+ public:
+  explicit CommunicatorImpl(const CommunicatorOptions& options)
+      : options_(options), host_(start_host(options)), progress_(start_progress(options)) {
+    while (!progress_->wait_joined(options.cancelled ? kCancelPeriod : Duration::seconds(3600))) {
+      if (options.cancelled && options.cancelled())
+        throw CommunicatorError(wire::Reason::none, {},
+                                "job " + std::to_string(options.job) + ": joining was cancelled");
+    }
+    if (progress_->join_failure()) throw_failure(*progress_->join_failure());
+  }
+
+  ~CommunicatorImpl() override {
+    if (::getpid() == owner_) return;
+    progress_->abandon();
+    [[maybe_unused]] auto* leaked = progress_.release();
+    if (host_ == nullptr) return;
+    host_->abandon();
+    [[maybe_unused]] auto* leaked_host = host_.release();
+  }
+
+  Request start(const CollectiveCall& call) override {
+    const wire::StartInfo& job = progress_->start_info();
+    worker::check_call(call, options_.size, static_cast<wire::Partials>(job.partials),
+                       static_cast<wire::Arithmetic>(job.arithmetic));
+    worker::Op op;
+    op.collective = call.collective;
+    if (call.collective == wire::Collective::barrier) return submit(op, call);
+    op.data = static_cast<std::byte*>(call.data);
+    op.output = static_cast<std::byte*>(call.output);
+    op.count = call.count;
+    op.dtype = call.dtype;
+    op.reduce_op = call.op;
+    op.root = call.root;
+    op.array = static_cast<std::uint16_t>(call.array);  // check_call(): it fits
+    // First values are one rank's: a sum with zeros is that rank's numbers.
+    if (call.collective == wire::Collective::open && call.root != options_.rank)
+      std::memset(call.data, 0, call.count * wire::size_of(call.dtype));
+    return submit(op, call);
+  }
+
+  [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
+  [[nodiscard]] std::uint32_t size() const override { return options_.size; }
+  [[nodiscard]] std::uint16_t epoch() const override { return progress_->epoch(); }
+  [[nodiscard]] CommunicatorStats stats() const override { return progress_->stats(); }
+
+ private:
+  Request submit(const worker::Op& op, const CollectiveCall& call) {
+    if (::getpid() != owner_)
+      throw std::logic_error("this communicator belongs to process " + std::to_string(owner_) +
+                             "; a forked process must create its own");
+    const wire::StartInfo& job = progress_->start_info();
+    auto state = std::make_shared<Request::State>();
+    state->ranks = options_.size;
+    if (op.data != nullptr && call.encoding == wire::Encoding::block_scaled)
+      worker::split_block_scaled(op, options_.rank, options_.size, job, call.scale_exponent,
+                                 *state);
+    else
+      worker::split(op, options_.rank, options_.size, job, *state);
+    progress_->submit(state);
+    return Request(std::move(state));
+  }
+
+  const CommunicatorOptions options_;
+  const pid_t owner_ = ::getpid();
+  std::unique_ptr<worker::CompletionHost> host_;  // outlives the session: others may need it
+  std::unique_ptr<worker::Progress> progress_;
+};
+
+}  // namespace
+
+void Request::wait() {
+  while (!wait_for(Duration::seconds(3600))) {
+  }
+}
+
+bool Request::wait_for(Duration limit) {
+  if (!state_) return true;
+  if (!state_->done.wait_for(limit)) return false;
+  if (state_->failure) throw_failure(*state_->failure);
+  return true;
+}
+
+Outcome Request::outcome() {
+  wait();
+  Outcome outcome;
+  if (!state_) return outcome;
+  const auto& left_out = state_->left_out;
+  for (std::uint32_t rank = 0; rank < state_->ranks && !left_out.empty(); ++rank)
+    if ((left_out[rank / 64] >> (rank % 64) & 1) != 0) outcome.missing.push_back(rank);
+  outcome.counted = state_->ranks - static_cast<std::uint32_t>(outcome.missing.size());
+  return outcome;
+}
+
+bool Request::done() const {
+  return !state_ || state_->done.is_set();
+}
+
+std::unique_ptr<Communicator> Communicator::create(const CommunicatorOptions& options) {
+  if (options.size == 0 || options.rank >= options.size)
+    throw std::invalid_argument("rank " + std::to_string(options.rank) + " of size " +
+                                std::to_string(options.size) +
+                                ": size is at least 1, ranks are 0 to size - 1");
+  if (options.host_config.empty() && !options.host_node.empty())
+    throw std::invalid_argument("host_node " + options.host_node +
+                                ": says nothing without host_config");
+  const std::uint32_t group = options.loss_group;
+  if (group != 0 && (!std::has_single_bit(group) || group > kMaxLossGroup))
+    throw std::invalid_argument(
+        "loss_group " + std::to_string(group) +
+        ": allowed are 0 (a timer for each chunk) and powers of two up to " +
+        std::to_string(kMaxLossGroup));
+  return std::make_unique<CommunicatorImpl>(options);
+}
+
+}  // namespace tributary

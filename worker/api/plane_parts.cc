@@ -1,0 +1,88 @@
+#include "worker/api/plane_parts.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace tributary::worker {
+namespace {
+
+std::byte* at(std::byte* memory, std::size_t element, wire::DType dtype) {
+  return memory == nullptr ? nullptr : memory + element * wire::size_of(dtype);
+}
+
+std::vector<PlaneRange> ranges_of(const Op& op, std::uint32_t rank, std::uint32_t ranks,
+                                  const wire::StartInfo& start) {
+  if (wire::concerns_model(op.collective)) return {{0, op.count}};
+  Op undivided = op;
+  undivided.cut(rank, ranks, start);
+  return plane_ranges(op.count, undivided.elements_per_chunk, start.planes);
+}
+
+Request::Part& add_part(const Op& op, std::size_t plane, const PlaneRange& range,
+                        Request::State& state) {
+  Request::Part& part = state.parts.emplace_back();
+  static_cast<Op&>(part) = op;
+  part.whole = &state;
+  part.plane = static_cast<std::uint8_t>(plane);
+  part.data = at(op.data, range.begin, op.dtype);
+  part.output = at(op.output, range.begin, op.dtype);
+  part.count = range.count;
+  part.of_count = op.count;
+  return part;
+}
+
+}  // namespace
+
+std::vector<PlaneRange> plane_ranges(std::size_t count, std::size_t elements_per_chunk,
+                                     std::uint32_t planes) {
+  const std::size_t chunks = (count + elements_per_chunk - 1) / elements_per_chunk;
+  std::vector<PlaneRange> ranges;
+  std::size_t begin = 0;
+  for (std::size_t plane = 0; plane < planes && (begin < count || plane == 0); ++plane) {
+    const std::size_t own = chunks / planes + (plane < chunks % planes ? 1 : 0);
+    ranges.push_back({begin, std::min(own * elements_per_chunk, count - begin)});
+    begin += ranges.back().count;
+  }
+  return ranges;
+}
+
+void split(const Op& op, std::uint32_t rank, std::uint32_t ranks, const wire::StartInfo& start,
+           Request::State& state) {
+  const auto ranges = ranges_of(op, rank, ranks, start);
+  state.parts.reserve(ranges.size());
+  for (std::size_t plane = 0; plane < ranges.size(); ++plane)
+    add_part(op, plane, ranges[plane], state);
+}
+
+void split_block_scaled(const Op& op, std::uint32_t rank, std::uint32_t ranks,
+                        const wire::StartInfo& start, std::optional<std::int32_t> exponent,
+                        Request::State& state) {
+  Op sum = op;
+  sum.dtype = wire::DType::int32;  // what travels has the floats' size
+  sum.cut(rank, ranks, start);
+  const auto ranges = ranges_of(sum, rank, ranks, start);
+  state.parts.reserve(2 * ranges.size());  // parts point at each other
+  for (std::size_t plane = 0; plane < ranges.size(); ++plane) {
+    const PlaneRange& range = ranges[plane];
+    const std::span values(reinterpret_cast<float*>(at(op.data, range.begin, sum.dtype)),
+                           range.count);
+    auto scaled = std::make_unique<BlockScaled>(values, ranks, sum.elements_per_chunk, exponent);
+    const Op* after = nullptr;
+    if (!exponent) {
+      const auto exponents = scaled->exponents();
+      Op largest;
+      largest.data = reinterpret_cast<std::byte*>(exponents.data());
+      largest.count = exponents.size();
+      largest.dtype = wire::DType::int16;
+      largest.reduce_op = wire::ReduceOp::max;
+      after = &add_part(largest, plane, {0, largest.count}, state);
+    }
+    Request::Part& part = add_part(sum, plane, range, state);
+    part.scaled = scaled.get();
+    part.after = after;
+    part.block_scaled = std::move(scaled);
+  }
+}
+
+}  // namespace tributary::worker

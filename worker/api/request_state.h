@@ -1,0 +1,45 @@
+// What a Request points to. Shared by the caller's Requests and, until the op is finished, by the
+// progress thread, which holds `self` meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "worker/api/communicator.h"
+#include "worker/api/completion_flag.h"
+#include "worker/session/block_scaled.h"
+#include "worker/session/op.h"
+
+namespace tributary {
+
+// What one plane of the job does of the op (worker/api/plane_parts.h).
+struct Request::Part : worker::Op {
+  State* whole = nullptr;
+  std::uint8_t plane = 0;
+  // Of a block-scaled op: its elements.
+  std::unique_ptr<worker::BlockScaled> block_scaled;
+};
+
+// After `done` is set, everything is final. Failure and ranks that were left out are those of the
+// parts together.
+struct Request::State {
+  worker::CompletionFlag done;
+  std::shared_ptr<State> self;
+  std::vector<Part> parts;  // stay where they are once the first is submitted
+  std::size_t finished_parts = 0;
+  std::optional<worker::Failure> failure;
+  std::vector<std::uint64_t> left_out;
+  std::uint32_t ranks = 0;  // of the job
+
+  // Its session is done with this part. True when that was the last.
+  bool finish(Part& part) {
+    if (part.failure && !failure) failure = std::move(part.failure);
+    if (left_out.size() < part.left_out.size()) left_out.resize(part.left_out.size());
+    for (std::size_t i = 0; i < part.left_out.size(); ++i) left_out[i] |= part.left_out[i];
+    return ++finished_parts == parts.size();
+  }
+};
+
+}  // namespace tributary

@@ -1,0 +1,212 @@
+/* C interface of libtributary: join a job, reduce arrays with the other ranks, leave.
+ *
+ *   tributary_options o;
+ *   tributary_options_init(&o);
+ *   o.job = 1; o.rank = 0; o.size = 4; o.address = "udp://10.77.0.254";
+ *   tributary_communicator *comm;
+ *   if (tributary_create(&o, &comm) != TRIBUTARY_OK) die(tributary_last_error());
+ *   tributary_allreduce(comm, data, count, TRIBUTARY_FLOAT32, TRIBUTARY_SUM);
+ *   tributary_destroy(comm);
+ *
+ * Every function that returns tributary_status sets the calling thread's last error when that is
+ * not TRIBUTARY_OK. Any thread may use a communicator; it is destroyed by one, when no other uses
+ * it. Thread and fork rules are those of worker/api/communicator.h. No C++ exception leaves the
+ * library.
+ */
+#ifndef TRIBUTARY_H
+#define TRIBUTARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes when something is removed or changes its meaning; additions leave it. */
+#define TRIBUTARY_ABI_VERSION 0
+
+typedef enum tributary_status {
+  TRIBUTARY_OK = 0,
+  TRIBUTARY_INVALID_ARGUMENT = 1,
+  TRIBUTARY_FAILED = 2,   /* the op or the job failed: timeout, abort, refusal */
+  TRIBUTARY_SYSTEM = 3,   /* socket, memory or another resource */
+  TRIBUTARY_NOT_DONE = 4, /* tributary_wait_for: the time is over, or a signal handler ran */
+  TRIBUTARY_OVERFLOW = 5  /* the op's result left the range of its type; the job goes on */
+} tributary_status;
+
+/* Values as in the wire format. */
+typedef enum tributary_dtype {
+  TRIBUTARY_INT8 = 1,
+  TRIBUTARY_INT16 = 2,
+  TRIBUTARY_INT32 = 3,
+  TRIBUTARY_INT64 = 4,
+  TRIBUTARY_UINT8 = 5,
+  TRIBUTARY_UINT32 = 6,
+  TRIBUTARY_UINT64 = 7,
+  TRIBUTARY_FLOAT16 = 8,
+  TRIBUTARY_BFLOAT16 = 9,
+  TRIBUTARY_FLOAT32 = 10,
+  TRIBUTARY_FLOAT64 = 11,
+  TRIBUTARY_BOOL = 12 /* one byte: 0 or 1 */
+} tributary_dtype;
+/* Integers: all but MEAN. Floats: SUM to MAX. Bool: MIN, MAX and everything from BAND on. */
+typedef enum tributary_reduce_op {
+  TRIBUTARY_SUM = 1,
+  TRIBUTARY_MEAN = 2,
+  TRIBUTARY_PROD = 3,
+  TRIBUTARY_MIN = 4,
+  TRIBUTARY_MAX = 5,
+  TRIBUTARY_BAND = 6,
+  TRIBUTARY_BOR = 7,
+  TRIBUTARY_BXOR = 8,
+  TRIBUTARY_LAND = 9,
+  TRIBUTARY_LOR = 10,
+  TRIBUTARY_LXOR = 11
+} tributary_reduce_op;
+typedef enum tributary_collective {
+  TRIBUTARY_ALLREDUCE = 0,      /* data: count elements, in place */
+  TRIBUTARY_REDUCE = 1,         /* data: count elements; root's is replaced by the result */
+  TRIBUTARY_BROADCAST = 2,      /* data: count elements of root, received by the others */
+  TRIBUTARY_ALL_GATHER = 3,     /* data: count elements; output: size x count, rank by rank */
+  TRIBUTARY_REDUCE_SCATTER = 4, /* data: size x count elements; output: this rank's count */
+  TRIBUTARY_BARRIER = 5,
+  /* Of a job whose parameter server holds the model, float32, in place. Each time that the ranks
+   * have joined every array is opened; then each step updates every array once. */
+  TRIBUTARY_OPEN = 6,  /* data: root's first values; becomes the parameters that hold. With array
+                          TRIBUTARY_MODEL_STEP: one uint32, which becomes the steps done + 1, or 0
+                          where there are no parameters yet */
+  TRIBUTARY_UPDATE = 7 /* data: gradients (op SUM or MEAN); becomes the parameters after the step */
+} tributary_collective;
+typedef enum tributary_encoding {
+  TRIBUTARY_PLAIN = 0,
+  /* Allreduce of float32 with SUM: the same bits in whatever order data arrives. */
+  TRIBUTARY_BLOCK_SCALED = 1
+} tributary_encoding;
+
+typedef struct tributary_communicator tributary_communicator;
+typedef struct tributary_request tributary_request;
+
+typedef struct tributary_options {
+  size_t struct_size; /* set by tributary_options_init */
+  uint32_t job;
+  uint32_t rank;
+  uint32_t size;
+  const char* address; /* "udp://SWITCH_IPV4[:PORT]" or "memif:///SOCKET?id=N&switch=IPV4" */
+  double join_timeout_seconds;
+  double op_timeout_seconds;
+  /* How losses are found. 0: each chunk has its own timer. N, a power of two up to 4096: in groups
+   * of N consecutive chunks of a shard, whose missing ones are asked for together. */
+  uint32_t loss_group;
+  /* If set, this process also hosts completion engines, from tributary_create to
+   * tributary_destroy: a server's file, or a topology, in which host_node names a server or this
+   * worker. NULL: it does not. */
+  const char* host_config;
+  const char* host_node;
+  /* Not 0: the job's completion host, a parameter server where it names one, sums what this rank
+   * sends, and no switch does. */
+  uint32_t at_host;
+} tributary_options;
+
+/* Cumulative since tributary_create. Bytes are payload bytes. */
+typedef struct tributary_stats {
+  size_t struct_size; /* set by the caller: sizeof(tributary_stats) */
+  uint64_t ops;
+  uint64_t contributions;
+  uint64_t contribution_bytes;
+  uint64_t results;
+  uint64_t result_bytes;
+  uint64_t duplicate_results;
+  uint64_t probes;
+  uint64_t resends;
+  uint64_t pending_replies;
+  uint64_t unknown_replies;
+  uint64_t drops;
+  uint64_t smoothed_rtt_ns;
+  uint64_t float_retries;    /* chunks summed as floats because fixed-point sums overflow */
+  uint64_t degraded_results; /* chunks whose result lacks ranks */
+  uint64_t marked_results;   /* chunks whose result tells of a queue that data met */
+  uint64_t reported_marks;   /* results that met one on their way to this rank */
+  uint64_t window_decreases; /* halvings of a shard's window for the former */
+  uint64_t least_window;     /* chunks under way: the least bound that a shard had */
+} tributary_stats;
+
+/* Whose data an op's result is made of: everybody's, unless the job allows results without ranks
+ * that are late. Then all ranks, the late ones included, hold the same result and the same list. */
+typedef struct tributary_outcome {
+  size_t struct_size; /* set by the caller: sizeof(tributary_outcome) */
+  uint32_t degraded;  /* 1: some rank is missing */
+  uint32_t counted;   /* ranks that are inside of every chunk of the op */
+  uint32_t missing;   /* all others; tributary_request_missing names them */
+} tributary_outcome;
+
+/* Version of the library, e.g. "0.1.0". */
+const char* tributary_version(void);
+/* Text of the calling thread's last failure; "" when there was none. Valid until its next one. */
+const char* tributary_last_error(void);
+/* Ranks that the calling thread's last failure names. Copies up to `capacity`, returns how many. */
+size_t tributary_last_error_ranks(uint32_t* ranks, size_t capacity);
+
+/* Defaults: timeouts of 60 s, a timer for each chunk. */
+void tributary_options_init(tributary_options* options);
+/* Joins and waits for all ranks. On success *communicator is the caller's to destroy. */
+tributary_status tributary_create(const tributary_options* options,
+                                  tributary_communicator** communicator);
+/* Open ops fail, the switch is told. NULL is allowed. */
+void tributary_destroy(tributary_communicator* communicator);
+
+/* In place: `data` holds `count` elements and must stay valid until the op is done. */
+tributary_status tributary_allreduce(tributary_communicator* communicator, void* data, size_t count,
+                                     tributary_dtype dtype, tributary_reduce_op op);
+tributary_status tributary_allreduce_async(tributary_communicator* communicator, void* data,
+                                           size_t count, tributary_dtype dtype,
+                                           tributary_reduce_op op, tributary_request** request);
+tributary_status tributary_barrier(tributary_communicator* communicator);
+
+/* Any collective. Type, operation, count, root and encoding must be the same on every rank. */
+typedef struct tributary_call {
+  size_t struct_size; /* set by tributary_call_init */
+  tributary_collective collective;
+  tributary_dtype dtype;
+  tributary_reduce_op op; /* of reductions; default SUM */
+  tributary_encoding encoding;
+  uint32_t root; /* of reduce, broadcast and open */
+  void* data;    /* as tributary_collective says; never written where the op has an output */
+  void* output;  /* of all_gather and reduce_scatter */
+  size_t count;
+  /* Of BLOCK_SCALED: values are rounded to multiples of 2^scale_exponent, the same on every rank;
+   * what overflows is summed again as floats. TRIBUTARY_SCALE_AGREED, the default: the ranks agree
+   * on exponents with which nothing overflows, in an exchange before. */
+  int32_t scale_exponent;
+  uint32_t array; /* of open and update: which of the model */
+} tributary_call;
+#define TRIBUTARY_MODEL_STEP 0xFFFE
+#define TRIBUTARY_SCALE_AGREED INT32_MIN
+void tributary_call_init(tributary_call* call);
+/* Starts it; with request NULL, also waits for it. The memory must stay valid until it is done. */
+tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,
+                                 tributary_request** request);
+
+/* Blocks until the op is done. May be called again; the request stays until it is freed. */
+tributary_status tributary_wait(tributary_request* request);
+tributary_status tributary_wait_for(tributary_request* request, double seconds);
+/* 1 when tributary_wait would not block. */
+int tributary_done(const tributary_request* request);
+/* Of an op that is done; waits for it. */
+tributary_status tributary_request_outcome(tributary_request* request, tributary_outcome* outcome);
+/* Ranks that its result lacks, ascending: copies up to `capacity`, returns how many there are. 0
+ * before the op is done, and where it failed. */
+size_t tributary_request_missing(tributary_request* request, uint32_t* ranks, size_t capacity);
+/* Does not cancel the op: `data` stays in use until it is done. NULL is allowed. */
+void tributary_request_free(tributary_request* request);
+
+uint32_t tributary_rank(const tributary_communicator* communicator);
+uint32_t tributary_size(const tributary_communicator* communicator);
+tributary_status tributary_get_stats(const tributary_communicator* communicator,
+                                     tributary_stats* stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TRIBUTARY_H */

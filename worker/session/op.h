@@ -1,0 +1,168 @@
+// One collective call of this rank, how it is cut into chunks, and the queue of calls not finished
+// yet.
+//
+//   submitted ─▶ queued ─▶ (chunks in flight) ─▶ finished: `failure` set, or the result is there
+//
+// The caller fills the first block and keeps op and memory alive until Session::take_finished()
+// returns it; the session owns the rest meanwhile.
+//
+// The array of an op consists of parts, each cut into chunks for itself: one part of `count`
+// elements, or for all_gather and reduce_scatter one of `count` elements for each rank, its owner.
+// Of a job with several planes, an Op is what one of them does of an op: the same elements of every
+// part (worker/api/plane_parts.h).
+//
+//   collective       who sends a chunk   who gets its data      memory
+//   allreduce        all                 all                    data, in place
+//   reduce           all                 root                   data, in place there
+//   reduce_scatter   all                 the part's owner       data: all parts; output: one
+//   broadcast        root                all                    data, in place
+//   all_gather       the part's owner    all                    data: one part; output: all
+//   open, update     all                 all                    data, in place
+//   barrier          all                 (no data)              –
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/wire/extension.h"
+#include "core/wire/types.h"
+#include "worker/session/failure.h"
+
+namespace tributary::worker {
+
+class BlockScaled;
+
+struct Op {
+  std::byte* data = nullptr;    // see the table; never written where it is only sent
+  std::byte* output = nullptr;  // all_gather, reduce_scatter
+  std::size_t count = 0;        // elements of a part
+  std::size_t of_count = 0;     // where this is what one plane does of an op: elements of its part
+  wire::DType dtype = wire::DType::none;
+  wire::ReduceOp reduce_op = wire::ReduceOp::sum;
+  wire::Collective collective = wire::Collective::allreduce;
+  std::uint32_t root = 0;
+  std::uint16_t array = 0;        // open, update: which one of the model, or wire::kModelStep
+  BlockScaled* scaled = nullptr;  // encoding block-scaled: makes and takes the elements
+  const Op* after = nullptr;      // an earlier op that must be done before this one's data is known
+
+  std::uint32_t id = 0;      // counts submissions since START
+  std::uint32_t rank = 0;    // the caller's
+  std::uint32_t chunks = 0;  // at least one, so that an empty op is seen by all
+  std::uint32_t chunks_per_part = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t remaining = 0;           // results to come
+  std::uint32_t elements_per_chunk = 0;  // of every chunk but a part's last
+  std::optional<Failure> failure;        // set before it is finished, if it failed
+  // Of a finished op: bit r mod 64 of word r / 64 for every rank that some chunk's result lacks
+  // (rule 21). Empty: every chunk has all.
+  std::vector<std::uint64_t> left_out;
+  Op* next = nullptr;
+  Op* previous = nullptr;
+
+  [[nodiscard]] bool reduces() const {
+    return collective == wire::Collective::allreduce || collective == wire::Collective::reduce ||
+           collective == wire::Collective::reduce_scatter || wire::concerns_model(collective);
+  }
+  [[nodiscard]] bool has_one_sender() const {
+    return collective == wire::Collective::broadcast || collective == wire::Collective::all_gather;
+  }
+  [[nodiscard]] bool has_owners() const {
+    return collective == wire::Collective::all_gather ||
+           collective == wire::Collective::reduce_scatter;
+  }
+  // How the array is cut.
+  void cut(std::uint32_t own_rank, std::uint32_t ranks, const wire::StartInfo& start) {
+    rank = own_rank;
+    elements_per_chunk =
+        wire::elements_per_chunk(start.chunk_bytes, dtype, reduce_op,
+                                 static_cast<wire::Partials>(start.partials), reduces());
+    const std::size_t per_part = (count + elements_per_chunk - 1) / elements_per_chunk;
+    chunks_per_part = static_cast<std::uint32_t>(std::max<std::size_t>(per_part, 1));
+    chunks = remaining = per_part == 0 ? 1 : chunks_per_part * (has_owners() ? ranks : 1);
+  }
+  // Elements of the caller's parts, which lie one behind the other.
+  [[nodiscard]] std::size_t whole_count() const { return of_count == 0 ? count : of_count; }
+  [[nodiscard]] std::size_t total(std::uint32_t ranks) const {
+    return has_owners() ? whole_count() * ranks : whole_count();
+  }
+
+  // Of one chunk:
+  [[nodiscard]] std::uint32_t owner_of(std::uint32_t chunk) const {
+    return chunk / chunks_per_part;
+  }
+  [[nodiscard]] std::size_t elements_of(std::uint32_t chunk) const {
+    return std::min<std::size_t>(count - begin_of(chunk), elements_per_chunk);
+  }
+  [[nodiscard]] bool contributes(std::uint32_t chunk) const {
+    return !has_one_sender() || sender_of(chunk) == rank;
+  }
+  // Where there is one sender.
+  [[nodiscard]] std::uint32_t sender_of(std::uint32_t chunk) const {
+    return collective == wire::Collective::broadcast ? root : owner_of(chunk);
+  }
+  // The rank that alone gets the data; nullopt: all do, or there is none.
+  [[nodiscard]] std::optional<std::uint32_t> target_of(std::uint32_t chunk) const {
+    if (collective == wire::Collective::reduce) return root;
+    if (collective == wire::Collective::reduce_scatter) return owner_of(chunk);
+    return std::nullopt;
+  }
+  [[nodiscard]] bool receives(std::uint32_t chunk) const {
+    return target_of(chunk).value_or(rank) == rank;
+  }
+  // What this rank sends of it, if it contributes.
+  [[nodiscard]] std::span<const std::byte> input_of(std::uint32_t chunk) const {
+    const bool whole = collective != wire::Collective::all_gather;
+    return at(data, chunk, whole);
+  }
+  // Where its data goes, if this rank receives it.
+  [[nodiscard]] std::span<std::byte> output_of(std::uint32_t chunk) const {
+    const bool whole = collective != wire::Collective::reduce_scatter;
+    return at(has_owners() ? output : data, chunk, whole);
+  }
+
+ private:
+  [[nodiscard]] std::size_t begin_of(std::uint32_t chunk) const {
+    return std::size_t{chunk % chunks_per_part} * elements_per_chunk;
+  }
+  // `whole`: the memory holds all parts.
+  [[nodiscard]] std::span<std::byte> at(std::byte* memory, std::uint32_t chunk, bool whole) const {
+    const std::size_t size = wire::size_of(dtype);
+    if (size == 0 || count == 0) return {};
+    const std::size_t part = whole ? std::size_t{owner_of(chunk)} * whole_count() : 0;
+    return {memory + (part + begin_of(chunk)) * size, elements_of(chunk) * size};
+  }
+};
+
+// Intrusive doubly-linked FIFO; an op is in at most one.
+class OpQueue {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == nullptr; }
+  [[nodiscard]] Op* front() const { return head_; }
+
+  void push_back(Op& op) {
+    op.next = nullptr;
+    op.previous = tail_;
+    (tail_ != nullptr ? tail_->next : head_) = &op;
+    tail_ = &op;
+  }
+  void remove(Op& op) {
+    (op.previous != nullptr ? op.previous->next : head_) = op.next;
+    (op.next != nullptr ? op.next->previous : tail_) = op.previous;
+    op.next = op.previous = nullptr;
+  }
+  Op* pop_front() {
+    Op* op = head_;
+    if (op != nullptr) remove(*op);
+    return op;
+  }
+
+ private:
+  Op* head_ = nullptr;
+  Op* tail_ = nullptr;
+};
+
+}  // namespace tributary::worker

@@ -1,0 +1,53 @@
+// The control channel of a memif connection, client side: one unix socket that lives as long as the
+// connection does.
+//
+//   server: HELLO · client: INIT, ADD_REGION, ADD_RING ×2, CONNECT, each acknowledged · CONNECTED
+//
+// Afterwards it only says when the server goes: by DISCONNECT, or by closing.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "core/time.h"
+#include "worker/transport/file_descriptor.h"
+#include "worker/transport/memif_rings.h"
+
+namespace tributary::worker {
+
+// The text names the socket and what the server, or the kernel, said.
+class MemifConnectError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class MemifControl {
+ public:
+  // Connects interface `id` at socket `path` (a file, or else an abstract name, which is what DPDK
+  // listens on unless told socket-abstract=no) and hands `rings` over. Every answer must come
+  // within `answer_limit`. Throws MemifConnectError.
+  MemifControl(const std::string& path, std::uint32_t id, MemifRings& rings, Duration answer_limit);
+  // Says good-bye.
+  ~MemifControl();
+  MemifControl(const MemifControl&) = delete;
+  MemifControl& operator=(const MemifControl&) = delete;
+
+  // Readable when server_left() is worth asking.
+  [[nodiscard]] int fd() const { return socket_.get(); }
+  [[nodiscard]] bool server_left();
+
+ private:
+  void limit_waiting() const;
+  void handshake(std::uint32_t id, MemifRings& rings);
+  void request(const memif::Message& message, int passed_fd, memif::MessageType answer);
+  void send(const memif::Message& message, int passed_fd) const;
+  memif::Message expect(memif::MessageType wanted) const;
+  [[noreturn]] void fail(const std::string& why) const;
+
+  std::string path_;
+  Duration answer_limit_;
+  FileDescriptor socket_;
+};
+
+}  // namespace tributary::worker

@@ -1,0 +1,224 @@
+#include "worker/transport/memif_transport.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/wire/ecn.h"
+#include "core/wire/integrity.h"
+#include "worker/transport/packet_check.h"
+
+namespace tributary::worker {
+namespace {
+
+constexpr std::size_t kBurst = 64;
+// The switch may start on these while the rest of a batch is being written.
+constexpr std::size_t kFlushEvery = 8;
+constexpr Duration kAnswerLimit = Duration::seconds(1);
+constexpr Duration kArpInterval = Duration::ms(50);
+// Replies, leases and the like, beside a window of chunks.
+constexpr std::size_t kControlDepth = 64;
+
+}  // namespace
+
+MemifTransport::MemifTransport(MemifAddress address, Duration limit)
+    : address_(std::move(address)),
+      own_mac_(worker_mac(address_.own_ipv4)),
+      base_port_(address_.base_port),
+      wake_event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!wake_event_)
+    throw std::system_error(errno, std::generic_category(), "memif transport: no eventfd");
+  const std::int64_t deadline = now_ns() + limit.to_ns();
+  for (;;) {
+    try {
+      connect(kAnswerLimit);
+      break;
+    } catch (const MemifConnectError& e) {
+      // The switch may not be up yet, or not have noticed that this rank's predecessor died.
+      if (now_ns() >= deadline)
+        throw MemifConnectError(std::string(e.what()) + " (tried for " +
+                                std::to_string(limit.to_ns() / 1'000'000) + " ms)");
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+  resolve_switch(Duration::ns(std::max(deadline - now_ns(), kAnswerLimit.to_ns())));
+}
+
+MemifTransport::~MemifTransport() = default;
+
+void MemifTransport::connect(Duration answer_limit) {
+  auto rings = std::make_unique<MemifRings>();
+  control_ = std::make_unique<MemifControl>(address_.socket, address_.id, *rings, answer_limit);
+  rings_ = std::move(rings);
+  if (depth_ != 0) rings_->set_depth(depth_);
+  ask_for_switch_mac();
+}
+
+void MemifTransport::disconnect() {
+  control_.reset();
+  rings_.reset();
+  next_connect_ns_ = now_ns() + kReconnectInterval.to_ns();
+}
+
+// A request that is lost, because the switch's loop was not running yet, is repeated.
+void MemifTransport::resolve_switch(Duration limit) {
+  const std::int64_t deadline = now_ns() + limit.to_ns();
+  while (!switch_mac_) {
+    if (now_ns() >= deadline || !link_up())
+      throw std::runtime_error("memif socket " + address_.socket + ": connected as interface " +
+                               std::to_string(address_.id) + ", but " +
+                               ipv4_text(address_.switch_ipv4) + " does not answer ARP");
+    ask_for_switch_mac();
+    wait(kArpInterval);
+    receive([](const wire::Packet&) {});
+  }
+}
+
+void MemifTransport::ask_for_switch_mac() {
+  if (rings_->tx_room() == 0) return;
+  rings_->tx_commit(wire::write_arp_request(own_mac_, address_.own_ipv4, address_.switch_ipv4,
+                                            rings_->tx_frame()));
+  rings_->tx_flush();
+}
+
+void MemifTransport::on_start(const wire::StartInfo& info) {
+  base_port_ = info.udp_base_port;
+  start_ = info;
+  group_ipv4_ = info.group_ipv4;
+  group_mac_ = wire::multicast_mac(info.group_ipv4);
+  udp_checksum_ = info.integrity != static_cast<std::uint8_t>(wire::Integrity::crc32c);
+  depth_ = std::max(depth_, std::size_t{info.window} * info.shards + kControlDepth);
+  if (link_up()) rings_->set_depth(depth_);
+}
+
+std::size_t MemifTransport::send(std::span<const Datagram> batch) {
+  if (!link_up()) return 0;
+  std::size_t room = rings_->tx_room();
+  std::size_t done = 0;
+  for (; done < batch.size() && room > 0; ++done) {
+    if (write_datagram(batch[done])) --room;
+    if ((done + 1) % kFlushEvery == 0) rings_->tx_flush();
+  }
+  if (done > 0) rings_->tx_flush();
+  send_blocked_ = done < batch.size();
+  return done;
+}
+
+// False when no frame was used: a datagram that can never be sent is dropped, not kept.
+bool MemifTransport::write_datagram(const Datagram& d) {
+  const std::size_t bytes = d.head.size() + d.payload.size();
+  if (bytes > max_datagram_bytes()) {
+    drops_.add(DropReason::mtu);
+    return false;
+  }
+  const std::span<std::byte> frame = rings_->tx_frame();
+  std::byte* at = frame.data() + wire::kUdpPayloadOffset;
+  std::memcpy(at, d.head.data(), d.head.size());
+  if (!d.payload.empty()) std::memcpy(at + d.head.size(), d.payload.data(), d.payload.size());
+  const wire::FrameTemplate t{
+      .destination = *switch_mac_,
+      .source = own_mac_,
+      .vlan_tci = std::nullopt,
+      .endpoints = {address_.own_ipv4, address_.switch_ipv4, address_.base_port,
+                    static_cast<std::uint16_t>(base_port_ + d.port)},
+      .dscp_ecn = wire::kEct0,
+      .udp_checksum = udp_checksum_,
+  };
+  rings_->tx_commit(wire::write_frame_headers(t, frame, bytes));
+  return true;
+}
+
+std::size_t MemifTransport::receive(const Receiver& receiver) {
+  if (!link_up()) return 0;
+  std::size_t delivered = 0;
+  for (std::size_t i = 0; i < kBurst; ++i) {
+    std::span<const std::byte> frame;
+    const MemifRings::Rx got = rings_->rx_next(frame);
+    if (got == MemifRings::Rx::none) break;
+    if (got == MemifRings::Rx::unusable)
+      drops_.add(DropReason::frame_multi_segment);
+    else if (handle_frame(frame, receiver))
+      ++delivered;
+  }
+  rings_->rx_release();
+  if (rings_->broken()) disconnect();
+  return delivered;
+}
+
+// False for what is not a packet for this worker: frames for others (a switch floods what it does
+// not know) are ignored, broken ones counted.
+bool MemifTransport::handle_frame(std::span<const std::byte> frame, const Receiver& receiver) {
+  const auto parsed = wire::parse_ethernet(frame);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) {
+    drops_.add(*bad);
+    return false;
+  }
+  const auto& eth = std::get<wire::EthernetView>(parsed);
+  if (eth.ether_type == wire::kEtherTypeArp) handle_arp(eth.payload);
+  const bool to_group = group_ipv4_ != 0 && eth.destination == group_mac_;
+  if (eth.ether_type != wire::kEtherTypeIpv4 || (eth.destination != own_mac_ && !to_group))
+    return false;
+  return handle_ipv4(eth.payload, receiver);
+}
+
+bool MemifTransport::handle_ipv4(std::span<const std::byte> packet, const Receiver& receiver) {
+  const auto dropped = [this](DropReason reason) {
+    drops_.add(reason);
+    return false;
+  };
+  const auto ip = wire::parse_udp4(packet);
+  if (const auto* bad = std::get_if<DropReason>(&ip)) return dropped(*bad);
+  const auto& udp = std::get<std::optional<wire::Udp4View>>(ip);
+  if (!udp) return false;
+  const wire::UdpEndpoints& e = udp->endpoints;
+  const bool for_us = e.destination_ip == address_.own_ipv4 ||
+                      (group_ipv4_ != 0 && e.destination_ip == group_ipv4_);
+  const bool known_port =
+      e.destination_port == address_.base_port ||
+      (e.destination_port >= base_port_ && e.destination_port < base_port_ + config::kMaxShards);
+  if (!for_us || !known_port) return false;
+  const bool from_host =
+      e.source_ip != 0 && e.source_ip == direct_host(start_) && e.destination_ip == group_ipv4_;
+  if (e.source_ip != address_.switch_ipv4 && !from_host)
+    return dropped(DropReason::sender_mismatch);
+
+  auto parsed = wire::parse(udp->payload);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return dropped(*bad);
+  auto& aggregation = std::get<wire::Packet>(parsed);
+  aggregation.congestion_experienced = udp->congestion_experienced;
+  if (const DropReason bad = wire::check_integrity(*udp, aggregation); bad != DropReason::count_)
+    return dropped(bad);
+  if (from_host && !is_direct_result(start_, aggregation)) return dropped(DropReason::stale_term);
+  receiver(aggregation);
+  return true;
+}
+
+void MemifTransport::handle_arp(std::span<const std::byte> packet) {
+  const auto arp = wire::parse_arp(packet);
+  if (!arp || arp->target_ip != address_.own_ipv4) return;
+  if (arp->sender_ip == address_.switch_ipv4) switch_mac_ = arp->sender_mac;
+  if (!arp->is_request || rings_->tx_room() == 0) return;
+  rings_->tx_commit(wire::write_arp_reply(own_mac_, *arp, rings_->tx_frame()));
+  rings_->tx_flush();
+}
+
+std::string MemifTransport::describe() const {
+  return "memif " + address_.socket + " interface " + std::to_string(address_.id) +
+         (link_up() ? "" : " (down)") + ", " + ipv4_text(address_.own_ipv4) + " " +
+         mac_text(own_mac_) + " to switch " + ipv4_text(address_.switch_ipv4) + ":" +
+         std::to_string(base_port_) + " " + (switch_mac_ ? mac_text(*switch_mac_) : "unresolved") +
+         ", frames up to " + std::to_string(MemifRings::kBufferBytes) + " bytes";
+}
+
+std::unique_ptr<Transport> make_memif_transport(const std::string& address, std::uint32_t job,
+                                                std::uint32_t rank) {
+  return std::make_unique<MemifTransport>(parse_memif_address(address, job, rank));
+}
+
+}  // namespace tributary::worker

@@ -1,0 +1,98 @@
+// Datagrams to the switch through a memif port: shared memory between this process and the
+// switch's, no kernel on the path, frames up to 9,728 bytes.
+//
+// The worker is a plain memif client; no packet framework runs inside the application's process
+// (docs/decisions/002-native-memif-client.md says why). It owns its frames: Ethernet, IPv4 and UDP
+// headers, checksums and ARP are written and checked here.
+//
+//           connect, HELLO … CONNECTED            ARP reply
+//   down ────────────────────────────▶ up ─────────────────────▶ up, switch MAC known
+//    ▲                                  │
+//    └── socket closed, DISCONNECT ─────┘    while down: tried again every 100 ms, send() takes
+//    none
+//
+// Waiting is a sleep on the eventfd that the switch writes after each burst.
+//
+// Files: memif_transport.cc (frames), memif_transport_wait.cc (sleeping, reconnecting).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/net/arp.h"
+#include "core/net/frame.h"
+#include "worker/transport/file_descriptor.h"
+#include "worker/transport/memif_address.h"
+#include "worker/transport/memif_control.h"
+#include "worker/transport/memif_rings.h"
+#include "worker/transport/transport.h"
+
+namespace tributary::worker {
+
+class MemifTransport final : public Transport {
+ public:
+  // Connects and learns the switch's MAC address, both within `limit`; throws std::runtime_error
+  // that names the socket otherwise.
+  explicit MemifTransport(MemifAddress address, Duration limit = Duration::seconds(10));
+  ~MemifTransport() override;
+
+  void on_start(const wire::StartInfo& info) override;
+  std::size_t send(std::span<const Datagram> batch) override;
+  std::size_t receive(const Receiver& receiver) override;
+  void wait(Duration limit) override;
+  void wake() override;
+
+  [[nodiscard]] std::size_t max_datagram_bytes() const override {
+    return MemifRings::kBufferBytes - wire::kUdpPayloadOffset;
+  }
+  [[nodiscard]] const DropCounters& drops() const override { return drops_; }
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] bool link_up() const { return control_ != nullptr; }
+
+ private:
+  static constexpr Duration kReconnectInterval = Duration::ms(100);
+
+  static std::int64_t now_ns();
+  void connect(Duration answer_limit);
+  void disconnect();
+  void resolve_switch(Duration limit);
+  void ask_for_switch_mac();
+
+  bool write_datagram(const Datagram& datagram);
+  bool handle_frame(std::span<const std::byte> frame, const Receiver& receiver);
+  void handle_arp(std::span<const std::byte> packet);
+  bool handle_ipv4(std::span<const std::byte> packet, const Receiver& receiver);
+
+  [[nodiscard]] bool ready() const;
+  void sleep_until_ready(Duration limit);
+  // True when something happened before the limit.
+  bool poll(Duration limit);
+  void wait_for_link(Duration limit);
+
+  MemifAddress address_;
+  wire::MacAddress own_mac_;
+  std::optional<wire::MacAddress> switch_mac_;
+  std::uint16_t base_port_;
+  std::uint32_t group_ipv4_ = 0;  // 0 before START
+  wire::MacAddress group_mac_{};
+  bool udp_checksum_ = true;
+  wire::StartInfo start_;  // all zero before START
+
+  std::unique_ptr<MemifRings> rings_;  // both null while down
+  std::unique_ptr<MemifControl> control_;
+  std::size_t depth_ = 0;  // what START asked for; 0: the default
+  std::int64_t next_connect_ns_ = 0;
+
+  FileDescriptor wake_event_;
+  std::atomic<bool> woken_ = false;  // wake() sets, wait() clears; the eventfd follows
+  bool send_blocked_ = false;        // send() ran out of room
+  DropCounters drops_;
+};
+
+// Parses `address` (see transport.h) for this rank and connects.
+std::unique_ptr<Transport> make_memif_transport(const std::string& address, std::uint32_t job,
+                                                std::uint32_t rank);
+
+}  // namespace tributary::worker
