@@ -34,7 +34,7 @@ void run_batch(EngineTraffic& traffic, std::span<const EngineTraffic::Received> 
       __builtin_prefetch(r.bytes.data() + wire::kHeaderBytes);
     }
     for (std::size_t i = 0; i < burst.size(); ++i)
-      if (wire::parse(burst[i].bytes, parsed[i]) != DropReason::count_) return;
+      if (wire::parse(burst[i].bytes, parsed[i]) != DropReason::none) return;
     const std::uint64_t ready = ticks();
     for (std::size_t i = 0; i < burst.size(); ++i) engine.prefetch_entry(parsed[i].header);
     const std::uint64_t fetched = ticks();

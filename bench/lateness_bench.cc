@@ -115,12 +115,12 @@ std::vector<Pair> measure_pairs(const Options& options, Subject subject, Referen
 
 // All chunks of a window armed, then cancelled in the order in which they complete.
 double arm_and_cancel(const EngineLoad& load) {
-  std::vector<aggregator::Tombstone> chunks(load.window);
+  std::vector<aggregator::ChunkEntry> chunks(load.window);
   aggregator::ChunkDeadlines deadlines(load.deadline, chunks);
   const double begin = thread_seconds();
   for (std::uint32_t job = 0; job < load.jobs; ++job) {
-    for (aggregator::Tombstone& chunk : chunks) deadlines.arm(chunk);
-    for (aggregator::Tombstone& chunk : chunks) deadlines.cancel(chunk);
+    for (aggregator::ChunkEntry& chunk : chunks) deadlines.arm(chunk);
+    for (aggregator::ChunkEntry& chunk : chunks) deadlines.cancel(chunk);
   }
   const double ns = (thread_seconds() - begin) * 1e9;
   return ns / (static_cast<double>(load.slots()) * load.fan_in);

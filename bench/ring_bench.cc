@@ -106,7 +106,7 @@ class RingJob {
     }
   }
 
-  [[nodiscard]] const dataplane::Worker& loop() { return ring_.worker(); }
+  [[nodiscard]] const dataplane::PacketLoop& loop() { return ring_.packet_loop(); }
   [[nodiscard]] rte_mempool* pool() const { return ring_.pool(); }
 
   bool join() {
@@ -168,8 +168,8 @@ class RingJob {
     const auto ip = wire::parse_udp4(view->payload);
     const auto* udp = std::get_if<std::optional<wire::Udp4View>>(&ip);
     wire::Packet packet;
-    if (udp != nullptr && *udp && wire::parse((*udp)->payload, packet) == DropReason::count_ &&
-        wire::check_integrity(**udp, packet) == DropReason::count_)
+    if (udp != nullptr && *udp && wire::parse((*udp)->payload, packet) == DropReason::none &&
+        wire::check_integrity(**udp, packet) == DropReason::none)
       player.on_packet(packet, ring_.now);
   }
 

@@ -83,7 +83,7 @@ class Stations {
       rte_eth_tx_burst(ring_.port(port ^ 1).ethdev(), 0, burst.data(), got);
     }
   }
-  [[nodiscard]] const dataplane::Worker& loop() { return ring_.worker(); }
+  [[nodiscard]] const dataplane::PacketLoop& loop() { return ring_.packet_loop(); }
 
  private:
   [[nodiscard]] const wire::MacAddress& station(std::size_t port, std::size_t k) const {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "bench/harness.h"
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 
 namespace tributary::bench {
 
 class RingStages {
  public:
-  explicit RingStages(const dataplane::Worker& loop) : loop_(loop) {}
+  explicit RingStages(const dataplane::PacketLoop& loop) : loop_(loop) {}
 
   // Around what is measured.
   void begin() { before_ = read(); }
@@ -51,7 +51,7 @@ class RingStages {
     return cycles;
   }
 
-  const dataplane::Worker& loop_;
+  const dataplane::PacketLoop& loop_;
   Cycles before_{};
   std::array<std::vector<double>, dataplane::kStageCount> rounds_;
 };

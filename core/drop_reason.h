@@ -50,7 +50,8 @@ namespace tributary {
   X(bad_coverage, "bad-coverage", "workers inside a sum are not those behind its sender")         \
   X(join_mismatch, "join-mismatch", "JOIN for a job of another size, tree or number of planes")   \
   X(sender_mismatch, "sender-mismatch", "child is bound to another port or address")              \
-  X(wrong_way, "wrong-way", "from an address behind a router, but not through that port")         \
+  X(wrong_ingress_port, "wrong-ingress-port",                                                     \
+    "from an address behind a router, but not through that port")                                 \
   X(no_next_hop, "no-next-hop", "router on the way has not answered ARP")                         \
   X(bad_shard, "bad-shard", "shard, plane or stream outside the job's")                           \
   X(stale_seq, "stale-seq", "chunk finished and acknowledged long ago")                           \
@@ -88,10 +89,10 @@ enum class DropReason : std::uint8_t {
 #define X(id, label, text) id,
   TRIBUTARY_DROP_REASONS(X)
 #undef X
-      count_
+      none  // not a drop: the packet goes on
 };
 
-inline constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::count_);
+inline constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::none);
 
 // Metric label, e.g. "bad-version".
 constexpr const char* drop_label(DropReason r) {

@@ -1,23 +1,23 @@
-// FIFO of the chunks that must end by a deadline, linked through their tombstones. All members of
-// one queue have the same timeout, so arrival order is expiry order: arm, cancel and expire are
+// FIFO of the chunks that must end by a deadline, linked through their chunk entries. All members
+// of one queue have the same timeout, so arrival order is expiry order: arm, cancel and expire are
 // O(1), and looking at the front tells whether anything is due.
 #pragma once
 
 #include <span>
 
-#include "aggregator/chunk/tombstone.h"
+#include "aggregator/chunk/chunk_entry.h"
 #include "core/time.h"
 
 namespace tributary::aggregator {
 
 class ChunkDeadlines {
  public:
-  // Members are entries of `tombstones`, which stays where it is.
-  ChunkDeadlines(Duration timeout, std::span<Tombstone> tombstones)
-      : timeout_(timeout), entries_(tombstones) {}
+  // Members are entries of `entries`, which stay where they are.
+  ChunkDeadlines(Duration timeout, std::span<ChunkEntry> entries)
+      : timeout_(timeout), entries_(entries) {}
 
   // The time of arming is e.opened_at, which must not be before that of the previous call.
-  void arm(Tombstone& e) {
+  void arm(ChunkEntry& e) {
     const auto index = static_cast<std::uint32_t>(&e - entries_.data());
     e.armed = true;
     e.previous = last_;
@@ -25,14 +25,14 @@ class ChunkDeadlines {
     (last_ == kNone ? first_ : entries_[last_].next) = index;
     last_ = index;
   }
-  void cancel(Tombstone& e) {
+  void cancel(ChunkEntry& e) {
     if (!e.armed) return;
     e.armed = false;
     (e.previous == kNone ? first_ : entries_[e.previous].next) = e.next;
     (e.next == kNone ? last_ : entries_[e.next].previous) = e.previous;
   }
   // The oldest member whose deadline has passed (now ≥ armed + timeout), or nullptr.
-  [[nodiscard]] Tombstone* due(Instant now) const {
+  [[nodiscard]] ChunkEntry* due(Instant now) const {
     if (first_ == kNone || now - entries_[first_].opened_at < timeout_) return nullptr;
     return &entries_[first_];
   }
@@ -44,7 +44,7 @@ class ChunkDeadlines {
 
  private:
   Duration timeout_;
-  std::span<Tombstone> entries_;
+  std::span<ChunkEntry> entries_;
   std::uint32_t first_ = kNone;
   std::uint32_t last_ = kNone;
 };

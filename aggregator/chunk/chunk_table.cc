@@ -7,7 +7,7 @@
 
 namespace tributary::aggregator {
 
-ChunkTable::ChunkTable(std::span<Tombstone> entries, std::uint32_t children, std::uint32_t window)
+ChunkTable::ChunkTable(std::span<ChunkEntry> entries, std::uint32_t children, std::uint32_t window)
     : entries_(entries),
       children_(children),
       window_(window),
@@ -21,7 +21,7 @@ ChunkTable::ChunkTable(std::span<Tombstone> entries, std::uint32_t children, std
 }
 
 void ChunkTable::reset(std::uint32_t first_seq) {
-  for (Tombstone& e : entries_) {
+  for (ChunkEntry& e : entries_) {
     e.state = ChunkState::unseen;
     e.holds_slot = false;
   }
@@ -32,7 +32,7 @@ void ChunkTable::reset(std::uint32_t first_seq) {
   open_ = retained_ = 0;
 }
 
-void ChunkTable::open(Tombstone& e, const First& c, Instant now) {
+void ChunkTable::open(ChunkEntry& e, const First& c, Instant now) {
   assert(e.state != ChunkState::open && e.state != ChunkState::complete);
   e.seq = c.seq;
   e.state = ChunkState::open;
@@ -51,7 +51,7 @@ void ChunkTable::open(Tombstone& e, const First& c, Instant now) {
   ++open_;
 }
 
-void ChunkTable::complete(Tombstone& e) {
+void ChunkTable::complete(ChunkEntry& e) {
   leave_open(e, ChunkState::complete);
   ++retained_;
   raise_low();
@@ -75,7 +75,7 @@ bool ChunkTable::skip_unseen() {
 }
 
 ChunkState ChunkTable::state_of(std::uint32_t seq) const {
-  const Tombstone& e = entries_[seq & (2 * window_ - 1)];
+  const ChunkEntry& e = entries_[seq & (2 * window_ - 1)];
   return e.seq == seq ? e.state : ChunkState::unseen;
 }
 
@@ -104,9 +104,9 @@ void ChunkTable::raise_floor() {
     if (!gone_[child] && held_[child] == floor_) ++at_floor_;
 }
 
-Tombstone* ChunkTable::pop_acknowledged() {
+ChunkEntry* ChunkTable::pop_acknowledged() {
   if (!has_acknowledged()) return nullptr;
-  Tombstone& e = at(released_);
+  ChunkEntry& e = at(released_);
   assert(e.seq == released_ && e.state == ChunkState::complete);
   e.state = ChunkState::released;
   --retained_;
@@ -114,15 +114,16 @@ Tombstone* ChunkTable::pop_acknowledged() {
   return &e;
 }
 
-std::size_t ChunkTable::missing(const Tombstone& e, std::span<std::uint32_t> out) const {
+std::size_t ChunkTable::missing(const ChunkEntry& e, std::span<std::uint32_t> out) const {
   std::size_t written = 0;
   for (std::uint32_t child = 0; child < children_ && written < out.size(); ++child)
     if (!has_contributed(e, static_cast<std::uint16_t>(child))) out[written++] = child;
   return written;
 }
 
-const Tombstone* ChunkTable::unfinished_without(std::uint16_t child, std::uint32_t first_op) const {
-  for (const Tombstone& e : entries_) {
+const ChunkEntry* ChunkTable::unfinished_without(std::uint16_t child,
+                                                 std::uint32_t first_op) const {
+  for (const ChunkEntry& e : entries_) {
     const bool unfinished = e.state == ChunkState::open || e.state == ChunkState::escalated;
     if (unfinished && e.description.op >= first_op && !has_contributed(e, child)) return &e;
   }

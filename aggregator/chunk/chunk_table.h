@@ -1,7 +1,7 @@
 // The chunks of one (job, shard): which seqs may be sent, which results may be asked for. A ring
-// of 2W tombstones; payload is the Shard's business.
+// of 2W chunk entries; payload is the Shard's business.
 //
-// chunk_state.h draws the life of a chunk; seq + 2W takes a tombstone over.
+// chunk_state.h draws the life of a chunk; seq + 2W takes a chunk entry over.
 //
 // Let `low` be the lowest seq that is not complete. A rank sends s only when it holds all
 // results ≤ s−W, so open chunks lie in [low, low+W), and results that somebody may still lack in
@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "aggregator/chunk/tombstone.h"
+#include "aggregator/chunk/chunk_entry.h"
 #include "core/seq.h"
 
 namespace tributary::aggregator {
@@ -26,16 +26,16 @@ class ChunkTable {
   enum class Place : std::uint8_t { seen, unseen, stale, beyond_window };
 
   // `entries`: 2 × window of them; window is a power of two.
-  ChunkTable(std::span<Tombstone> entries, std::uint32_t children, std::uint32_t window);
+  ChunkTable(std::span<ChunkEntry> entries, std::uint32_t children, std::uint32_t window);
 
   // Forgets everything; the next chunk is `first_seq`. Deadlines are the caller's to cancel.
   void reset(std::uint32_t first_seq);
 
   // Where a seq stands. `entry` is what is remembered of it (seen) or where it would be (unseen).
-  Place find(std::uint32_t seq, Tombstone*& entry) {
+  Place find(std::uint32_t seq, ChunkEntry*& entry) {
     const std::int32_t distance = seq_diff(seq, low_);
     if (distance >= static_cast<std::int32_t>(window_)) return Place::beyond_window;
-    Tombstone& e = at(seq);
+    ChunkEntry& e = at(seq);
     entry = &e;
     const bool seen = e.state != ChunkState::unseen && e.seq == seq;
     if (!seen && distance < 0) return Place::stale;
@@ -49,36 +49,36 @@ class ChunkTable {
     std::uint16_t child;
     KeptAs kept;
   };
-  void open(Tombstone& e, const First& c, Instant now);
-  void open(Tombstone& e, const Contribution& c, Instant now) {
+  void open(ChunkEntry& e, const First& c, Instant now);
+  void open(ChunkEntry& e, const Contribution& c, Instant now) {
     open(e, {c.description, c.seq, c.child, c.kept}, now);
     e.congested = c.congested;
   }
   // It was opened by what came from elsewhere: no child has contributed.
-  void forget_arrivals(Tombstone& e) {
+  void forget_arrivals(ChunkEntry& e) {
     std::fill_n(bits(e), bitmap_words_, 0);
     e.arrived = 0;
   }
   // A further child's; true when it was the last one.
-  bool add(Tombstone& e, std::uint16_t child) { return add(e, bit_of(e, child)); }
+  bool add(ChunkEntry& e, std::uint16_t child) { return add(e, bit_of(e, child)); }
   // Where a child's bit of a chunk is, for who looks and then adds it.
   struct Bit {
     std::uint64_t* word;
     std::uint64_t mask;
     [[nodiscard]] bool is_set() const { return (*word & mask) != 0; }
   };
-  [[nodiscard]] Bit bit_of(Tombstone& e, std::uint16_t child) {
+  [[nodiscard]] Bit bit_of(ChunkEntry& e, std::uint16_t child) {
     return {bits(e) + child / 64, std::uint64_t{1} << (child % 64)};
   }
-  bool add(Tombstone& e, Bit bit) {
+  bool add(ChunkEntry& e, Bit bit) {
     *bit.word |= bit.mask;
     return ++e.arrived == children_;
   }
   // All have arrived, and the result is made elsewhere.
-  void send(Tombstone& e) { leave_open(e, ChunkState::sent); }
+  void send(ChunkEntry& e) { leave_open(e, ChunkState::sent); }
   // The completion host finishes it.
-  void escalate(Tombstone& e) { leave_open(e, ChunkState::escalated); }
-  void complete(Tombstone& e);
+  void escalate(ChunkEntry& e) { leave_open(e, ChunkState::escalated); }
+  void complete(ChunkEntry& e);
 
   // `child` holds every result before `seq`. False when that can't be true.
   bool acknowledge(std::uint16_t child, std::uint32_t seq);
@@ -89,30 +89,30 @@ class ChunkTable {
   // `child` needs no result any more.
   void forget_child(std::uint16_t child);
   // The next result that every present child holds, released by this call; nullptr: no further.
-  Tombstone* pop_acknowledged();
+  ChunkEntry* pop_acknowledged();
   [[nodiscard]] bool has_acknowledged() const { return released_ != floor_; }
   // The lowest chunks that are not complete, if nothing was seen of them and every present child
   // holds their results, are over. False: there is none. Only when pop_acknowledged() has none.
   bool skip_unseen();
 
   // Where a seq is remembered, if it is. Open ones are all in the window.
-  [[nodiscard]] Tombstone& entry_for(std::uint32_t seq) { return at(seq); }
-  [[nodiscard]] const Tombstone& entry_for(std::uint32_t seq) const {
+  [[nodiscard]] ChunkEntry& entry_for(std::uint32_t seq) { return at(seq); }
+  [[nodiscard]] const ChunkEntry& entry_for(std::uint32_t seq) const {
     return entries_[seq & (2 * window_ - 1)];
   }
-  [[nodiscard]] const Tombstone& entry_a_window_before(std::uint32_t seq) const {
+  [[nodiscard]] const ChunkEntry& entry_a_window_before(std::uint32_t seq) const {
     return entry_for(seq - window_);
   }
   // What is known of a seq; unseen also when it is none of this table's.
   [[nodiscard]] ChunkState state_of(std::uint32_t seq) const;
-  [[nodiscard]] bool has_contributed(const Tombstone& e, std::uint16_t child) const {
+  [[nodiscard]] bool has_contributed(const ChunkEntry& e, std::uint16_t child) const {
     return (bits(e)[child / 64] >> (child % 64) & 1) != 0;
   }
   // Children that have not contributed, at most out.size() of them; returns how many were written.
-  std::size_t missing(const Tombstone& e, std::span<std::uint32_t> out) const;
-  [[nodiscard]] std::uint32_t slot_of(const Tombstone& e) const { return e.seq & (window_ - 1); }
+  std::size_t missing(const ChunkEntry& e, std::span<std::uint32_t> out) const;
+  [[nodiscard]] std::uint32_t slot_of(const ChunkEntry& e) const { return e.seq & (window_ - 1); }
   // Every one of them as words of 64 bits.
-  [[nodiscard]] std::span<const std::uint64_t> arrived(const Tombstone& e) const {
+  [[nodiscard]] std::span<const std::uint64_t> arrived(const ChunkEntry& e) const {
     return {bits(e), bitmap_words_};
   }
   // Every chunk before `seq` is complete.
@@ -121,11 +121,11 @@ class ChunkTable {
   }
   // Some chunk that is open, or escalated, and lacks this child; or nullptr. Of ops before
   // `first_op` it lacks nothing.
-  [[nodiscard]] const Tombstone* unfinished_without(std::uint16_t child,
-                                                    std::uint32_t first_op) const;
+  [[nodiscard]] const ChunkEntry* unfinished_without(std::uint16_t child,
+                                                     std::uint32_t first_op) const;
 
-  [[nodiscard]] std::span<Tombstone> entries() { return entries_; }
-  [[nodiscard]] std::span<const Tombstone> entries() const { return entries_; }
+  [[nodiscard]] std::span<ChunkEntry> entries() { return entries_; }
+  [[nodiscard]] std::span<const ChunkEntry> entries() const { return entries_; }
   [[nodiscard]] std::uint32_t low() const { return low_; }
   [[nodiscard]] std::uint32_t present() const { return present_; }
   [[nodiscard]] std::uint32_t open() const { return open_; }
@@ -134,15 +134,15 @@ class ChunkTable {
   [[nodiscard]] std::size_t table_bytes() const;
 
  private:
-  [[nodiscard]] Tombstone& at(std::uint32_t seq) { return entries_[seq & (2 * window_ - 1)]; }
-  [[nodiscard]] std::uint64_t* bits(Tombstone& e) {
+  [[nodiscard]] ChunkEntry& at(std::uint32_t seq) { return entries_[seq & (2 * window_ - 1)]; }
+  [[nodiscard]] std::uint64_t* bits(ChunkEntry& e) {
     if (wide_bitmaps_.empty()) return &e.arrived_low;
     return wide_bitmaps_.data() + static_cast<std::size_t>(&e - entries_.data()) * bitmap_words_;
   }
-  [[nodiscard]] const std::uint64_t* bits(const Tombstone& e) const {
-    return const_cast<ChunkTable*>(this)->bits(const_cast<Tombstone&>(e));
+  [[nodiscard]] const std::uint64_t* bits(const ChunkEntry& e) const {
+    return const_cast<ChunkTable*>(this)->bits(const_cast<ChunkEntry&>(e));
   }
-  void leave_open(Tombstone& e, ChunkState state) {
+  void leave_open(ChunkEntry& e, ChunkState state) {
     if (e.state == ChunkState::open) --open_;
     e.state = state;
   }
@@ -155,7 +155,7 @@ class ChunkTable {
   void raise_low();
   void raise_floor();
 
-  std::span<Tombstone> entries_;
+  std::span<ChunkEntry> entries_;
   std::uint32_t children_;
   std::uint32_t window_;
   std::uint32_t low_ = 0;       // lowest seq that is not complete

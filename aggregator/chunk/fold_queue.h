@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "aggregator/chunk/chunk_entry.h"
 #include "aggregator/chunk/payloads.h"
-#include "aggregator/chunk/tombstone.h"
 #include "aggregator/kernels/reduce.h"
 
 namespace tributary::aggregator {
@@ -31,7 +31,7 @@ struct Fold {
     merge,  // another switch's accumulator is added
     fold,   // a worker's data is added
   };
-  Tombstone* chunk = nullptr;
+  ChunkEntry* chunk = nullptr;
   std::byte* sum = nullptr;
   const std::byte* data = nullptr;
   const Kernels* kernels = nullptr;
@@ -65,7 +65,7 @@ class FoldQueue {
     groups_[count_++].begin(fold);
   }
   // What waits for this chunk.
-  void settle(const Tombstone& chunk) {
+  void settle(const ChunkEntry& chunk) {
     if (!chunk.data_waits) return;
     Group& group = group_of(chunk);
     group.make();
@@ -132,7 +132,7 @@ class FoldQueue {
     }
   }
   // Ranks send a job's chunks in the same order, more often than not.
-  Group& group_of(const Tombstone& chunk) {
+  Group& group_of(const ChunkEntry& chunk) {
     const auto is_of = [&](std::size_t at) {
       return groups_[at].count != 0 && groups_[at].first.chunk == &chunk;
     };

@@ -1,6 +1,6 @@
 // Results that every child has acknowledged, by (job, op, chunk) (C4): as many as there are spare
 // buffers of their size, the oldest first to go. Results that somebody may still lack never come
-// here; their tombstones keep them.
+// here; their chunk entries keep them.
 //
 // Holds buffers of one BufferPool; who puts one in or takes one out returns it there.
 #pragma once
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "aggregator/chunk/tombstone.h"
+#include "aggregator/chunk/chunk_entry.h"
 
 namespace tributary::aggregator {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "aggregator/chunk/tombstone.h"
+#include "aggregator/chunk/chunk_entry.h"
 #include "config/plan/engine_tables.h"
 #include "core/time.h"
 

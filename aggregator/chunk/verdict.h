@@ -22,7 +22,7 @@ enum class Verdict : std::uint8_t {
 };
 struct Decision {
   Verdict verdict;
-  DropReason reason = DropReason::count_;
+  DropReason reason = DropReason::none;
 };
 
 // What became of the wish to exclude a child, or to take it back.

@@ -1,7 +1,7 @@
 // A burst of packets through an engine, with the bytes that the next ones need on their way to the
 // cache: a packet's own work is shorter than one miss, and each packet has several.
 //
-//   received ──prefetch_entry──▶ tombstone, sender         (whole burst, before any is handled)
+//   received ──prefetch_entry──▶ chunk entry, sender         (whole burst, before any is handled)
 //   some ahead ──prefetch_data──▶ payload, sum so far      (as each is handled)
 //
 // Where nobody has read the payloads yet, sums had better wait: Engine::begin_burst(). Nothing of

@@ -132,7 +132,7 @@ Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const 
   if (!job.membership.is_present(h.child, from, now))
     return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
                   out);
-  return {Verdict::noted, DropReason::count_};
+  return {Verdict::noted, DropReason::none};
 }
 
 Decision Engine::Impl::on_data(Shard& shard, const wire::Packet& packet, const Peer& from,

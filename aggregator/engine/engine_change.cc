@@ -53,8 +53,8 @@ std::unique_ptr<Job> Engine::Impl::make_job(const config::SwitchConfig& config,
 }
 
 // Jobs that stay keep place and slots; the others take what is free.
-std::vector<PlacedJob> Engine::Impl::place_jobs(const config::SwitchConfig& next) const {
-  std::vector<PlacedJob> placed;
+std::vector<JobPlacement> Engine::Impl::place_jobs(const config::SwitchConfig& next) const {
+  std::vector<JobPlacement> placed;
   Partitions partitions;
   std::vector<bool> taken(all_shards.front()->job_places());
   for (const config::JobConfig& jc : next.jobs) {
@@ -65,7 +65,7 @@ std::vector<PlacedJob> Engine::Impl::place_jobs(const config::SwitchConfig& next
     if (stays && jc.slots == config::SlotMode::partition) partitions.emplace_back(slot, jc.window);
     if (before != nullptr) taken[before->place] = true;
   }
-  for (PlacedJob& p : placed) {
+  for (JobPlacement& p : placed) {
     if (p.config->shards > shards.size())
       throw std::invalid_argument("job " + std::to_string(p.config->id) + " has " +
                                   std::to_string(p.config->shards) +
@@ -101,13 +101,13 @@ std::shared_ptr<EngineChange> Engine::prepare(const config::SwitchConfig& next) 
   for (std::size_t i = 0; i < impl_->shards.size(); ++i)
     if (impl_->shards[i] == nullptr)
       throw std::invalid_argument("shard " + std::to_string(i) + " is with another owner");
-  const std::vector<PlacedJob> placed = impl_->place_jobs(next);
+  const std::vector<JobPlacement> placed = impl_->place_jobs(next);
   auto change = std::make_shared<EngineChange>(
       EngineChange{{}, {}, JobIndex<Job>(next.jobs.size()), {}, {}, {}, outbox_capacity(next)});
   change->jobs.reserve(placed.size());
   change->peers.reserve(config::largest_fan_in(next));
   const std::uint64_t seed = impl_->nonce_seed + ++impl_->changes * 0xD1342543DE82EF95ULL;
-  for (const PlacedJob& p : placed) {
+  for (const JobPlacement& p : placed) {
     change->jobs.push_back(p.is_new ? Impl::make_job(next, *p.config, p.place, seed) : nullptr);
     Job* const job = p.is_new ? change->jobs.back().get() : impl_->job_index.find(p.config->id);
     change->job_index.insert(p.config->id, job);

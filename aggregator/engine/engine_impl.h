@@ -51,7 +51,7 @@ struct Engine::Impl {
   Decision refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
                   DropReason counted, Job* job, Outbox& out);
   void send_abort(const Job& job, const Peer* to, Outbox& out);
-  // DropReason::count_ when the sender is a present member of this epoch.
+  // DropReason::none when the sender is a present member of this epoch.
   Decision check_member(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
                         Outbox& out);
   // Members are heard of in the shards; their leases are looked after here.
@@ -62,7 +62,7 @@ struct Engine::Impl {
   static std::unique_ptr<Job> make_job(const config::SwitchConfig& config,
                                        const config::JobConfig& job, std::uint32_t place,
                                        std::uint64_t nonce_seed);
-  [[nodiscard]] std::vector<PlacedJob> place_jobs(const config::SwitchConfig& next) const;
+  [[nodiscard]] std::vector<JobPlacement> place_jobs(const config::SwitchConfig& next) const;
   void check_slots_for(const config::SwitchConfig& next) const;
   void inherit(Job& from, Job& to);
   void end_where(Job& job, const Engine::Gone& gone, Outbox& out);

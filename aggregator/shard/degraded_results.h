@@ -1,5 +1,5 @@
 // Who is missing from the results that lack ranks (protocol rule 21), for as long as those are
-// kept: beside the 2W tombstones of one (job, shard), a list each, reserved where the job allows
+// kept: beside the 2W chunk entries of one (job, shard), a list each, reserved where the job allows
 // such.
 //
 //   none ──host's decision──▶ kept ──all children have the result──▶ none

@@ -13,7 +13,7 @@
 //   events_    what most ops never see; worth something only where the op's line says so
 //
 // So most packets cost one branch, one whose arrival is kept a store, and a new op clears nothing
-// but its children's arrivals. A chunk's tombstone says whether its arrivals are kept.
+// but its children's arrivals. A chunk's chunk entry says whether its arrivals are kept.
 //
 // Owner: the ShardJob, whose Shard writes it; read on the same thread.
 #pragma once

@@ -115,10 +115,10 @@ void Shard::bind(std::uint32_t place, std::uint32_t rank, const Peer& peer) {
 void Shard::clear(std::uint32_t place) {
   if (jobs_[place] == nullptr) return;
   ShardJob& job = *jobs_[place];
-  for (Tombstone& e : job.table.entries()) {
+  for (ChunkEntry& e : job.table.entries()) {
     free_slot(job, e, std::max(turn_, e.opened_at));
     job.deadlines.cancel(e);
-    let_go_of_data(job, e);
+    release_data(job, e);
   }
   job.cache.drop(place, [&](std::uint32_t buffer) { job.buffers.put(buffer); });
   job.table.reset(0);
@@ -159,7 +159,7 @@ void Shard::prefetch_data(const wire::Packet& packet, Payloads payloads) const {
   if (payloads == Payloads::read_first) return prefetch<kReadBytes>(payload.data(), payload.size());
   const ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr) return;
-  const Tombstone& e = job->table.entry_for(h.seq);
+  const ChunkEntry& e = job->table.entry_for(h.seq);
   const bool open = e.state == ChunkState::open && e.seq == h.seq && e.buffer != kNone;
   const std::uint32_t buffer = open ? e.buffer : job->buffers.upcoming(kPacketsAhead);
   prefetch_start(payload.data(), payload.size());
@@ -191,7 +191,7 @@ Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant 
   return on_ack(*job, packet, now, out);
 }
 
-void Shard::note_deadline(ShardJob& job, Tombstone& e, Instant now) {
+void Shard::note_deadline(ShardJob& job, ChunkEntry& e, Instant now) {
   job.note_trouble(e, OpEventKind::deadline, now);
   for (std::uint16_t child = 0; child < job.fan_in; ++child) {
     if (!job.awaits(e, child)) continue;
@@ -207,7 +207,7 @@ bool Shard::expire(Instant now, Outbox& out) {
   Instant next = Instant::max();
   for (ShardJob* const present : present_) {
     ShardJob& job = *present;
-    while (Tombstone* const e = job.deadlines.due(now)) {
+    while (ChunkEntry* const e = job.deadlines.due(now)) {
       if (e->state == ChunkState::open) note_deadline(job, *e, now);
       if (e->state == ChunkState::open && job.config.on_deadline == config::OnDeadline::abort) {
         request_deadline_abort(job, *e);
@@ -218,7 +218,7 @@ bool Shard::expire(Instant now, Outbox& out) {
         flush(job, *e, wire::Reason::deadline, now, out);
       } else {  // sent, and nothing came back
         free_slot(job, *e, now);
-        let_go_of_data(job, *e);
+        release_data(job, *e);
       }
       job.refresh_gauges();
     }
@@ -236,7 +236,7 @@ bool Shard::add_slots(Instant now, Slots which, SlotPlace& place, SlotLimits& li
     for (; place.entry < entries.size(); ++place.entry) {
       if (limits.looks == 0 || limits.rows == 0) return false;
       --limits.looks;
-      const Tombstone& e = entries[place.entry];
+      const ChunkEntry& e = entries[place.entry];
       const bool sent = e.state == ChunkState::sent && which == Slots::all;
       if (e.state != ChunkState::open && !e.holds_slot && !sent) continue;
       --limits.rows;
@@ -246,7 +246,7 @@ bool Shard::add_slots(Instant now, Slots which, SlotPlace& place, SlotLimits& li
   return true;
 }
 
-SlotStatus Shard::slot_status(const ShardJob& job, const Tombstone& e, Instant now) const {
+SlotStatus Shard::slot_status(const ShardJob& job, const ChunkEntry& e, Instant now) const {
   constexpr std::size_t kMostMissing = 16;
   std::vector<std::uint32_t> missing(kMostMissing);
   missing.resize(missing_ranks(job, e, missing).size());

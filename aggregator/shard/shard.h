@@ -44,7 +44,7 @@
 namespace tributary::aggregator {
 
 // A job of a configuration, and where shards keep it: jobs that stay keep their places.
-struct PlacedJob {
+struct JobPlacement {
   const config::JobConfig* config = nullptr;
   std::uint32_t place = 0;
   std::uint32_t first_slot = 0;
@@ -83,7 +83,7 @@ class Shard {
 
   // Other jobs in places of this shard, see Engine::prepare(). `places` has all jobs of the next
   // configuration; what cannot be had is thrown as std::invalid_argument. Control thread.
-  [[nodiscard]] ShardChange prepare(std::span<const PlacedJob> places, Reserve& reserve) const;
+  [[nodiscard]] ShardChange prepare(std::span<const JobPlacement> places, Reserve& reserve) const;
   // Puts it in place; what was there is in `change` afterwards. Their epochs are over.
   void apply(ShardChange& change);
 
@@ -105,7 +105,7 @@ class Shard {
 
   // ---- packets and time
 
-  // What the coming on_packet() of this packet will touch: first the tombstone and the sender,
+  // What the coming on_packet() of this packet will touch: first the chunk entry and the sender,
   // and, when those are here, the payload and the sum. Calling them is never necessary.
   void prefetch_entry(const wire::Header& h) const;
   void prefetch_data(const wire::Packet& packet, Payloads payloads) const;
@@ -170,22 +170,23 @@ class Shard {
   [[nodiscard]] const HoldTimes& past_holds() const { return past_holds_; }
 
  private:
-  [[nodiscard]] SlotStatus slot_status(const ShardJob& job, const Tombstone& e, Instant now) const;
+  [[nodiscard]] SlotStatus slot_status(const ShardJob& job, const ChunkEntry& e, Instant now) const;
   void add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot);
   BufferClass* class_for(std::size_t buffer_bytes);
-  static void note_deadline(ShardJob& job, Tombstone& e, Instant now);
+  static void note_deadline(ShardJob& job, ChunkEntry& e, Instant now);
 
   // shard_change.cc
-  [[nodiscard]] std::vector<std::uint32_t> unused_buffers(std::span<const PlacedJob> places) const;
+  [[nodiscard]] std::vector<std::uint32_t> unused_buffers(
+      std::span<const JobPlacement> places) const;
   BufferClass* buffers_for(const config::JobConfig& job, std::size_t bytes, std::uint32_t count,
                            OwnBuffers* inherited, std::unique_ptr<OwnBuffers>& own,
                            std::vector<std::uint32_t>& unused, Reserve& reserve) const;
-  [[nodiscard]] std::unique_ptr<ShardJob> make_job(const PlacedJob& p,
+  [[nodiscard]] std::unique_ptr<ShardJob> make_job(const JobPlacement& p,
                                                    std::vector<std::uint32_t>& unused,
                                                    Reserve& reserve) const;
 
   // shard_data.cc
-  ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, Tombstone*& e);
+  ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, ChunkEntry*& e);
   // In windows. While a switch acknowledges nothing from L on, the root takes nothing from L + 2W
   // on; and rule 2 is one window.
   static constexpr std::int64_t kMostAhead = 3;
@@ -195,42 +196,42 @@ class Shard {
                                const Kernels*& kernels);
   Decision on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
                            Outbox& out);
-  Decision on_first(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
+  Decision on_first(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels* kernels,
                     const wire::Packet& packet, Instant now, Outbox& out);
-  Decision on_further(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
+  Decision on_further(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels* kernels,
                       const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
-  Decision on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, const Peer& from,
+  Decision on_repeated(ShardJob& job, ChunkEntry& e, const Contribution& c, const Peer& from,
                        const wire::Packet& packet, Instant now, Outbox& out);
-  Decision on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
+  Decision on_complete(ShardJob& job, ChunkEntry& e, const Kernels* kernels, Instant now,
                        Outbox& out);
-  Decision request_mismatch_abort(ShardJob& job, const Tombstone& e, const Contribution& got);
-  void request_deadline_abort(ShardJob& job, const Tombstone& e);
+  Decision request_mismatch_abort(ShardJob& job, const ChunkEntry& e, const Contribution& got);
+  void request_deadline_abort(ShardJob& job, const ChunkEntry& e);
   void begin_abort(const ShardJob& job, wire::Reason reason);
   // The ranks inside the children that an open chunk still lacks, as many as there is room for.
-  static std::span<const std::uint32_t> missing_ranks(const ShardJob& job, const Tombstone& e,
+  static std::span<const std::uint32_t> missing_ranks(const ShardJob& job, const ChunkEntry& e,
                                                       std::span<std::uint32_t> room);
 
   // shard_plain.cc
   static void learn_kind(ShardJob& job, const wire::Packet& packet);
   void note_plain(ShardJob& job, const wire::Packet& packet, Instant now);
-  Decision take_further(ShardJob& job, Tombstone& e, const ChunkDescription& d,
+  Decision take_further(ShardJob& job, ChunkEntry& e, const ChunkDescription& d,
                         const wire::Packet& packet, Instant now, Outbox& out);
   Decision take_first(ShardJob& job, const ChunkDescription& d, const wire::Packet& packet,
                       Instant now, Outbox& out);
 
   // shard_sum.cc
-  void take_in(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
-  void fold_prefix(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
-  void collect(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels);
-  void hold(ShardJob& job, Tombstone& e, const Contribution& c);
-  static void put_back_held(ShardJob& job, const Tombstone& e);
-  void fold_one(ShardJob& job, Tombstone& e, std::uint16_t child, const std::byte* data,
+  void attach(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels);
+  void fold_prefix(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels);
+  void collect(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels);
+  void hold(ShardJob& job, ChunkEntry& e, const Contribution& c);
+  static void put_back_held(ShardJob& job, const ChunkEntry& e);
+  void fold_one(ShardJob& job, ChunkEntry& e, std::uint16_t child, const std::byte* data,
                 const Kernels& kernels);
-  void pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payload);
+  void pass_on(ShardJob& job, ChunkEntry& e, std::span<const std::byte> payload);
   // Messages may refer to a buffer that is let go. What the completion engine here hears, it has
   // copied before it answers; what goes to the switch above is on its way when the next packet
   // comes.
-  void let_go(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer);
+  void release(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer);
   void settle_buffers() {
     settle_heard();
     if (!unsent_.empty()) settle_unsent();
@@ -240,9 +241,9 @@ class Shard {
     if (unsettled_) settle_pools();
   }
   void settle_pools();
-  void let_go_of_data(ShardJob& job, Tombstone& e);
+  void release_data(ShardJob& job, ChunkEntry& e);
   void release_acknowledged(ShardJob& job);
-  void keep_or_free(ShardJob& job, Tombstone& e);
+  void keep_or_free(ShardJob& job, ChunkEntry& e);
 
   // shard_slots.cc
   // The reason why the chunk gets no slot; none: it has one now.
@@ -250,68 +251,68 @@ class Shard {
   [[nodiscard]] bool may_preempt(const ShardJob& job, const SlotPool::Owner& owner,
                                  Instant now) const;
   bool preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out);
-  void free_slot(ShardJob& job, Tombstone& e, Instant now);
+  void free_slot(ShardJob& job, ChunkEntry& e, Instant now);
   void change_seed(ShardJob& job, std::uint32_t seq);
   void adopt_seed(ShardJob& job);
   [[nodiscard]] std::uint32_t pool_slot(const ShardJob& job, std::uint32_t seq) const;
   // Of a chunk that holds one, or last did.
-  [[nodiscard]] std::uint32_t slot_of(const ShardJob& job, const Tombstone& e) const;
+  [[nodiscard]] std::uint32_t slot_of(const ShardJob& job, const ChunkEntry& e) const;
 
   // shard_congestion.cc
-  static void mark_for_slots(ShardJob& job, Tombstone& e);
+  static void mark_for_slots(ShardJob& job, ChunkEntry& e);
   static std::uint32_t carried_flags(ShardJob& job, const wire::Packet& packet);
-  static void take_mark(ShardJob& job, Tombstone& e, const wire::Packet& result);
+  static void take_mark(ShardJob& job, ChunkEntry& e, const wire::Packet& result);
 
   // shard_escalate.cc
-  Decision escalate_first(ShardJob& job, Tombstone& e, const Contribution& c, wire::Reason reason,
+  Decision escalate_first(ShardJob& job, ChunkEntry& e, const Contribution& c, wire::Reason reason,
                           const wire::Packet& packet, Instant now, Outbox& out);
-  void flush(ShardJob& job, Tombstone& e, wire::Reason reason, Instant now, Outbox& out);
+  void flush(ShardJob& job, ChunkEntry& e, wire::Reason reason, Instant now, Outbox& out);
   void forward(ShardJob& job, const wire::Packet& packet, std::uint32_t flags, Outbox& out);
-  void announce(ShardJob& job, const Tombstone& e, wire::Reason reason, Outbox& out);
-  void send_sum(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out);
+  void announce(ShardJob& job, const ChunkEntry& e, wire::Reason reason, Outbox& out);
+  void send_sum(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox& out);
   static std::size_t partial_bytes(const ShardJob& job, const ChunkDescription& d);
-  std::span<const std::byte> partial_sum(ShardJob& job, Tombstone& e);
-  void send_held(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out);
-  void send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
-  void leave_sent(ShardJob& job, Tombstone& e, Instant now);
+  std::span<const std::byte> partial_sum(ShardJob& job, ChunkEntry& e);
+  void send_held(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox& out);
+  void send_to_verify(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out);
+  void leave_sent(ShardJob& job, ChunkEntry& e, Instant now);
   static void address_host(const ShardJob& job, Outgoing& o);
   static void address_parent(const ShardJob& job, Outgoing& o);
   static void make_announcement(Outgoing& o);
   void set_coverage(ShardJob& job, Outgoing& o);
   void cover_child(ShardJob& job, std::uint16_t child, Outgoing& o);
-  Outgoing* begin_escalation(ShardJob& job, const Tombstone& e, wire::Reason reason, Outbox& out);
-  void chase(ShardJob& job, Tombstone& e, Outbox& out);
-  Outgoing* begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out);
+  Outgoing* begin_escalation(ShardJob& job, const ChunkEntry& e, wire::Reason reason, Outbox& out);
+  void chase(ShardJob& job, ChunkEntry& e, Outbox& out);
+  Outgoing* begin_aggregate(ShardJob& job, const ChunkEntry& e, Outbox& out);
 
   // shard_tree.cc
-  void send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
-  void send_aggregate(ShardJob& job, Tombstone& e, std::uint32_t flags, Outbox& out);
-  static bool holds_sum(const Tombstone& e);
+  void send_up(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out);
+  void send_aggregate(ShardJob& job, ChunkEntry& e, std::uint32_t flags, Outbox& out);
+  static bool holds_sum(const ChunkEntry& e);
   Outgoing* begin_upward(ShardJob& job, wire::PacketType type, Outbox& out);
-  bool ask_parent(ShardJob& job, const wire::Header& question, const Tombstone* e, Instant now,
+  bool ask_parent(ShardJob& job, const wire::Header& question, const ChunkEntry* e, Instant now,
                   Outbox& out);
   void acknowledge_up(ShardJob& job, Outbox& out);
   void say_held(ShardJob& job, Outbox& out);
   static AskedAbove& asked(ShardJob& job, std::uint32_t seq);
-  void on_sum_missing_above(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
-  Decision on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Instant now,
+  void on_sum_missing_above(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out);
+  Decision on_parent_result(ShardJob& job, ChunkEntry& e, const wire::Packet& packet, Instant now,
                             Outbox& out);
   Decision on_unasked_result(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
-  void keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Instant now,
+  void keep_result(ShardJob& job, ChunkEntry& e, const wire::Packet& packet, Instant now,
                    Outbox& out);
 
   // shard_relay.cc
   DropReason check_relayed(const ShardJob& job, const wire::Packet& packet, const Contribution& c);
   Decision on_relayed(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
                       Outbox& out);
-  Decision on_escalated_above(ShardJob& job, Tombstone& e, const wire::Header& h, Instant now,
+  Decision on_escalated_above(ShardJob& job, ChunkEntry& e, const wire::Header& h, Instant now,
                               Outbox& out);
-  Outgoing* begin_reply(ShardJob& job, wire::PacketType type, const Tombstone& e, Outbox& out);
-  void lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out);
-  void tell_escalated(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out);
+  Outgoing* begin_reply(ShardJob& job, wire::PacketType type, const ChunkEntry& e, Outbox& out);
+  void lose_sum(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out);
+  void tell_escalated(ShardJob& job, const ChunkEntry& e, const Peer& to, Outbox& out);
 
   // shard_exclude.cc
-  static void leave_out_excluded(ShardJob& job, Tombstone& e, std::uint16_t opener);
+  static void leave_out_excluded(ShardJob& job, ChunkEntry& e, std::uint16_t opener);
   Decision bypass(ShardJob& job, const wire::Packet& packet, Outbox& out);
   static void remind(ShardJob& job, const wire::Header& h, Outbox& out);
 
@@ -321,10 +322,10 @@ class Shard {
   // shard_degrade.cc
   bool takes_count(const ShardJob& job, const ChunkDescription& d, const wire::Packet& result);
   static bool tells_all(const ShardJob& job, const Contribution& result);
-  void note_left_out(ShardJob& job, Tombstone& e, const wire::Packet& result, Instant now);
+  void note_left_out(ShardJob& job, ChunkEntry& e, const wire::Packet& result, Instant now);
   static void add_left_out(const ShardJob& job, std::uint32_t seq, Outgoing& o);
-  static bool comes_late(const ShardJob& job, const Tombstone& e, const Contribution& c);
-  Decision answer_late(ShardJob& job, const Tombstone& e, const Peer& from, Outbox& out);
+  static bool comes_late(const ShardJob& job, const ChunkEntry& e, const Contribution& c);
+  Decision answer_late(ShardJob& job, const ChunkEntry& e, const Peer& from, Outbox& out);
 
   // shard_notify.cc
   Decision recall(ShardJob& job, const wire::Header& ahead, Instant now, Outbox& out);
@@ -335,10 +336,10 @@ class Shard {
   Decision on_ack(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
   Decision answer_from_cache(ShardJob& job, const wire::Packet& packet, const Peer& from,
                              Outbox& out);
-  void multicast_result(ShardJob& job, const Tombstone& e, Outbox& out);
-  void send_result(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out);
-  void finish_result(ShardJob& job, const Tombstone& e, Outgoing& o, bool whole);
-  static std::uint32_t result_flags(const Tombstone& e);
+  void multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out);
+  void send_result(ShardJob& job, const ChunkEntry& e, const Peer& to, Outbox& out);
+  void finish_result(ShardJob& job, const ChunkEntry& e, Outgoing& o, bool whole);
+  static std::uint32_t result_flags(const ChunkEntry& e);
 
   std::uint8_t index_;
   std::uint32_t switch_id_;

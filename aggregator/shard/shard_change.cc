@@ -35,12 +35,12 @@ void inherit(std::unique_ptr<OwnBuffers>& from, std::unique_ptr<OwnBuffers>& to,
 }  // namespace
 
 // Of each class: what no job that stays has a right to.
-std::vector<std::uint32_t> Shard::unused_buffers(std::span<const PlacedJob> places) const {
+std::vector<std::uint32_t> Shard::unused_buffers(std::span<const JobPlacement> places) const {
   std::vector<std::uint32_t> unused;
   for (const auto& c : classes_) {
     std::uint32_t left = c->buffers.count() - c->cache.capacity();
     if (c.get() == bracket_class_) left -= static_cast<std::uint32_t>(bracket_values_.size());
-    for (const PlacedJob& p : places) {
+    for (const JobPlacement& p : places) {
       const ShardJob* const job = jobs_[p.place].get();
       if (p.is_new || job == nullptr) continue;
       if (&job->buffers == &c->buffers) left -= 2 * job->config.window;
@@ -70,7 +70,7 @@ BufferClass* Shard::buffers_for(const config::JobConfig& job, std::size_t bytes,
   return &own->buffers;
 }
 
-std::unique_ptr<ShardJob> Shard::make_job(const PlacedJob& p, std::vector<std::uint32_t>& unused,
+std::unique_ptr<ShardJob> Shard::make_job(const JobPlacement& p, std::vector<std::uint32_t>& unused,
                                           Reserve& reserve) const {
   const config::JobConfig& job = *p.config;
   const std::size_t bytes = config::slot_buffer_bytes(job);
@@ -100,14 +100,14 @@ std::unique_ptr<ShardJob> Shard::make_job(const PlacedJob& p, std::vector<std::u
   return made;
 }
 
-ShardChange Shard::prepare(std::span<const PlacedJob> places, Reserve& reserve) const {
+ShardChange Shard::prepare(std::span<const JobPlacement> places, Reserve& reserve) const {
   ShardChange change{{}, JobIndex<ShardJob>(places.size()), {}, {}, {}, {}};
   std::vector<std::uint32_t> unused = unused_buffers(places);
   std::vector<bool> taken(jobs_.size());
   std::size_t unsent = 0;
   change.present.reserve(places.size());
   for (const auto& c : classes_) change.pools.push_back(&c->buffers);
-  for (const PlacedJob& p : places) {
+  for (const JobPlacement& p : places) {
     if (index_ >= p.config->shards) continue;
     taken[p.place] = true;
     ShardJob* job = jobs_[p.place].get();
@@ -128,7 +128,7 @@ ShardChange Shard::prepare(std::span<const PlacedJob> places, Reserve& reserve) 
   change.pools.erase(std::unique(change.pools.begin(), change.pools.end()), change.pools.end());
   change.pools.shrink_to_fit();
   change.unsent.reserve(unsent);
-  for (const PlacedJob& p : places)
+  for (const JobPlacement& p : places)
     change.sources.resize(
         std::max<std::size_t>(change.sources.size(), config::job_fan_in(*p.config)));
   change.sources.shrink_to_fit();

@@ -12,7 +12,7 @@ namespace tributary::aggregator {
 
 // Smaller windows of those that share the slots are the cure (rule 15), of those that have some:
 // who has none would only be slower, as its chunks take nothing but the way to the completion host.
-void Shard::mark_for_slots(ShardJob& job, Tombstone& e) {
+void Shard::mark_for_slots(ShardJob& job, ChunkEntry& e) {
   e.congested = true;
   job.counters.slot_marks.add();
 }
@@ -31,7 +31,7 @@ std::uint32_t Shard::carried_flags(ShardJob& job, const wire::Packet& packet) {
 // All ranks must be told the same of a chunk (rule 15), so whoever has made the result has decided.
 // A mark that it met on its way here is of this switch alone: that goes up with something later,
 // and comes back to everybody.
-void Shard::take_mark(ShardJob& job, Tombstone& e, const wire::Packet& result) {
+void Shard::take_mark(ShardJob& job, ChunkEntry& e, const wire::Packet& result) {
   e.congested = (result.header.flags & wire::kFlagCe) != 0;
   if (result.congestion_experienced) job.marked = true;
 }

@@ -21,17 +21,17 @@ DropReason check_reduction(const ShardJob& job, const ChunkDescription& d,
   kernels = job.kernels.find(d.dtype, d.reduce_op);
   if (std::size_t{d.element_count} * kernels->acc_bytes > job.buffers.buffer_bytes())
     return DropReason::payload_too_large;
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 // A switch has sums, of all that is below it; a worker has data of its own.
 DropReason check_child(const ShardJob& job, const wire::Header& h) {
   const ChildMap::Child& child = job.child_map[h.child];
   if (child.is_switch != (h.type == wire::PacketType::aggregate)) return DropReason::bad_type;
-  if (!child.is_switch) return DropReason::count_;
+  if (!child.is_switch) return DropReason::none;
   const std::uint32_t covered = is_passed_on(h.collective) ? 1 : child.covered;
   const bool whole = h.covered == covered && (h.flags & wire::kFlagCompleteSubtree) != 0;
-  return whole ? DropReason::count_ : DropReason::bad_coverage;
+  return whole ? DropReason::none : DropReason::bad_coverage;
 }
 
 // Whoever asks for the completion engine resends, or believes that it is excluded.
@@ -41,7 +41,7 @@ wire::Reason reason_to_ask(const wire::Header& h) {
 
 // The chunk's first contribution asked for the same and was accepted. Its description says how long
 // plain data of a worker is, and parsing has made sure of that.
-bool asks_for_the_same(const Tombstone& e, const wire::Header& h, const Contribution& c) {
+bool asks_for_the_same(const ChunkEntry& e, const wire::Header& h, const Contribution& c) {
   return e.state == ChunkState::open && e.seq == c.seq && e.described &&
          e.description == c.description && h.type == wire::PacketType::contribution &&
          h.encoding == wire::Encoding::plain;
@@ -61,29 +61,28 @@ DropReason Shard::check_data(const ShardJob& job, const Contribution& c, bool is
     if (c.payload.size() != d.payload_bytes()) return DropReason::bad_payload_length;
   }
   if (d.collective == wire::Collective::barrier)
-    return d.dtype == wire::DType::none ? DropReason::count_ : DropReason::bad_dtype;
+    return d.dtype == wire::DType::none ? DropReason::none : DropReason::bad_dtype;
   if (is_passed_on(d.collective)) {
     if (d.dtype == wire::DType::none) return DropReason::bad_dtype;
     // No sum, so not in what sums are accumulated in either.
-    return c.payload.size() == d.payload_bytes() ? DropReason::count_
+    return c.payload.size() == d.payload_bytes() ? DropReason::none
                                                  : DropReason::bad_payload_length;
   }
   if (has_target(d.collective) && d.target >= job.config.workers) return DropReason::bad_target;
   if (wire::concerns_model(d.collective) && d.target == ChunkDescription::kNoTarget)
     return DropReason::bad_target;
-  if (const DropReason bad = check_reduction(job, d, kernels); bad != DropReason::count_)
-    return bad;
-  if (!is_sum) return DropReason::count_;
+  if (const DropReason bad = check_reduction(job, d, kernels); bad != DropReason::none) return bad;
+  if (!is_sum) return DropReason::none;
   const bool wide = job.config.partials == wire::Partials::wide;
   const std::size_t bytes = wide ? kernels->acc_bytes : kernels->wire_bytes;
-  return c.payload.size() == d.element_count * bytes ? DropReason::count_
+  return c.payload.size() == d.element_count * bytes ? DropReason::none
                                                      : DropReason::bad_payload_length;
 }
 
 // Where the chunk stands that a child has sent something of. Whoever sends it holds what is in its
 // way, even if an ACK that said so was lost.
 ChunkTable::Place Shard::locate(ShardJob& job, std::uint16_t child, std::uint32_t seq,
-                                Tombstone*& e) {
+                                ChunkEntry*& e) {
   using enum ChunkTable::Place;
   ChunkTable::Place place = job.table.find(seq, e);
   if (place == stale) return place;
@@ -114,17 +113,17 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   const wire::Header& h = packet.header;
   const Kernels* kernels = nullptr;
   DropReason bad = h.fan_in != job.fan_in ? DropReason::bad_fan_in : check_child(job, h);
-  if (bad == DropReason::count_) {
+  if (bad == DropReason::none) {
     if (asks_for_the_same(job.table.entry_for(c.seq), h, c))
       kernels = job.kernels.find(h.dtype, h.reduce_op);
     else
       bad = check_data(job, c, h.type == wire::PacketType::aggregate, kernels);
   }
-  if (bad != DropReason::count_) return {Verdict::dropped, bad};
+  if (bad != DropReason::none) return {Verdict::dropped, bad};
 
   job.counters.bytes_in.add(c.payload.size());
   if (c.resend) job.counters.resends.add();
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   const ChunkTable::Place place = locate(job, c.child, c.seq, e);
   if (place == ChunkTable::Place::beyond_window) return recall(job, packet.header, now, out);
   const bool over = place == ChunkTable::Place::stale ||
@@ -151,8 +150,9 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   return on_further(job, *e, c, kernels, packet, from, now, out);
 }
 
-Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels* kernels,
-                         const wire::Packet& packet, Instant now, Outbox& out) {
+Decision Shard::on_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
+                         const Kernels* kernels, const wire::Packet& packet, Instant now,
+                         Outbox& out) {
   adopt_seed(job);
   if (is_passed_on(c.description.collective)) {
     job.table.open(e, c, now);
@@ -179,14 +179,14 @@ Decision Shard::on_first(ShardJob& job, Tombstone& e, const Contribution& c, con
   job.deadlines.arm(e);
   job.refresh_gauges();
   if (excluded) return bypass(job, packet, out);
-  if (kernels != nullptr) take_in(job, e, c, *kernels);
+  if (kernels != nullptr) attach(job, e, c, *kernels);
   job.counters.contributions.add();
   job.counters.contribution_bytes.add(c.payload.size());
   if (e.arrived == job.fan_in) return on_complete(job, e, kernels, now, out);
   return {Verdict::opened};
 }
 
-Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
+Decision Shard::on_further(ShardJob& job, ChunkEntry& e, const Contribution& c,
                            const Kernels* kernels, const wire::Packet& packet, const Peer& from,
                            Instant now, Outbox& out) {
   if (e.state == ChunkState::open && !e.bypassed)
@@ -217,14 +217,14 @@ Decision Shard::on_further(ShardJob& job, Tombstone& e, const Contribution& c,
   job.counters.contributions.add();
   job.counters.contribution_bytes.add(c.payload.size());
   if (c.congested) e.congested = true;
-  if (kernels != nullptr) take_in(job, e, c, *kernels);
+  if (kernels != nullptr) attach(job, e, c, *kernels);
   if (job.dynamic) pool_.touch(pool_slot(job, e.seq), now);
   if (!job.table.add(e, c.child)) return {Verdict::folded};
   return on_complete(job, e, kernels, now, out);
 }
 
 // All that can be here is here, or all that is waited for.
-Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels, Instant now,
+Decision Shard::on_complete(ShardJob& job, ChunkEntry& e, const Kernels* kernels, Instant now,
                             Outbox& out) {
   folds_.settle(e);
   if (e.bypassed) {
@@ -259,7 +259,7 @@ Decision Shard::on_complete(ShardJob& job, Tombstone& e, const Kernels* kernels,
   return {Verdict::completed};
 }
 
-Decision Shard::on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, const Peer& from,
+Decision Shard::on_repeated(ShardJob& job, ChunkEntry& e, const Contribution& c, const Peer& from,
                             const wire::Packet& packet, Instant now, Outbox& out) {
   job.counters.duplicates.add();
   if (!c.resend) return {Verdict::dropped, DropReason::duplicate};
@@ -280,7 +280,8 @@ Decision Shard::on_repeated(ShardJob& job, Tombstone& e, const Contribution& c, 
   }
 }
 
-Decision Shard::request_mismatch_abort(ShardJob& job, const Tombstone& e, const Contribution& got) {
+Decision Shard::request_mismatch_abort(ShardJob& job, const ChunkEntry& e,
+                                       const Contribution& got) {
   begin_abort(job, wire::Reason::op_mismatch);
   abort_cause_.has_error = true;
   abort_cause_.error = {for_error(job, e.description, e.first_child),
@@ -292,7 +293,7 @@ Decision Shard::request_mismatch_abort(ShardJob& job, const Tombstone& e, const 
   return {Verdict::epoch_aborted, DropReason::op_mismatch};
 }
 
-void Shard::request_deadline_abort(ShardJob& job, const Tombstone& e) {
+void Shard::request_deadline_abort(ShardJob& job, const ChunkEntry& e) {
   begin_abort(job, wire::Reason::deadline);
   abort_cause_.chunk.op = e.description.op;
   abort_cause_.chunk.chunk = e.description.chunk;
@@ -302,7 +303,7 @@ void Shard::request_deadline_abort(ShardJob& job, const Tombstone& e) {
   abort_cause_.missing.assign(missing.begin(), missing.end());
 }
 
-std::span<const std::uint32_t> Shard::missing_ranks(const ShardJob& job, const Tombstone& e,
+std::span<const std::uint32_t> Shard::missing_ranks(const ShardJob& job, const ChunkEntry& e,
                                                     std::span<std::uint32_t> room) {
   RankList ranks(job.child_map, room);
   for (std::uint32_t child = 0; child < job.fan_in && !ranks.full(); ++child)

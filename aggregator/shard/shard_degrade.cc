@@ -45,7 +45,7 @@ bool Shard::tells_all(const ShardJob& job, const Contribution& result) {
 }
 
 // The result is taken: takes_count() was asked last.
-void Shard::note_left_out(ShardJob& job, Tombstone& e, const wire::Packet& result, Instant now) {
+void Shard::note_left_out(ShardJob& job, ChunkEntry& e, const wire::Packet& result, Instant now) {
   if ((result.header.flags & wire::kFlagDegraded) == 0) return;
   job.note_trouble(e, OpEventKind::degraded, now);
   job.history.left_out(e.description, coverage_);
@@ -63,7 +63,7 @@ void Shard::add_left_out(const ShardJob& job, std::uint32_t seq, Outgoing& o) {
 
 // Data for a sum that is over. What is left of a first attempt may be of another type (rule 12),
 // and an announcement says no more than which chunk it is about.
-bool Shard::comes_late(const ShardJob& job, const Tombstone& e, const Contribution& c) {
+bool Shard::comes_late(const ShardJob& job, const ChunkEntry& e, const Contribution& c) {
   if (e.state != ChunkState::complete || job.degraded.counted(e.seq) == 0) return false;
   const ChunkDescription& d = e.description;
   const ChunkDescription& other = c.description;
@@ -71,7 +71,7 @@ bool Shard::comes_late(const ShardJob& job, const Tombstone& e, const Contributi
   return brief ? d.op == other.op && d.chunk == other.chunk : d.agrees_with(other);
 }
 
-Decision Shard::answer_late(ShardJob& job, const Tombstone& e, const Peer& from, Outbox& out) {
+Decision Shard::answer_late(ShardJob& job, const ChunkEntry& e, const Peer& from, Outbox& out) {
   job.counters.late.add();
   send_result(job, e, from, out);
   return {Verdict::answered};

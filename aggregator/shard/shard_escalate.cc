@@ -26,7 +26,7 @@ constexpr std::uint32_t flag_for(wire::Reason reason) {
 }  // namespace
 
 // A chunk that never had a slot: the host gets what comes, as it comes.
-Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& c,
+Decision Shard::escalate_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
                                wire::Reason reason, const wire::Packet& packet, Instant now,
                                Outbox& out) {
   job.table.open(e, c, now);
@@ -43,7 +43,7 @@ Decision Shard::escalate_first(ShardJob& job, Tombstone& e, const Contribution& 
 }
 
 // Gives up a chunk: what has arrived goes to the host, with what it covers.
-void Shard::flush(ShardJob& job, Tombstone& e, wire::Reason reason, Instant now, Outbox& out) {
+void Shard::flush(ShardJob& job, ChunkEntry& e, wire::Reason reason, Instant now, Outbox& out) {
   folds_.settle();
   job.note_escalation(e, reason, now);
   send_sum(job, e, reason, out);
@@ -51,7 +51,7 @@ void Shard::flush(ShardJob& job, Tombstone& e, wire::Reason reason, Instant now,
   free_slot(job, e, now);
   job.deadlines.cancel(e);
   job.table.escalate(e);
-  let_go_of_data(job, e);
+  release_data(job, e);
   job.refresh_gauges();
 }
 
@@ -61,7 +61,7 @@ void Shard::address_host(const ShardJob& job, Outgoing& o) {
   if (job.config.parent) address_parent(job, o);
 }
 
-Outgoing* Shard::begin_escalation(ShardJob& job, const Tombstone& e, wire::Reason reason,
+Outgoing* Shard::begin_escalation(ShardJob& job, const ChunkEntry& e, wire::Reason reason,
                                   Outbox& out) {
   Outgoing* const o = begin_aggregate(job, e, out);
   if (o == nullptr) return nullptr;
@@ -79,7 +79,7 @@ void Shard::make_announcement(Outgoing& o) {
   o.payload = {};
 }
 
-void Shard::announce(ShardJob& job, const Tombstone& e, wire::Reason reason, Outbox& out) {
+void Shard::announce(ShardJob& job, const ChunkEntry& e, wire::Reason reason, Outbox& out) {
   if (Outgoing* const o = begin_escalation(job, e, reason, out)) make_announcement(*o);
 }
 
@@ -128,7 +128,7 @@ void Shard::forward(ShardJob& job, const wire::Packet& packet, std::uint32_t fla
 }
 
 // Header fields that every message about a chunk shares, and extensions that describe it.
-Outgoing* Shard::begin_aggregate(ShardJob& job, const Tombstone& e, Outbox& out) {
+Outgoing* Shard::begin_aggregate(ShardJob& job, const ChunkEntry& e, Outbox& out) {
   Outgoing* const o = out.add();
   if (o == nullptr) return nullptr;
   const ChunkDescription& d = e.description;
@@ -170,7 +170,7 @@ std::size_t Shard::partial_bytes(const ShardJob& job, const ChunkDescription& d)
 
 // The sum in that form. A narrow one is rounded here, once: when it is sent again, it is not
 // rounded again.
-std::span<const std::byte> Shard::partial_sum(ShardJob& job, Tombstone& e) {
+std::span<const std::byte> Shard::partial_sum(ShardJob& job, ChunkEntry& e) {
   const ChunkDescription& d = e.description;
   if (e.buffer == kNone) return {};
   std::byte* const sum = job.buffers.at(e.buffer);
@@ -186,7 +186,7 @@ std::span<const std::byte> Shard::partial_sum(ShardJob& job, Tombstone& e) {
 
 // The sum so far. Where nothing is in it yet, or rounding it would show in a declared order's bits
 // (T15): an announcement, and the host asks for what it needs.
-void Shard::send_sum(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out) {
+void Shard::send_sum(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox& out) {
   // Opened by data that is for no sum here.
   if (e.bypassed && nobody_arrived(job.table.arrived(e))) return announce(job, e, reason, out);
   const ChunkDescription& d = e.description;
@@ -211,7 +211,7 @@ void Shard::send_sum(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& o
 }
 
 // What no sum may contain yet, one by one (T15, rule 11): contributions, and values of subtrees.
-void Shard::send_held(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& out) {
+void Shard::send_held(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox& out) {
   for (std::uint16_t position = e.combined; position < job.fan_in; ++position) {
     const std::uint32_t buffer = job.held_at(e, position);
     if (buffer == kNone) continue;
@@ -240,7 +240,7 @@ void Shard::send_held(ShardJob& job, Tombstone& e, wire::Reason reason, Outbox& 
 }
 
 // Everything is here, and who verifies it makes the result.
-void Shard::send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+void Shard::send_to_verify(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
   job.counters.sent_up.add();
   job.note(e, OpEventKind::sent_up, now);
   send_sum(job, e, wire::Reason::verify, out);
@@ -249,12 +249,12 @@ void Shard::send_to_verify(ShardJob& job, Tombstone& e, Instant now, Outbox& out
 
 // The sum is on its way, and its slot free at once or when the result is here (O9). Data that is
 // only passed on has no slot, and is kept.
-void Shard::leave_sent(ShardJob& job, Tombstone& e, Instant now) {
+void Shard::leave_sent(ShardJob& job, ChunkEntry& e, Instant now) {
   const bool summed = !is_passed_on(e.description.collective);
   if (summed && job.config.release == config::Release::sent) {
     free_slot(job, e, now);
     job.table.send(e);
-    let_go_of_data(job, e);
+    release_data(job, e);
   } else {
     job.table.send(e);
     if (e.holds_slot) ++job.sent_held;
@@ -268,7 +268,7 @@ void Shard::set_host_term(std::uint32_t place, std::uint32_t term) {
 
 bool Shard::is_with_host(std::uint32_t place, std::uint32_t seq) const {
   if (jobs_[place] == nullptr) return false;
-  const Tombstone& e = jobs_[place]->table.entry_for(seq);
+  const ChunkEntry& e = jobs_[place]->table.entry_for(seq);
   if (e.seq != seq) return false;
   return e.state == ChunkState::escalated || e.state == ChunkState::sent ||
          (e.state == ChunkState::open && e.bypassed);  // what is excluded is there already
@@ -281,7 +281,7 @@ std::uint32_t Shard::announce_again(std::uint32_t place, std::uint32_t seq, Outb
   ShardJob& job = *jobs_[place];
   const std::uint32_t end = job.table.low() + job.config.window;
   for (; seq_before(seq, end) && out.room() > 1; ++seq) {
-    Tombstone* e = nullptr;
+    ChunkEntry* e = nullptr;
     if (job.table.find(seq, e) != ChunkTable::Place::seen) continue;
     if (e->state == ChunkState::escalated) announce(job, *e, wire::Reason::none, out);
     if (e->state == ChunkState::sent && !job.config.parent) chase(job, *e, out);
@@ -291,7 +291,7 @@ std::uint32_t Shard::announce_again(std::uint32_t place, std::uint32_t seq, Outb
 
 // The host here answers at once: where a sum that went to be verified has brought no result, the
 // host had no room for it. What is still here goes again; otherwise all ranks are asked (rule 7).
-void Shard::chase(ShardJob& job, Tombstone& e, Outbox& out) {
+void Shard::chase(ShardJob& job, ChunkEntry& e, Outbox& out) {
   if (e.holds_slot) return send_sum(job, e, wire::Reason::verify, out);
   job.table.escalate(e);
   job.count_escalation(wire::Reason::resend);
@@ -305,7 +305,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   if (job == nullptr || !job->running || h.epoch != job->epoch) return false;
   if (const auto info = wire::find_result_info(packet.extensions))
     if (info->host_term != job->host_term) return false;
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   if (job->table.find(h.seq, e) != ChunkTable::Place::seen) return false;
   // What is complete or released has been decided; what is open here is nobody else's to decide.
   if (e->state != ChunkState::escalated && e->state != ChunkState::sent) return false;
@@ -319,7 +319,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
     return false;
   if (e->retried) d = as_float(d);
   free_slot(*job, *e, now);
-  let_go_of_data(*job, *e);
+  release_data(*job, *e);
   if (!packet.payload.empty()) {
     e->buffer = job->buffers.take();
     std::memcpy(job->buffers.at(e->buffer), packet.payload.data(), packet.payload.size());

@@ -21,7 +21,7 @@ std::uint32_t Shard::next_op(std::uint32_t place) const {
 
 // An open chunk, of which at most one child has arrived, counts those as arrived that it does not
 // wait for. `opener` is one of them: it was no contribution.
-void Shard::leave_out_excluded(ShardJob& job, Tombstone& e, std::uint16_t opener) {
+void Shard::leave_out_excluded(ShardJob& job, ChunkEntry& e, std::uint16_t opener) {
   if (job.excludes(opener, e.description.op)) job.table.forget_arrivals(e);
   for (std::uint16_t child = 0; child < job.fan_in; ++child) {
     if (!job.excludes(child, e.description.op)) continue;

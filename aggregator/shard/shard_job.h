@@ -73,7 +73,7 @@ struct alignas(64) Child {
 };
 static_assert(sizeof(Child) == config::kChildBytes);
 static_assert(config::kMaxWorkers <= 0xFFFF, "fits Child::worker");
-static_assert(sizeof(Tombstone) == config::kTombstoneBytes);
+static_assert(sizeof(ChunkEntry) == config::kChunkEntryBytes);
 static_assert(sizeof(ResultCache::Entry) == config::kCacheEntryBytes);
 
 // Buffers of one size, and the acknowledged results in the spare ones.
@@ -130,16 +130,16 @@ struct alignas(64) ShardJob {
         buffers(sums.buffers),
         children(fan_in),
         child_map(job_config),
-        tombstones(std::size_t{2} * job_config.window),
-        table(tombstones, fan_in, job_config.window),
-        deadlines(job_config.deadline, tombstones),
+        entries(std::size_t{2} * job_config.window),
+        table(entries, fan_in, job_config.window),
+        deadlines(job_config.deadline, entries),
         config(job_config),
         place(job_place),
         first_slot(slot),
         kernels(table_of_kernels),
         admitted(config),
         order(config::declared_order(config), wide_children(child_map, config)),
-        degraded(config::degrades(config) ? tombstones.size() : 0, config.workers),
+        degraded(config::degrades(config) ? entries.size() : 0, config.workers),
         cache(sums.cache),
         hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
@@ -167,7 +167,7 @@ struct alignas(64) ShardJob {
   BufferPool& buffers;
   std::vector<Child> children;
   const ChildMap child_map;
-  std::vector<Tombstone> tombstones;
+  std::vector<ChunkEntry> entries;
   ChunkTable table;
   ChunkDeadlines deadlines;
   ShardCounters counters;
@@ -206,7 +206,7 @@ struct alignas(64) ShardJob {
   [[nodiscard]] bool excludes(std::uint16_t child, std::uint32_t op) const {
     return children[child].excluded.covers(op);
   }
-  [[nodiscard]] bool awaits(const Tombstone& e, std::uint16_t child) const {
+  [[nodiscard]] bool awaits(const ChunkEntry& e, std::uint16_t child) const {
     return !table.has_contributed(e, child) && !(e.bypassed && excludes(child, e.description.op));
   }
   // Data of a chunk that is new; of one that was seen, whatever its state; and of one that is open,
@@ -217,17 +217,18 @@ struct alignas(64) ShardJob {
     if (history.passes_over(d, now)) return KeptAs::passed_over;
     return history.arrived(d, as, child, now, children[child].totals);
   }
-  void note_again(const Tombstone& e, const ChunkDescription& d, std::uint16_t child, Instant now) {
+  void note_again(const ChunkEntry& e, const ChunkDescription& d, std::uint16_t child,
+                  Instant now) {
     const KeptAs as = OpHistory::kept_as(d, shards);
     if (as != KeptAs::nothing && e.kept != KeptAs::passed_over)
       history.arrived(d, as, child, now, children[child].totals);
   }
-  void note_further(const Tombstone& e, std::uint16_t child, Instant now) {
+  void note_further(const ChunkEntry& e, std::uint16_t child, Instant now) {
     if (e.kept == KeptAs::first || e.kept == KeptAs::last)
       history.arrived_further(e.description, e.kept, child, now, children[child].totals);
   }
   // Data of a chunk that was given up.
-  void note_late(const Tombstone& e, std::uint16_t child, Instant now) {
+  void note_late(const ChunkEntry& e, std::uint16_t child, Instant now) {
     history.came_late(e.description, child, now - e.opened_at - deadlines.timeout());
   }
   // A fixed-point sum that overflowed is asked for again as floating point (rule 12).
@@ -238,7 +239,7 @@ struct alignas(64) ShardJob {
   [[nodiscard]] bool folds_prefix() const {
     return order.flat() && config.trigger == config::Trigger::streaming;
   }
-  [[nodiscard]] std::uint32_t& held_at(const Tombstone& e, std::uint16_t position) {
+  [[nodiscard]] std::uint32_t& held_at(const ChunkEntry& e, std::uint16_t position) {
     return held[std::size_t{table.slot_of(e)} * fan_in + position];
   }
   [[nodiscard]] wire::Header header(wire::PacketType type) const {
@@ -250,7 +251,7 @@ struct alignas(64) ShardJob {
     h.plane = plane;
     return h;
   }
-  [[nodiscard]] std::span<const std::byte> payload(const Tombstone& e) const {
+  [[nodiscard]] std::span<const std::byte> payload(const ChunkEntry& e) const {
     if (e.buffer == kNone) return {};
     return {buffers.at(e.buffer), e.description.payload_bytes()};
   }
@@ -258,16 +259,16 @@ struct alignas(64) ShardJob {
     counters.escalations[static_cast<std::size_t>(reason)].add();
   }
   // What becomes of every chunk.
-  void note(const Tombstone& e, OpEventKind kind, Instant now) {
+  void note(const ChunkEntry& e, OpEventKind kind, Instant now) {
     if (e.kept != KeptAs::passed_over) history.note(e.description, kind, now);
   }
   // What goes wrong.
-  void note_trouble(Tombstone& e, OpEventKind kind, Instant now) {
+  void note_trouble(ChunkEntry& e, OpEventKind kind, Instant now) {
     if (e.kept == KeptAs::passed_over) e.kept = KeptAs::nothing;
     history.note_trouble(e.description, kind, e.opened_at, now);
   }
   // The chunk goes, or went, to the completion host.
-  void note_escalation(Tombstone& e, wire::Reason reason, Instant now) {
+  void note_escalation(ChunkEntry& e, wire::Reason reason, Instant now) {
     count_escalation(reason);
     note_trouble(e, escalated_for(reason), now);
   }

@@ -9,7 +9,7 @@ ChunkLook Shard::look(const wire::Header& h) const {
   ChunkLook look{.known = true, .fan_in = static_cast<std::uint16_t>(job->fan_in)};
   look.state = job->table.state_of(h.seq);
   if (look.state == ChunkState::unseen) return look;
-  const Tombstone& e = job->table.entry_for(h.seq);
+  const ChunkEntry& e = job->table.entry_for(h.seq);
   look.arrived = e.arrived;
   look.children = job->table.arrived(e).front();
   if (e.holds_slot) look.slot = slot_of(*job, e);

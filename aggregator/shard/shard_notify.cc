@@ -18,7 +18,7 @@ Decision Shard::recall(ShardJob& job, const wire::Header& ahead, Instant now, Ou
   const Decision refused = {Verdict::dropped, DropReason::beyond_window};
   if (job.config.notify == wire::Notify::root || now - job.recalled_at < kRecallSpacing)
     return refused;
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   if (job.table.find(job.table.low(), e) != ChunkTable::Place::seen) return refused;
   const bool asks_parent = e->state == ChunkState::sent && job.config.parent;
   const bool asks_host = e->state == ChunkState::escalated ||
@@ -57,7 +57,7 @@ Decision Shard::on_hosted_result(const wire::Packet& packet, Instant now, Outbox
 bool Shard::waits_for_host(std::uint32_t place) const {
   if (jobs_[place] == nullptr) return false;
   const auto& entries = jobs_[place]->table.entries();
-  return std::any_of(entries.begin(), entries.end(), [&](const Tombstone& e) {
+  return std::any_of(entries.begin(), entries.end(), [&](const ChunkEntry& e) {
     return e.state != ChunkState::unseen && is_with_host(place, e.seq);
   });
 }

@@ -57,7 +57,7 @@ void Shard::learn_kind(ShardJob& job, const wire::Packet& packet) {
   plain.description = c.description.word(2) & ~kLastBit;
   const Kernels* same = nullptr;
   plain.opens = plain.kernels != nullptr && !job.dynamic &&
-                check_data(job, c, false, same) == DropReason::count_;
+                check_data(job, c, false, same) == DropReason::none;
 }
 
 inline void Shard::note_plain(ShardJob& job, const wire::Packet& packet, Instant now) {
@@ -73,7 +73,7 @@ inline void Shard::note_plain(ShardJob& job, const wire::Packet& packet, Instant
   job.counters.contribution_bytes.add(packet.payload.size());
 }
 
-[[gnu::always_inline]] inline Decision Shard::take_further(ShardJob& job, Tombstone& e,
+[[gnu::always_inline]] inline Decision Shard::take_further(ShardJob& job, ChunkEntry& e,
                                                            const ChunkDescription& d,
                                                            const wire::Packet& packet, Instant now,
                                                            Outbox& out) {
@@ -92,7 +92,7 @@ inline void Shard::note_plain(ShardJob& job, const wire::Packet& packet, Instant
 Decision Shard::take_first(ShardJob& job, const ChunkDescription& d, const wire::Packet& packet,
                            Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   if (!job.plain.opens || job.marked || d.op == kNoOp || job.table.present() != job.fan_in ||
       job.table.find(h.seq, e) != ChunkTable::Place::unseen)
     return kNotThisWay;
@@ -123,7 +123,7 @@ Decision Shard::take_plain(const wire::Packet& packet, const Peer& from, Instant
   if (job.plain.kernels == nullptr) return kNotThisWay;
   ChunkDescription d;
   describe(job.plain, h, d);
-  Tombstone& e = job.table.entry_for(h.seq);
+  ChunkEntry& e = job.table.entry_for(h.seq);
   // What is open is in the window.
   if (e.state == ChunkState::open && e.seq == h.seq)
     return take_further(job, e, d, packet, now, out);

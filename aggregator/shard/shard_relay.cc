@@ -20,7 +20,7 @@ bool is_announcement(const wire::Header& h) {
 }  // namespace
 
 // All of the sum that went up is still here, or it has no bytes.
-bool Shard::holds_sum(const Tombstone& e) {
+bool Shard::holds_sum(const ChunkEntry& e) {
   return e.buffer != kNone || e.description.payload_bytes() == 0;
 }
 
@@ -31,13 +31,13 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
   if (h.fan_in != job.fan_in) return DropReason::bad_fan_in;
   if (!job.child_map[h.child].is_switch) return DropReason::bad_type;
   if (is_announcement(h))
-    return packet.payload.empty() ? DropReason::count_ : DropReason::bad_payload_length;
+    return packet.payload.empty() ? DropReason::none : DropReason::bad_payload_length;
   if (is_passed_on(h.collective)) return DropReason::bad_collective;
   const Kernels* kernels = nullptr;
   const bool is_sum = h.type == wire::PacketType::escalation;
-  if (const DropReason bad = check_data(job, c, is_sum, kernels); bad != DropReason::count_)
+  if (const DropReason bad = check_data(job, c, is_sum, kernels); bad != DropReason::none)
     return bad;
-  if (!is_sum) return h.covered == 1 ? DropReason::count_ : DropReason::bad_coverage;
+  if (!is_sum) return h.covered == 1 ? DropReason::none : DropReason::bad_coverage;
   const auto ranks = std::span(coverage_).first(wire::rank_words(job.config.workers));
   std::fill(ranks.begin(), ranks.end(), 0);
   if (!wire::read_rank_bitmaps(packet.extensions, job.config.workers, ranks))
@@ -47,7 +47,7 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
   for (const std::uint64_t word : ranks) named += static_cast<std::uint32_t>(std::popcount(word));
   for (const std::uint32_t rank : job.child_map.ranks_of(h.child))
     below += static_cast<std::uint32_t>(ranks[rank / 64] >> (rank % 64) & 1);
-  return named == h.covered && below == h.covered ? DropReason::count_ : DropReason::bad_coverage;
+  return named == h.covered && below == h.covered ? DropReason::none : DropReason::bad_coverage;
 }
 
 Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
@@ -55,12 +55,12 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
   const wire::Header& h = packet.header;
   if (h.attempt != 0) return on_retry(job, packet, from, out);
   const Contribution c = contribution_of(packet);
-  if (const DropReason bad = check_relayed(job, packet, c); bad != DropReason::count_)
+  if (const DropReason bad = check_relayed(job, packet, c); bad != DropReason::none)
     return {Verdict::dropped, bad};
   job.counters.bytes_in.add(c.payload.size());
   if (c.resend) job.counters.resends.add();
   if (c.congested) job.counters.marked_data.add();
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   const ChunkTable::Place place = locate(job, c.child, c.seq, e);
   if (place == ChunkTable::Place::beyond_window) return recall(job, h, now, out);
   const bool over = place == ChunkTable::Place::stale ||
@@ -115,7 +115,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer
 
 // The switch above has given the chunk up: what went up from here is with the host, or lost. What
 // is still here goes after it, and ranks below talk to the host from now on.
-Decision Shard::on_escalated_above(ShardJob& job, Tombstone& e, const wire::Header& h, Instant now,
+Decision Shard::on_escalated_above(ShardJob& job, ChunkEntry& e, const wire::Header& h, Instant now,
                                    Outbox& out) {
   if (e.state != ChunkState::open && e.state != ChunkState::sent) return {Verdict::noted};
   const wire::Reason reason = escalation_reason(h);
@@ -131,7 +131,7 @@ Decision Shard::on_escalated_above(ShardJob& job, Tombstone& e, const wire::Head
 // The switch above never sees it, and would say that it was lost.
 void Shard::on_sum_taken(const wire::Header& sum, Instant now) {
   ShardJob* const job = by_id_.find(sum.job);
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   if (job == nullptr || job->table.find(sum.seq, e) != ChunkTable::Place::seen) return;
   if (e->state != ChunkState::sent || holds_sum(*e)) return;
   job->note_escalation(*e, wire::Reason::deadline, now);
@@ -140,7 +140,7 @@ void Shard::on_sum_taken(const wire::Header& sum, Instant now) {
 
 // A sum that went up did not arrive, and nothing of it is left here: those below are asked for
 // their data, which goes to the host (rule 7).
-void Shard::lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+void Shard::lose_sum(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
   job.note_escalation(e, wire::Reason::resend, now);
   job.table.escalate(e);
   announce(job, e, wire::Reason::resend, out);
@@ -156,14 +156,14 @@ void Shard::lose_sum(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
 }
 
 // To a switch that waits for the result of its sum.
-void Shard::tell_escalated(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out) {
+void Shard::tell_escalated(ShardJob& job, const ChunkEntry& e, const Peer& to, Outbox& out) {
   Outgoing* const o = begin_reply(job, wire::PacketType::escalation, e, out);
   if (o == nullptr) return;
   o->peer = to;
   o->header.reason = wire::Reason::resend;
 }
 
-Outgoing* Shard::begin_reply(ShardJob& job, wire::PacketType type, const Tombstone& e,
+Outgoing* Shard::begin_reply(ShardJob& job, wire::PacketType type, const ChunkEntry& e,
                              Outbox& out) {
   Outgoing* const o = out.add();
   if (o == nullptr) return nullptr;

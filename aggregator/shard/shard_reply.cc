@@ -45,7 +45,7 @@ void fill_reply(Outgoing& o, const ShardJob& job, wire::PacketType type,
 
 // A chunk that this switch knows by an announcement alone, and whose result may not say what it is:
 // a header, without the payload for a rank elsewhere, or parameters, without their array.
-bool needs_data(const ShardJob& job, const Tombstone& e, const wire::Header& h) {
+bool needs_data(const ShardJob& job, const ChunkEntry& e, const wire::Header& h) {
   return job.config.parent && !e.described && !e.retried &&
          (has_target(h.collective) || wire::concerns_model(h.collective));
 }
@@ -63,7 +63,7 @@ void ask_for_data(ShardJob& job, const wire::Header& asked, const Peer& from, Ou
 Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
                          Outbox& out) {
   const wire::Header& h = packet.header;
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   ChunkTable::Place place = job.table.find(h.seq, e);
   // Where one rank passes its data on, the others only wait for it.
   const bool only_waits = is_passed_on(h.collective) && h.covered == 0;
@@ -162,7 +162,7 @@ Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet, Instant now, O
   return {Verdict::noted};
 }
 
-std::uint32_t Shard::result_flags(const Tombstone& e) {
+std::uint32_t Shard::result_flags(const ChunkEntry& e) {
   return (e.description.last ? std::uint32_t{wire::kFlagLast} : 0u) |
          (e.overflow ? std::uint32_t{wire::kFlagOverflow} : 0u) |
          (e.verified ? std::uint32_t{wire::kFlagVerified} : 0u) |
@@ -172,7 +172,7 @@ std::uint32_t Shard::result_flags(const Tombstone& e) {
 }
 
 // To the group; or, where one rank alone needs it, the payload to that rank and the header to all.
-void Shard::multicast_result(ShardJob& job, const Tombstone& e, Outbox& out) {
+void Shard::multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out) {
   if (e.overflow) job.counters.saturated.add();
   if (e.congested) job.counters.marked_results.add();
   const bool all = !has_target(e.description.collective);
@@ -190,7 +190,7 @@ void Shard::multicast_result(ShardJob& job, const Tombstone& e, Outbox& out) {
   finish_result(job, e, *o, all);
 }
 
-void Shard::send_result(ShardJob& job, const Tombstone& e, const Peer& to, Outbox& out) {
+void Shard::send_result(ShardJob& job, const ChunkEntry& e, const Peer& to, Outbox& out) {
   Outgoing* const o = out.add();
   if (o == nullptr) return;
   o->peer = to;
@@ -201,7 +201,7 @@ void Shard::send_result(ShardJob& job, const Tombstone& e, const Peer& to, Outbo
   finish_result(job, e, *o, whole);
 }
 
-void Shard::finish_result(ShardJob& job, const Tombstone& e, Outgoing& o, bool whole) {
+void Shard::finish_result(ShardJob& job, const ChunkEntry& e, Outgoing& o, bool whole) {
   fill_result(o, job, e.description, result_flags(e), job.payload(e), whole);
   o.header.seq = e.seq;
   o.header.shard = index_;

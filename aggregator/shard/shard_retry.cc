@@ -16,16 +16,16 @@ DropReason check(const ShardJob& job, const wire::Packet& packet) {
   if (h.encoding != wire::Encoding::plain) return DropReason::bad_encoding;
   if (packet.payload.size() != h.element_count * wire::size_of(h.dtype))
     return DropReason::bad_payload_length;
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 }  // namespace
 
 Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out) {
   const wire::Header& h = packet.header;
-  if (const DropReason bad = check(job, packet); bad != DropReason::count_)
+  if (const DropReason bad = check(job, packet); bad != DropReason::none)
     return {Verdict::dropped, bad};
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   const bool seen = job.table.find(h.seq, e) == ChunkTable::Place::seen;
   if (!seen || !e->retried || e->description.op != h.op || e->description.chunk != h.chunk)
     return {Verdict::dropped, DropReason::stale_seq};
@@ -33,7 +33,7 @@ Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Peer& 
   if (!e->described) {
     const Contribution c = contribution_of(packet);
     const Kernels* kernels = nullptr;
-    if (const DropReason bad = check_data(job, c, false, kernels); bad != DropReason::count_)
+    if (const DropReason bad = check_data(job, c, false, kernels); bad != DropReason::none)
       return {Verdict::dropped, bad};
     e->describe(c);
   }
@@ -58,7 +58,7 @@ Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Peer& 
 bool Shard::begin_retry(const wire::Packet& request, Instant now) {
   const wire::Header& h = request.header;
   ShardJob* const job = by_id_.find(h.job);
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   if (h.attempt != wire::kFloatRetry || job == nullptr || !job->running || h.epoch != job->epoch)
     return false;
   if (job->table.find(h.seq, e) != ChunkTable::Place::seen) return false;
@@ -69,7 +69,7 @@ bool Shard::begin_retry(const wire::Packet& request, Instant now) {
   // Only its result was missing of a sum that went to be verified.
   if (e->state == ChunkState::sent) {
     free_slot(*job, *e, now);
-    let_go_of_data(*job, *e);
+    release_data(*job, *e);
     job->table.escalate(*e);
   }
   e->retried = true;

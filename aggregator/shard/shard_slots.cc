@@ -9,7 +9,7 @@ std::uint32_t Shard::pool_slot(const ShardJob& job, std::uint32_t seq) const {
   return pool_.slot_of(job.config.id, changed ? job.next_seed : job.seed, seq);
 }
 
-std::uint32_t Shard::slot_of(const ShardJob& job, const Tombstone& e) const {
+std::uint32_t Shard::slot_of(const ShardJob& job, const ChunkEntry& e) const {
   return job.dynamic ? pool_slot(job, e.seq) : job.first_slot + job.table.slot_of(e);
 }
 
@@ -43,14 +43,14 @@ bool Shard::preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out)
   const SlotPool::Owner owner = pool_.owner(slot);
   ShardJob& victim = *jobs_[owner.job];
   if (!may_preempt(job, owner, now) || out.room() < victim.fan_in + std::size_t{2}) return false;
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   if (victim.table.find(owner.seq, e) != ChunkTable::Place::seen) return false;
   victim.counters.preemptions.add();
   if (e->state == ChunkState::open) {
     flush(victim, *e, wire::Reason::no_slot, now, out);
   } else {  // sent, and waiting for its result
     free_slot(victim, *e, now);
-    let_go_of_data(victim, *e);
+    release_data(victim, *e);
   }
   victim.refresh_gauges();
   return true;
@@ -70,7 +70,7 @@ void Shard::adopt_seed(ShardJob& job) {
     job.seed = job.next_seed;
 }
 
-void Shard::free_slot(ShardJob& job, Tombstone& e, Instant now) {
+void Shard::free_slot(ShardJob& job, ChunkEntry& e, Instant now) {
   if (!e.holds_slot) return;
   e.holds_slot = false;
   job.deadlines.cancel(e);

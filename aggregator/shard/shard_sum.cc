@@ -9,14 +9,14 @@
 
 namespace tributary::aggregator {
 
-void Shard::take_in(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels) {
+void Shard::attach(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels) {
   if (c.overflow) e.overflow = true;
   if (!job.waits_for_order) return fold_one(job, e, c.child, c.payload.data(), kernels);
   if (job.folds_prefix()) return fold_prefix(job, e, c, kernels);
   collect(job, e, c, kernels);
 }
 
-void Shard::fold_one(ShardJob& job, Tombstone& e, std::uint16_t child, const std::byte* data,
+void Shard::fold_one(ShardJob& job, ChunkEntry& e, std::uint16_t child, const std::byte* data,
                      const Kernels& kernels) {
   // A switch below sends its accumulator, unless the job's partial sums are narrowed.
   const bool partial =
@@ -34,7 +34,7 @@ void Shard::fold_one(ShardJob& job, Tombstone& e, std::uint16_t child, const std
   ++e.combined;
 }
 
-void Shard::fold_prefix(ShardJob& job, Tombstone& e, const Contribution& c,
+void Shard::fold_prefix(ShardJob& job, ChunkEntry& e, const Contribution& c,
                         const Kernels& kernels) {
   if (job.order.position_of(c.child) != e.combined) return hold(job, e, c);
   fold_one(job, e, c.child, c.payload.data(), kernels);
@@ -47,7 +47,7 @@ void Shard::fold_prefix(ShardJob& job, Tombstone& e, const Contribution& c,
 }
 
 // The last one is used where it lies.
-void Shard::collect(ShardJob& job, Tombstone& e, const Contribution& c, const Kernels& kernels) {
+void Shard::collect(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels) {
   const bool last = !e.bypassed &&
                     (job.fan_in == 1 || (e.arrived + 1u == job.fan_in && e.first_child != c.child));
   if (!last) return hold(job, e, c);
@@ -56,14 +56,14 @@ void Shard::collect(ShardJob& job, Tombstone& e, const Contribution& c, const Ke
     sources_[position] = buffer == kNone ? c.payload.data() : job.hold_buffers->at(buffer);
   }
   e.buffer = job.buffers.take();
-  e.combined = job.fan_in & Tombstone::kMostCombined;
+  e.combined = job.fan_in & ChunkEntry::kMostCombined;
   if (job.order.evaluate(kernels, job.buffers.at(e.buffer), std::span(sources_).first(job.fan_in),
                          e.description.element_count, bracket_values_))
     e.overflow = true;
   put_back_held(job, e);
 }
 
-void Shard::put_back_held(ShardJob& job, const Tombstone& e) {
+void Shard::put_back_held(ShardJob& job, const ChunkEntry& e) {
   for (std::uint16_t position = 0; position < job.fan_in; ++position) {
     std::uint32_t& buffer = job.held_at(e, position);
     if (buffer != kNone) job.hold_buffers->put(buffer);
@@ -71,7 +71,7 @@ void Shard::put_back_held(ShardJob& job, const Tombstone& e) {
   }
 }
 
-void Shard::hold(ShardJob& job, Tombstone& e, const Contribution& c) {
+void Shard::hold(ShardJob& job, ChunkEntry& e, const Contribution& c) {
   std::uint32_t& place = job.held_at(e, job.order.position_of(c.child));
   place = job.hold_buffers->take();
   if (!c.payload.empty())
@@ -79,7 +79,7 @@ void Shard::hold(ShardJob& job, Tombstone& e, const Contribution& c) {
 }
 
 // Data that is a result as it came.
-void Shard::pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payload) {
+void Shard::pass_on(ShardJob& job, ChunkEntry& e, std::span<const std::byte> payload) {
   job.counters.contributions.add();
   job.counters.contribution_bytes.add(payload.size());
   if (payload.empty()) return;
@@ -87,7 +87,7 @@ void Shard::pass_on(ShardJob& job, Tombstone& e, std::span<const std::byte> payl
   std::memcpy(job.buffers.at(e.buffer), payload.data(), payload.size());
 }
 
-void Shard::let_go(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer) {
+void Shard::release(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer) {
   if (buffer == kNone) return;
   folds_.settle();
   if (job.config.parent) {
@@ -109,23 +109,23 @@ void Shard::settle_pools() {
   unsettled_ = false;
 }
 
-void Shard::let_go_of_data(ShardJob& job, Tombstone& e) {
-  let_go(job, job.buffers, e.buffer);
+void Shard::release_data(ShardJob& job, ChunkEntry& e) {
+  release(job, job.buffers, e.buffer);
   if (job.hold_buffers == nullptr || e.state == ChunkState::unseen) return;
   for (std::uint16_t position = 0; position < job.fan_in; ++position)
-    let_go(job, *job.hold_buffers, job.held_at(e, position));
+    release(job, *job.hold_buffers, job.held_at(e, position));
 }
 
 void Shard::release_acknowledged(ShardJob& job) {
   if (!job.table.has_acknowledged()) return;
-  while (Tombstone* const e = job.table.pop_acknowledged()) keep_or_free(job, *e);
+  while (ChunkEntry* const e = job.table.pop_acknowledged()) keep_or_free(job, *e);
   job.refresh_gauges();
 }
 
 // An acknowledged result stays in the cache while there is room, unless it has a list beside it.
 // Jobs whose results are of one size share that room: what has to go for this one may be another's,
 // which has lost it, and counts it.
-void Shard::keep_or_free(ShardJob& job, Tombstone& e) {
+void Shard::keep_or_free(ShardJob& job, ChunkEntry& e) {
   const bool whole = job.degraded.counted(e.seq) == 0;
   job.degraded.forget(e.seq);
   if (e.buffer == kNone) return;

@@ -35,7 +35,7 @@ std::optional<Instant> Shard::parent_heard(std::uint32_t place) const {
 }
 
 // All that can be here is here.
-void Shard::send_up(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+void Shard::send_up(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
   job.counters.sent_up.add();
   job.note(e, OpEventKind::sent_up, now);
   asked(job, e.seq) = {e.seq, false, now};
@@ -47,7 +47,7 @@ AskedAbove& Shard::asked(ShardJob& job, std::uint32_t seq) {
   return job.asked_above[seq & (job.config.window - 1)];
 }
 
-void Shard::send_aggregate(ShardJob& job, Tombstone& e, std::uint32_t flags, Outbox& out) {
+void Shard::send_aggregate(ShardJob& job, ChunkEntry& e, std::uint32_t flags, Outbox& out) {
   const std::span<const std::byte> sum = partial_sum(job, e);
   Outgoing* const o = begin_aggregate(job, e, out);
   if (o == nullptr) return;  // a child's probe brings it
@@ -80,8 +80,8 @@ Outgoing* Shard::begin_upward(ShardJob& job, wire::PacketType type, Outbox& out)
 // A child asks for a result that the parent makes. `e`: a sum went up; nullptr: another switch's
 // data is passed on, and nothing of it is here. True when the parent has answered PENDING since it
 // was asked last.
-bool Shard::ask_parent(ShardJob& job, const wire::Header& question, const Tombstone* e, Instant now,
-                       Outbox& out) {
+bool Shard::ask_parent(ShardJob& job, const wire::Header& question, const ChunkEntry* e,
+                       Instant now, Outbox& out) {
   AskedAbove& last = asked(job, question.seq);
   if (last.seq != question.seq) last = {question.seq, false, Instant()};
   const bool pending = last.pending;
@@ -128,7 +128,7 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
   if (!job->running || h.epoch != job->epoch) return {Verdict::dropped, DropReason::stale_epoch};
   job->parent_heard = now;
   if (h.op == kNoOp) return {Verdict::dropped, DropReason::bad_op};
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   const ChunkTable::Place place = job->table.find(h.seq, e);
   if (place == ChunkTable::Place::stale) return {Verdict::dropped, DropReason::stale_seq};
   const bool for_a_rank = (h.flags & wire::kFlagBypass) != 0 && h.type != wire::PacketType::result;
@@ -178,14 +178,14 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
   return {Verdict::answered};
 }
 
-void Shard::on_sum_missing_above(ShardJob& job, Tombstone& e, Instant now, Outbox& out) {
+void Shard::on_sum_missing_above(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
   if (!holds_sum(e)) return lose_sum(job, e, now, out);
   asked(job, e.seq).at = now;
   job.counters.resent_up.add();
   send_aggregate(job, e, wire::kFlagResend, out);
 }
 
-Decision Shard::on_parent_result(ShardJob& job, Tombstone& e, const wire::Packet& packet,
+Decision Shard::on_parent_result(ShardJob& job, ChunkEntry& e, const wire::Packet& packet,
                                  Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   // Known by an announcement alone: whoever would have described it is late (rule 21), or the
@@ -229,7 +229,7 @@ Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Ins
                                                : tells_all(job, c);
   if (d.dtype == wire::DType::none || !fits || !takes_count(job, d, packet))
     return {Verdict::dropped, DropReason::op_mismatch};
-  Tombstone* e = nullptr;
+  ChunkEntry* e = nullptr;
   job.table.find(c.seq, e);
   job.table.open(*e, c, now);
   job.table.forget_arrivals(*e);
@@ -240,11 +240,11 @@ Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Ins
 }
 
 // The result takes the sum's place, and goes on to the children.
-void Shard::keep_result(ShardJob& job, Tombstone& e, const wire::Packet& packet, Instant now,
+void Shard::keep_result(ShardJob& job, ChunkEntry& e, const wire::Packet& packet, Instant now,
                         Outbox& out) {
   folds_.settle();
   free_slot(job, e, now);
-  if (packet.payload.empty()) let_go(job, job.buffers, e.buffer);
+  if (packet.payload.empty()) release(job, job.buffers, e.buffer);
   if (!packet.payload.empty()) {
     if (e.buffer == kNone) e.buffer = job.buffers.take();
     std::memcpy(job.buffers.at(e.buffer), packet.payload.data(), packet.payload.size());

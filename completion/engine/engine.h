@@ -40,7 +40,7 @@ enum class Verdict : std::uint8_t {
 };
 struct Decision {
   Verdict verdict;
-  DropReason reason = DropReason::count_;
+  DropReason reason = DropReason::none;
 };
 
 // For `show`: one chunk that waits for pieces.

@@ -23,7 +23,7 @@ DropReason check_payload(const Job& job, const Arrival& a) {
   const std::size_t element = a.wide ? a.kernels->acc_bytes : wire_bytes;
   if (a.packet.payload.size() != d.element_count * element) return DropReason::bad_payload_length;
   if (a.packet.payload.size() > buffer_bytes(job.limits)) return DropReason::payload_too_large;
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 // Sets job.ranks.
@@ -33,11 +33,11 @@ DropReason check_ranks(Job& job, const Arrival& a) {
   if (!a.aggregate) {
     if (h.origin >= job.limits.workers) return DropReason::bad_child;
     insert(job.ranks, h.origin);
-    return DropReason::count_;
+    return DropReason::none;
   }
   if (!wire::read_rank_bitmaps(a.packet.extensions, job.limits.workers, job.ranks))
     return DropReason::bad_extension;
-  return h.covered != 0 && count(job.ranks) == h.covered ? DropReason::count_
+  return h.covered != 0 && count(job.ranks) == h.covered ? DropReason::none
                                                          : DropReason::bad_coverage;
 }
 
@@ -103,8 +103,8 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
                  job.limits.partials == wire::Partials::wide;
   arrival.reason = aggregator::escalation_reason(h);
   DropReason bad = check_payload(job, arrival);
-  if (bad == DropReason::count_) bad = check_ranks(job, arrival);
-  if (bad != DropReason::count_) {
+  if (bad == DropReason::none) bad = check_ranks(job, arrival);
+  if (bad != DropReason::none) {
     job.counters.invalid.add();
     return {Verdict::dropped, bad};
   }

@@ -26,7 +26,7 @@ struct HostCounters {
   Counter stale_terms;    // answers of an earlier term
   Counter wrong_senders;  // from an address or port that is not the host's
   Counter announced;      // chunks announced to who took over
-  Counter elections;      // that a caller asked for
+  Counter placements;     // that a caller asked for
 };
 
 enum class SeatState : std::uint8_t { idle, asking, serving, here, vacant };
@@ -35,7 +35,7 @@ const char* name_of(SeatState state);
 // Why the present host serves.
 enum class Chosen : std::uint8_t {
   policy,     // the first of the job's order that lives
-  elected,    // a caller asked for an election
+  requested,  // a caller asked for a placement
   gone,       // the one before it is silent, or has left
   restarted,  // it came back with nothing
   refused,    // the one before it would not have the job, or gave it up
@@ -121,7 +121,7 @@ struct HostJob {
 
 // What a caller says of a job's hosts, by their place among its `completion_hosts`, the root left
 // out.
-struct Ballot {
+struct HostRanking {
   struct Entry {
     std::optional<std::uint32_t> load;  // in any unit, the same for all
     bool shortlisted = false;
@@ -130,7 +130,7 @@ struct Ballot {
   std::vector<Entry> hosts;
 };
 
-struct Election {
+struct HostPlacement {
   bool held = false;        // false: the job has no such hosts here
   std::uint32_t moved = 0;  // shards that have another host now
 };

@@ -126,7 +126,7 @@ void RemoteHosts::appoint(HostJob& job, Seat& seat, std::optional<std::size_t> h
 
 // ---- what the engine wants sent
 
-bool RemoteHosts::hear(Outgoing& message, Instant now, Outbox& box) {
+bool RemoteHosts::intercept(Outgoing& message, Instant now, Outbox& box) {
   const wire::Header& h = message.header;
   HostJob* const job = by_id_.find(h.job);
   if (job == nullptr) return false;

@@ -42,14 +42,14 @@ class RemoteHosts {
                                  Instant now, aggregator::Outbox& box);
   // Something that the engine wants sent. True: it was for a host and is on its way there, or lost;
   // false: also for whoever else listens.
-  bool hear(aggregator::Outgoing& message, Instant now, aggregator::Outbox& box);
+  bool intercept(aggregator::Outgoing& message, Instant now, aggregator::Outbox& box);
   // The messages of the last calls have been sent: their payload is free again.
   void sent() { copied_ = 0; }
   void expire(Instant now, aggregator::Outbox& box);
   // Chooses anew, by the job's policy and what the caller says. A shard whose best host is another
   // one moves there at once: term + 1, chunks announced again. What has come back to the root stays
   // there until the epoch ends.
-  Election elect(const Ballot& ballot, Instant now, aggregator::Outbox& box);
+  HostPlacement place_host(const HostRanking& ranking, Instant now, aggregator::Outbox& box);
 
   // The job has hosts elsewhere.
   [[nodiscard]] bool serves(std::uint32_t job) const { return by_id_.find(job) != nullptr; }

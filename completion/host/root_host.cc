@@ -47,7 +47,7 @@ void RootHost::apply(Change& change) {
   std::swap(replies_, change.replies);
 }
 
-void RootHost::hear(const Outgoing& message, Instant now) {
+void RootHost::intercept(const Outgoing& message, Instant now) {
   const wire::Header& h = message.header;
   if (message.to == Outgoing::To::completion_host)
     engine_.on_packet({h, message.extension_span(), message.payload}, now, replies_);

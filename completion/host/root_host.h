@@ -67,8 +67,8 @@ class RootHost {
   }
 
   // See RemoteHosts; exchange() follows.
-  Election elect(const Ballot& ballot, Instant now, aggregator::Outbox& box) {
-    return remote_ ? remote_->elect(ballot, now, box) : Election{};
+  HostPlacement place_host(const HostRanking& ranking, Instant now, aggregator::Outbox& box) {
+    return remote_ ? remote_->place_host(ranking, now, box) : HostPlacement{};
   }
 
   [[nodiscard]] const Engine& engine() const { return engine_; }
@@ -86,12 +86,13 @@ class RootHost {
   std::size_t exchange_from(std::size_t heard, aggregator::Outbox& box, Instant now, Root& root) {
     while (heard < box.items().size()) {
       for (; heard < box.items().size(); ++heard)
-        if (!remote_ || !remote_->hear(box.item(heard), now, box)) hear(box.item(heard), now);
+        if (!remote_ || !remote_->intercept(box.item(heard), now, box))
+          intercept(box.item(heard), now);
       pass_on(root);
     }
     return heard;
   }
-  void hear(const aggregator::Outgoing& message, Instant now);
+  void intercept(const aggregator::Outgoing& message, Instant now);
   void begin_epoch(const aggregator::Outgoing& start);
   template <typename Root>
   void pass_on(Root& root) {

@@ -85,7 +85,7 @@ DropReason Server::on_packet(const wire::Packet& packet, const Peer& from, Insta
   switch (h.type) {
     case PacketType::start: return on_start(seat, packet, from, now, out);
     case PacketType::leave: return on_leave(seat, packet);
-    case PacketType::ack: return DropReason::count_;  // the answer to hello
+    case PacketType::ack: return DropReason::none;  // the answer to hello
     case PacketType::contribution:
     case PacketType::aggregate:
     case PacketType::escalation:
@@ -130,7 +130,7 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
     seat.heard = now;
     seat.engine.accepted_before(h.job, 0, h.seq);
     answer(seat, PacketType::ack, wire::Reason::none, out);
-    return DropReason::count_;
+    return DropReason::none;
   }
   // A late copy; or a term that is over here, which the root has to hear.
   if (same_root && h.epoch == seat.epoch && info->host_term <= seat.term) {
@@ -164,7 +164,7 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
   if (seat.objection != Objection::none) {
     counters_.refused.add();
     answer(seat, PacketType::nack, wire::Reason::settings_mismatch, out);
-    return DropReason::count_;
+    return DropReason::none;
   }
   seat.serving = true;
   const bool retries = (h.flags & wire::kFlagFloatRetry) != 0;
@@ -172,7 +172,7 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& 
   seat.engine.start_epoch(h.job, h.epoch, h.seq, info->host_term, retries, may_degrade);
   counters_.starts.add();
   answer(seat, PacketType::ack, wire::Reason::none, out);
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 bool Server::begin_model_epoch(const Seat& seat, std::uint64_t root, std::uint16_t epoch) {
@@ -192,7 +192,7 @@ DropReason Server::on_leave(Seat& seat, const wire::Packet& packet) {
     return DropReason::stale_term;
   counters_.ended.add();
   end(seat);
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 DropReason Server::on_piece(Seat& seat, const wire::Packet& packet, Instant now, Outbox& out) {
@@ -216,7 +216,7 @@ bool Server::take_own(const wire::Packet& escalation, Instant now, Outbox& out) 
   wire::Header chunk = h;
   chunk.shard = 0;
   if (!seat.serving || !seat.engine.is_open(chunk)) return false;
-  if (on_piece(seat, escalation, now, out) != DropReason::count_) return false;
+  if (on_piece(seat, escalation, now, out) != DropReason::none) return false;
   counters_.own_sums.add();
   return true;
 }

@@ -90,7 +90,7 @@ class Server {
   // `packet` is parsed and its integrity is verified; of `from` only address and UDP port count.
   // What is to be sent is appended to `out`, with To::peer, or To::job_group where the job's host
   // notifies ranks itself (T9); payload spans are valid until the next call. Returns
-  // DropReason::count_ when the packet was of use.
+  // DropReason::none when the packet was of use.
   DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now,
                        aggregator::Outbox& out);
   // A sum of the node itself, which its root waits for like for any other's (T17). True: it is in

@@ -28,7 +28,7 @@ class SwitchHost {
   // std::logic_error when the engines take more than the memory plan says.
   SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce);
 
-  // A packet to the hosting port, parsed and with its integrity verified. count_: it was taken.
+  // A packet to the hosting port, parsed and with its integrity verified. none: it was taken.
   DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now);
   // Deadlines, leases and signs of life. Looks no more often than every millisecond; true: there is
   // something to send, and it may be called again.

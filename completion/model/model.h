@@ -76,7 +76,7 @@ class Model {
   void begin_snapshot();
   // Goes on with the copying, by so many bytes at most (and a block).
   void copy_some(std::size_t most_bytes);
-  // Complete; it stays as it is until let_go().
+  // Complete; it stays as it is until release().
   [[nodiscard]] bool snapshot_ready() const { return copying_ && uncopied_ == 0; }
   [[nodiscard]] std::uint64_t snapshot_step() const { return snapshot_step_; }
   // Plane by plane, parameters first, each with all elements in the order of the arrays.

@@ -87,7 +87,7 @@ std::size_t shard_job_tables(const JobConfig& job) {
   const std::size_t seqs = std::size_t{2} * job.window;
   const std::size_t bitmap_words = fan_in > 64 ? words(fan_in) : 0;
   std::size_t bytes = kShardJobBytes + copy_bytes(job) + child_map_bytes(job) + order_bytes(job);
-  bytes += seqs * (kTombstoneBytes + bitmap_words * 8 + kBufferIndexBytes);
+  bytes += seqs * (kChunkEntryBytes + bitmap_words * 8 + kBufferIndexBytes);
   bytes += fan_in * (kChildBytes + 4 + 1);
   bytes += kOpHistory * (kOpRecordBytes + fan_in * (2 * kArrivalBytes + kLatenessBytes));
   bytes += kIdListBytes;  // whom the parent waits for

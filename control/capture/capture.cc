@@ -143,7 +143,7 @@ class CaptureServer::Session {
           std::vector<std::string> names, int connection)
       : switch_(sw),
         names_(std::move(names)),
-        format_(request.trace ? trace_format(names_, sw.workers().size())
+        format_(request.trace ? trace_format(names_, sw.packet_loops().size())
                               : pcapng_format(names_, wish.snap)),
         trace_(request.trace),
         count_(request.count),
@@ -151,10 +151,10 @@ class CaptureServer::Session {
         stream_(connection),
         name_((trace_ ? "trace of " : "capture of ") + peer_of(connection)),
         frame_(wish.snap),
-        missed_(sw.workers().size()) {
+        missed_(sw.packet_loops().size()) {
     const auto shared = std::make_shared<CaptureWish>(std::move(wish));
     const std::size_t room = trace_ ? kTraceRoom : kCaptureRoom;
-    for (std::size_t lcore = 0; lcore < sw.workers().size(); ++lcore)
+    for (std::size_t lcore = 0; lcore < sw.packet_loops().size(); ++lcore)
       taps_.push_back(std::make_unique<CaptureTap>(shared, room));
     install(true);
     thread_ = std::thread([this] { run(); });
@@ -219,8 +219,9 @@ class CaptureServer::Session {
 
 std::exception_ptr CaptureServer::Session::take_off() {
   std::exception_ptr failed;
-  for (const auto& worker : switch_.workers()) try {
-      on_loop(*worker, [](dataplane::Worker& w, Instant) { return w.capture(nullptr), 0; });
+  for (const auto& packet_loop : switch_.packet_loops()) try {
+      on_loop(*packet_loop,
+              [](dataplane::PacketLoop& w, Instant) { return w.capture(nullptr), 0; });
     } catch (const std::runtime_error&) {
       failed = std::current_exception();
     }
@@ -231,9 +232,10 @@ void CaptureServer::Session::install(bool on) {
   std::exception_ptr failed;
   try {
     for (std::size_t lcore = 0; on && lcore < taps_.size(); ++lcore)
-      on_loop(switch_.workers()[lcore], [tap = taps_[lcore].get()](dataplane::Worker& w, Instant) {
-        return w.capture(tap), 0;
-      });
+      on_loop(switch_.packet_loops()[lcore],
+              [tap = taps_[lcore].get()](dataplane::PacketLoop& w, Instant) {
+                return w.capture(tap), 0;
+              });
   } catch (const std::runtime_error&) {
     failed = std::current_exception();
   }

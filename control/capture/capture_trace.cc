@@ -30,7 +30,7 @@ const char* name_of(Action action) {
     case Action::lldp: return "lldp";
     case Action::answer_arp: return "answer arp";
     case Action::answer_echo: return "answer echo";
-    case Action::hear_arp: return "hear arp";
+    case Action::intercept_arp: return "hear arp";
     case Action::reassemble: return "put together";
     case Action::drop: return "drop";
   }
@@ -88,13 +88,13 @@ std::string text_of(const wire::Header& h) {
 // The aggregation packet in a frame, or its addresses; empty where it is too short for that.
 std::string text_of(std::span<const std::byte> frame) {
   wire::EthernetView ethernet;
-  if (wire::parse_ethernet(frame, ethernet) != DropReason::count_) return "";
+  if (wire::parse_ethernet(frame, ethernet) != DropReason::none) return "";
   wire::Udp4View udp;
   bool is_udp = false;
   wire::Packet packet;
   if (ethernet.ether_type == wire::kEtherTypeIpv4 &&
-      wire::parse_udp4(ethernet.payload, udp, is_udp) == DropReason::count_ && is_udp &&
-      wire::parse(udp.payload, packet) == DropReason::count_)
+      wire::parse_udp4(ethernet.payload, udp, is_udp) == DropReason::none && is_udp &&
+      wire::parse(udp.payload, packet) == DropReason::none)
     return text_of(packet.header);
   char type[16];
   std::snprintf(type, sizeof type, " 0x%04x", ethernet.ether_type);

@@ -39,8 +39,8 @@ std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request)
   const auto held = sw.hold();
   check_in_time(sw, request.job);
   std::vector<aggregator::Ruling> rulings;
-  for (dataplane::Worker* const worker : sw.owners_of(request.job))
-    rulings.push_back(on_loop(*worker, [request](dataplane::Worker& w, Instant now) {
+  for (dataplane::PacketLoop* const packet_loop : sw.owners_of(request.job))
+    rulings.push_back(on_loop(*packet_loop, [request](dataplane::PacketLoop& w, Instant now) {
       const auto child = w.engine().worker_child(request.job, request.rank);
       // Of a job that is not here the engine says so itself.
       return w.exclude(request.job, child.value_or(0xFFFFFFFF), request.exclude, request.from, now);

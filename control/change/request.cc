@@ -12,9 +12,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ElectRequest elect_request(const ordered_json& request) {
+PlaceHostRequest place_host_request(const ordered_json& request) {
   check_keys(request, {"command", "job", "loads", "candidates"});
-  ElectRequest wish;
+  PlaceHostRequest wish;
   wish.job = needed(request, "job");
   if (const auto loads = request.find("loads"); loads != request.end()) {
     if (!loads->is_object()) throw std::invalid_argument("\"loads\" must be an object, by host");
@@ -51,7 +51,7 @@ SetRequest set_request(const ordered_json& request) {
 }
 
 ordered_json answer(std::string_view line, const ShowFunction& show, const ExcludeFunction& exclude,
-                    const ReloadFunction& reload, const ElectFunction& elect,
+                    const ReloadFunction& reload, const PlaceHostFunction& place_host,
                     const SetFunction& set) {
   const ordered_json request = ordered_json::parse(line, nullptr, false);
   if (request.is_discarded() || !request.is_object())
@@ -59,7 +59,7 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
   const std::string command = text_of(request, "command");
   if (command == "show") {
     check_keys(request, {"command", "what"});
-    Shown shown = show(text_of(request, "what"));
+    ShowAnswer shown = show(text_of(request, "what"));
     ordered_json reply = {{"ok", true}, {"data", std::move(shown.data)}};
     if (!shown.notes.empty()) reply["notes"] = shown.notes;
     return reply;
@@ -70,15 +70,17 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
                                         command == "exclude", number_of(request, "from")});
     return {{"ok", true}, {"data", {{"from", from}}}};
   }
-  if (elect && command == "elect") return {{"ok", true}, {"data", elect(elect_request(request))}};
+  if (place_host && (command == "place-host" || command == "elect"))
+    return {{"ok", true}, {"data", place_host(place_host_request(request))}};
   if (reload && command == "reload") {
     check_keys(request, {"command"});
     return {{"ok", true}, {"data", reload()}};
   }
   if (set && command == "set") return {{"ok", true}, {"data", set(set_request(request))}};
   throw std::invalid_argument("no command is called '" + command + "'; allowed: show" +
-                              (exclude ? ", exclude, reinstate" : "") + (elect ? ", elect" : "") +
-                              (reload ? ", reload" : "") + (set ? ", set" : ""));
+                              (exclude ? ", exclude, reinstate" : "") +
+                              (place_host ? ", place-host" : "") + (reload ? ", reload" : "") +
+                              (set ? ", set" : ""));
 }
 
 }  // namespace
@@ -92,10 +94,10 @@ bool takes_long(std::string_view line) {
 
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude, const ReloadFunction& reload,
-                           const ElectFunction& elect, const SetFunction& set) {
+                           const PlaceHostFunction& place_host, const SetFunction& set) {
   ordered_json reply;
   try {
-    reply = answer(line, show, exclude, reload, elect, set);
+    reply = answer(line, show, exclude, reload, place_host, set);
   } catch (const std::exception& error) {
     reply = {{"ok", false}, {"error", error.what()}};
   }

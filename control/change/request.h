@@ -4,7 +4,7 @@
 //                                         rows are not all that there is
 //   {"command":"exclude","job":1,"rank":3,"from":42}  →  {"ok":true,"data":{"from":42}}
 //   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": as soon as can
-//   {"command":"elect","job":1,"loads":{"A":7,"ps1":3},"candidates":["A"]}
+//   {"command":"place-host","job":1,"loads":{"A":7,"ps1":3},"candidates":["A"]}
 //                                      →  {"ok":true,"data":{"moved":1,"hosts":[...]}}
 //   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
 //   {"command":"set","values":{"ports.w0.storm.broadcast":"1000","switch.idle_sleep_max":null},
@@ -22,11 +22,11 @@
 #include <utility>
 #include <vector>
 
-#include "control/text/shown.h"
+#include "control/text/show_answer.h"
 
 namespace tributary::control {
 
-using ShowFunction = std::function<Shown(const std::string& what)>;
+using ShowFunction = std::function<ShowAnswer(const std::string& what)>;
 
 struct ExcludeRequest {
   std::uint32_t job = 0;
@@ -37,13 +37,13 @@ struct ExcludeRequest {
 // The op from which on it holds.
 using ExcludeFunction = std::function<std::uint32_t(const ExcludeRequest&)>;
 
-struct ElectRequest {
+struct PlaceHostRequest {
   std::uint32_t job = 0;
   std::map<std::string, std::uint32_t> loads;  // by host
   std::vector<std::string> candidates;
 };
 // Who serves now, as `show hosts` has it, and how many shards have moved.
-using ElectFunction = std::function<nlohmann::ordered_json(const ElectRequest&)>;
+using PlaceHostFunction = std::function<nlohmann::ordered_json(const PlaceHostRequest&)>;
 
 // Reads the configuration anew; returns what came of it.
 using ReloadFunction = std::function<std::string()>;
@@ -63,6 +63,6 @@ bool takes_long(std::string_view line);
 // Never throws; the reply has no newline. Commands without a function do not exist.
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {},
-                           const ElectFunction& elect = {}, const SetFunction& set = {});
+                           const PlaceHostFunction& place_host = {}, const SetFunction& set = {});
 
 }  // namespace tributary::control

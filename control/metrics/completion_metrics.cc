@@ -109,8 +109,8 @@ inline constexpr std::array kHostMetrics = {
                "Packets from elsewhere than the host", &HostCounters::wrong_senders},
     HostMetric{"tributary_completion_host_announced_total", "Chunks announced to who took over",
                &HostCounters::announced},
-    HostMetric{"tributary_completion_host_elections_total", "Elections that a caller asked for",
-               &HostCounters::elections},
+    HostMetric{"tributary_completion_host_placements_total", "Placements that a caller asked for",
+               &HostCounters::placements},
 };
 
 // Of the engine inside a switch.
@@ -126,11 +126,11 @@ void add_figures(std::vector<EngineFigures>& figures, const completion::Engine& 
   }
 }
 
-void collect_remote(Families& out, const dataplane::Workers& workers) {
+void collect_remote(Families& out, const dataplane::PacketLoops& workers) {
   for (const auto& metric : kHostMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
-    for (const auto& worker : workers) {
-      const completion::RemoteHosts* const hosts = worker->remote_hosts();
+    for (const auto& packet_loop : workers) {
+      const completion::RemoteHosts* const hosts = packet_loop->remote_hosts();
       for (std::size_t i = 0; hosts != nullptr && i < hosts->job_count(); ++i)
         sample(to, {{"job", std::to_string(hosts->job_id(i))}},
                number(hosts->counters(i).*metric.counter));
@@ -177,22 +177,22 @@ void collect_completion(Families& out, dataplane::Switch& sw) {
   std::vector<EngineFigures> figures;
   std::uint64_t memory = 0;
   bool whole = true;
-  for (const auto& worker : sw.workers()) {
-    if (worker->is_late()) {
+  for (const auto& packet_loop : sw.packet_loops()) {
+    if (packet_loop->is_late()) {
       whole = false;
     } else {
-      add_figures(figures, worker->completion(), sw.config());
-      memory += worker->completion().memory_bytes();
+      add_figures(figures, packet_loop->completion(), sw.config());
+      memory += packet_loop->completion().memory_bytes();
     }
     // What is hosted, and who hosts elsewhere, is the same in every configuration.
-    if (const auto* const hosted = worker->hosted()) {
+    if (const auto* const hosted = packet_loop->hosted()) {
       const completion::Server& server = hosted->server();
       add_figures(figures, server);
       memory += server.memory_bytes();
     }
   }
   collect_engines(out, figures, whole ? std::optional(memory) : std::nullopt);
-  collect_remote(out, sw.workers());
+  collect_remote(out, sw.packet_loops());
 }
 
 }  // namespace tributary::control

@@ -9,9 +9,10 @@ namespace tributary::control {
 
 std::uint64_t acl_hits(const dataplane::Switch& sw, std::size_t rule) {
   std::uint64_t frames = 0;
-  for (const auto& worker : sw.workers()) {
-    if (worker->is_late()) continue;  // it may have other rules
-    if (const auto& hits = worker->acl().hits(); rule < hits.size()) frames += hits[rule].get();
+  for (const auto& packet_loop : sw.packet_loops()) {
+    if (packet_loop->is_late()) continue;  // it may have other rules
+    if (const auto& hits = packet_loop->acl().hits(); rule < hits.size())
+      frames += hits[rule].get();
   }
   return frames;
 }
@@ -21,7 +22,7 @@ namespace {
 void collect_acl(Families& out, dataplane::Switch& sw) {
   auto& hits = family(out, "tributary_acl_hits_total", "Frames that an ACL rule decided on", false);
   const auto& rules = sw.config().acl.rules;
-  if (sw.workers().any_late()) return;
+  if (sw.packet_loops().any_late()) return;
   for (std::size_t i = 0; i <= rules.size(); ++i)
     sample(hits, {{"rule", i < rules.size() ? config::name_of(rules[i], i) : "default"}},
            static_cast<double>(acl_hits(sw, i)));
@@ -31,7 +32,7 @@ void collect_groups(Families& out, dataplane::Switch& sw) {
   // Without snooping nothing happens to groups.
   static const dataplane::GroupTable::Counters kNoGroups;
   static const dataplane::Snooping::Counters kNoMessages;
-  const auto* snooping = sw.workers()[0].snooping();  // which keeps the groups
+  const auto* snooping = sw.packet_loops()[0].snooping();  // which keeps the groups
   const auto& groups = snooping != nullptr ? snooping->groups().counters() : kNoGroups;
   const auto& messages = snooping != nullptr ? snooping->counters() : kNoMessages;
   sample(family(out, "tributary_groups", "Multicast groups that somebody wants", true), {},
@@ -51,11 +52,11 @@ void collect_lldp(Families& out, dataplane::Switch& sw) {
   using Counters = dataplane::Lldp::Counters;
   const auto sum = [&](Counter Counters::*counter) {
     std::uint64_t all = 0;
-    for (const auto& worker : sw.workers())
-      if (const auto* lldp = worker->lldp()) all += (lldp->counters().*counter).get();
+    for (const auto& packet_loop : sw.packet_loops())
+      if (const auto* lldp = packet_loop->lldp()) all += (lldp->counters().*counter).get();
     return static_cast<double>(all);
   };
-  const bool late = sw.workers().any_late();
+  const bool late = sw.packet_loops().any_late();
   auto& neighbours =
       family(out, "tributary_lldp_neighbours", "Neighbours that LLDP tells of", true);
   if (!late) sample(neighbours, {}, sum(&Counters::neighbours));
@@ -72,8 +73,8 @@ void collect_lldp(Families& out, dataplane::Switch& sw) {
 dataplane::NextHop::Counters counters_of(const dataplane::Switch& sw,
                                          const dataplane::NextHop& router) {
   dataplane::NextHop::Counters sum;
-  for (const auto& worker : sw.workers())
-    for (const dataplane::NextHop& same : worker->next_hops().hops())
+  for (const auto& packet_loop : sw.packet_loops())
+    for (const dataplane::NextHop& same : packet_loop->next_hops().hops())
       if (same.ipv4 == router.ipv4 && same.port == router.port) sum.include(same.counters);
   return sum;
 }
@@ -81,7 +82,7 @@ dataplane::NextHop::Counters counters_of(const dataplane::Switch& sw,
 // Each loop asks by itself; a router is reachable where it is for all of them.
 void collect_next_hops(Families& out, dataplane::Switch& sw) {
   std::span<const dataplane::NextHop> routers;
-  if (!sw.workers().any_late()) routers = sw.workers()[0].next_hops().hops();
+  if (!sw.packet_loops().any_late()) routers = sw.packet_loops()[0].next_hops().hops();
   const auto labels = [&](const dataplane::NextHop& router) {
     return Labels{{"router", config::format_ipv4(router.ipv4)},
                   {"port", sw.port_name(router.port)}};
@@ -90,7 +91,7 @@ void collect_next_hops(Families& out, dataplane::Switch& sw) {
                            "Whether the router has answered ARP of every packet loop", true);
   for (const auto& router : routers)
     sample(reachable, labels(router),
-           counters_of(sw, router).reachable.get() == sw.workers().size() ? 1.0 : 0.0);
+           counters_of(sw, router).reachable.get() == sw.packet_loops().size() ? 1.0 : 0.0);
   auto& events =
       family(out, "tributary_next_hop_events_total", "What happened to routers to peers", false);
   for (const auto& router : routers) {

@@ -14,8 +14,8 @@ std::string text(std::size_t lcore) {
   return std::to_string(lcore);
 }
 
-void collect_turns(Families& out, const dataplane::Workers& workers) {
-  using Counters = dataplane::Worker::Counters;
+void collect_turns(Families& out, const dataplane::PacketLoops& workers) {
+  using Counters = dataplane::PacketLoop::Counters;
   struct LoopMetric {
     const char* name;
     const char* help;
@@ -42,7 +42,7 @@ void collect_turns(Families& out, const dataplane::Workers& workers) {
   }
 }
 
-void collect_late(Families& out, const dataplane::Workers& workers) {
+void collect_late(Families& out, const dataplane::PacketLoops& workers) {
   auto& to = family(out, "tributary_loop_late",
                     "1: the packet loop has yet to come to a change of the configuration", true);
   for (std::size_t i = 0; i < workers.size(); ++i)
@@ -51,14 +51,14 @@ void collect_late(Families& out, const dataplane::Workers& workers) {
 
 // Calls f(labels, counters) for each stage of each lcore.
 template <typename F>
-void for_each_stage(const dataplane::Workers& workers, F f) {
+void for_each_stage(const dataplane::PacketLoops& workers, F f) {
   for (std::size_t i = 0; i < workers.size(); ++i)
     for (std::size_t s = 0; s < dataplane::kStageCount; ++s)
       f(Labels{{"lcore", text(i)}, {"stage", dataplane::name_of(static_cast<dataplane::Stage>(s))}},
         workers[i].stages()[s]);
 }
 
-void collect_stages(Families& out, const dataplane::Workers& workers) {
+void collect_stages(Families& out, const dataplane::PacketLoops& workers) {
   struct StageMetric {
     const char* name;
     const char* help;
@@ -92,8 +92,8 @@ void collect_stages(Families& out, const dataplane::Workers& workers) {
 void collect_queues(Families& out, dataplane::Switch& sw) {
   auto& to = family(out, "tributary_rx_queue_packets_total",
                     "Frames that an lcore took from a queue", false);
-  for (std::size_t i = 0; i < sw.workers().size(); ++i)
-    for (const auto& queue : sw.workers()[i].queues())
+  for (std::size_t i = 0; i < sw.packet_loops().size(); ++i)
+    for (const auto& queue : sw.packet_loops()[i].queues())
       sample(to,
              {{"port", sw.port_name(queue.port)},
               {"queue", std::to_string(queue.queue)},
@@ -102,8 +102,8 @@ void collect_queues(Families& out, dataplane::Switch& sw) {
 }
 
 // Between the first lcore and each other. None where nobody snoops, or there is one lcore.
-void collect_groups(Families& out, const dataplane::Workers& workers) {
-  const std::size_t lcores = workers.group_ways() == nullptr ? 0 : workers.size();
+void collect_groups(Families& out, const dataplane::PacketLoops& workers) {
+  const std::size_t lcores = workers.group_rings() == nullptr ? 0 : workers.size();
   const auto each = [&](const char* name, const char* help, bool back, auto member) {
     auto& to = family(out, name, help, false);
     const auto one = [&](std::size_t from, std::size_t into) {
@@ -162,8 +162,9 @@ void collect_handover(Families& out, const dataplane::Handover* handover) {
 
 }  // namespace
 
-HandedGroups handed_groups(const dataplane::Workers& workers, std::size_t from, std::size_t to) {
-  const dataplane::GroupWays* const ways = workers.group_ways();
+HandedGroups handed_groups(const dataplane::PacketLoops& workers, std::size_t from,
+                           std::size_t to) {
+  const dataplane::GroupRings* const ways = workers.group_rings();
   if (ways == nullptr || (from != 0 && to != 0)) return {};
   const auto& counters = ways->of(std::max(from, to)).counters();
   if (from == 0) return {.over = counters.updates.get()};
@@ -171,12 +172,12 @@ HandedGroups handed_groups(const dataplane::Workers& workers, std::size_t from, 
 }
 
 void collect_loops(Families& out, dataplane::Switch& sw) {
-  collect_turns(out, sw.workers());
-  collect_late(out, sw.workers());
-  collect_stages(out, sw.workers());
+  collect_turns(out, sw.packet_loops());
+  collect_late(out, sw.packet_loops());
+  collect_stages(out, sw.packet_loops());
   collect_queues(out, sw);
-  collect_handover(out, sw.workers().handover());
-  collect_groups(out, sw.workers());
+  collect_handover(out, sw.packet_loops().handover());
+  collect_groups(out, sw.packet_loops());
 }
 
 }  // namespace tributary::control

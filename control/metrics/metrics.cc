@@ -26,7 +26,7 @@ namespace {
 template <typename F>
 double sum(const dataplane::Switch& sw, F of) {
   double all = 0;
-  for (const auto& worker : sw.workers()) all += of(*worker);
+  for (const auto& packet_loop : sw.packet_loops()) all += of(*packet_loop);
   return all;
 }
 
@@ -44,13 +44,13 @@ void collect_process(Families& out, dataplane::Switch& sw) {
             [](const FramePool& pool) { return pool.free_buffers(); });
   auto& memory = family(out, "tributary_aggregation_memory_bytes",
                         "Reserved for sums, results and their tables", true);
-  if (!sw.workers().any_late())
-    sample(memory, {}, sum(sw, [](const dataplane::Worker& w) {
+  if (!sw.packet_loops().any_late())
+    sample(memory, {}, sum(sw, [](const dataplane::PacketLoop& w) {
              return static_cast<double>(w.engine().memory_bytes());
            }));
   sample(family(out, "tributary_outbox_overflows_total",
                 "Messages of the engine that found no room; any is a defect", false),
-         {}, sum(sw, [](const dataplane::Worker& w) { return number(w.outbox_overflows()); }));
+         {}, sum(sw, [](const dataplane::PacketLoop& w) { return number(w.outbox_overflows()); }));
   sample(family(out, "tributary_memif_clients_gone_total",
                 "Clients of memif that connected and left before HELLO", false),
          {}, number(dataplane::memif_clients_gone()));
@@ -88,7 +88,7 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
   };
   const auto each = [&](auto f) {
     sw.for_each_port([&](std::size_t place, const dataplane::Port& port) {
-      f(port, sw.workers().port_counters(place));
+      f(port, sw.packet_loops().port_counters(place));
     });
   };
   for (const auto& metric : kMetrics) {
@@ -155,7 +155,7 @@ ClientMetric hold_histogram(Labels labels, const aggregator::HoldTimes& times) {
 void collect_hold_times(Families& out, dataplane::Switch& sw) {
   MetricFamily& all = histogram_family(out, "tributary_slot_hold_seconds",
                                        "Time that slots were held, of all jobs since the start");
-  if (!sw.workers().any_late()) all.metric.push_back(hold_histogram({}, slot_holds(sw)));
+  if (!sw.packet_loops().any_late()) all.metric.push_back(hold_histogram({}, slot_holds(sw)));
   MetricFamily& to =
       histogram_family(out, "tributary_shard_slot_hold_seconds", "Time that slots were held");
   for_each_shard(sw, [&](Labels labels, const aggregator::ShardCounters& c) {
@@ -183,7 +183,7 @@ void collect_shards(Families& out, dataplane::Switch& sw) {
 }
 
 void collect_fdb(Families& out, dataplane::Switch& sw) {
-  const auto& fdb = sw.workers()[0].fdb().counters();  // every lcore has them all
+  const auto& fdb = sw.packet_loops()[0].fdb().counters();  // every lcore has them all
   sample(family(out, "tributary_fdb_entries", "Learned addresses", true), {}, number(fdb.entries));
   auto& events = family(out, "tributary_fdb_events_total", "What happened to addresses", false);
   sample(events, {{"event", "learned"}}, number(fdb.learned));

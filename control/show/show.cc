@@ -26,7 +26,7 @@ constexpr std::size_t kMembersPerLook = 256;
 constexpr aggregator::SlotLimits kSlotsPerLook = {4096, 128};
 
 std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
-  const auto look = [](dataplane::Worker& w, Instant now, std::size_t& next,
+  const auto look = [](dataplane::PacketLoop& w, Instant now, std::size_t& next,
                        std::vector<aggregator::JobStatus>& jobs) {
     const std::size_t count = w.engine().job_count();
     for (std::size_t members = 0; next < count && members < kMembersPerLook; ++next) {
@@ -42,7 +42,7 @@ std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
 
 // Of each loop as many as are shown at most.
 std::vector<aggregator::SlotStatus> slot_status(dataplane::Switch& sw) {
-  const auto look = [](dataplane::Worker& w, Instant now, aggregator::SlotPlace& place,
+  const auto look = [](dataplane::PacketLoop& w, Instant now, aggregator::SlotPlace& place,
                        std::vector<aggregator::SlotStatus>& slots) {
     return w.engine().slot_status(now, aggregator::Slots::all, place, kSlotsPerLook, slots);
   };
@@ -80,9 +80,9 @@ constexpr std::size_t kEveryLoop = config::kMaxLcores;
 
 // First the notes: a loop that wakes up in between is told of in vain.
 template <typename F>
-Shown with_notes(const dataplane::Switch& sw, std::size_t lcores, F rows) {
+ShowAnswer with_notes(const dataplane::Switch& sw, std::size_t lcores, F rows) {
   std::vector<std::string> notes = late_notes(sw, lcores);
-  Shown shown(rows());
+  ShowAnswer shown(rows());
   shown.notes = std::move(notes);
   return shown;
 }
@@ -96,7 +96,7 @@ std::string Show::tables() {
          "buffers, config, overrides";
 }
 
-Shown Show::answer(const std::string& what) {
+ShowAnswer Show::answer(const std::string& what) {
   struct Table {
     const char* name;
     ordered_json (Show::*rows)();
@@ -136,7 +136,7 @@ Shown Show::answer(const std::string& what) {
 }
 
 // Tables of which some part is asked for, or may be.
-Shown Show::answer_about(const std::string& what) {
+ShowAnswer Show::answer_about(const std::string& what) {
   struct Table {
     const char* name;
     ordered_json (Show::*rows)(const std::string& which);
@@ -163,7 +163,7 @@ ordered_json Show::jobs() {
   ordered_json rows = ordered_json::array();
   const auto placed = switch_.jobs();
   const auto status = job_status(switch_);
-  for (const dataplane::PlacedJob& p : placed) {
+  for (const dataplane::LoopJob& p : placed) {
     const auto& job = p.config();
     // There may be more: a loop that was late until just now has told of its jobs, too.
     const auto of_job = std::find_if(status.begin(), status.end(), [&](const auto& one) {

@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "control/text/shown.h"
+#include "control/text/show_answer.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::control {
@@ -20,13 +20,13 @@ class Show {
 
   // `what` is one of tables(). Throws std::invalid_argument for anything else, and
   // std::runtime_error when the packet loop does not answer.
-  [[nodiscard]] Shown answer(const std::string& what);
+  [[nodiscard]] ShowAnswer answer(const std::string& what);
   [[nodiscard]] nlohmann::ordered_json table(const std::string& what) { return answer(what).data; }
   // "ports, jobs, ..."
   static std::string tables();
 
  private:
-  Shown answer_about(const std::string& what);
+  ShowAnswer answer_about(const std::string& what);
   nlohmann::ordered_json ports();
   nlohmann::ordered_json buffers();
   nlohmann::ordered_json jobs();

@@ -63,9 +63,9 @@ ordered_json chunk_row(const completion::ChunkStatus& chunk) {
 
 ordered_json Show::completion() {
   ordered_json rows = ordered_json::array();
-  for (const auto& worker : switch_.workers()) {
-    if (worker->is_late()) continue;
-    const auto& engine = worker->completion();
+  for (const auto& packet_loop : switch_.packet_loops()) {
+    if (packet_loop->is_late()) continue;
+    const auto& engine = packet_loop->completion();
     for (std::size_t i = 0; i < engine.job_count(); ++i)
       rows.push_back(engine_row(engine.counters(i), engine.limits(i).bytes,
                                 {{"job", engine.limits(i).id}, {"plane", engine.limits(i).plane}}));
@@ -75,7 +75,7 @@ ordered_json Show::completion() {
 
 ordered_json Show::escalated() {
   ordered_json rows = ordered_json::array();
-  auto chunks = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
+  auto chunks = on_every_loop(switch_, [](dataplane::PacketLoop& w, Instant now) {
     return w.completion().status(now, kMostChunks);
   });
   sort_by_job(switch_, chunks, &completion::ChunkStatus::job);

@@ -55,13 +55,13 @@ FdbFilter filter_of(const dataplane::Switch& sw, const std::string& text) {
 // Learned addresses, until `wants(row)` is false for one; none where the loop is late.
 template <typename F>
 void for_each_learned(const dataplane::Switch& sw, const FdbFilter& filter, F wants) {
-  if (sw.workers()[0].is_late()) return;
-  const auto look = [filter](dataplane::Worker& w, Instant now, std::uint32_t& place,
+  if (sw.packet_loops()[0].is_late()) return;
+  const auto look = [filter](dataplane::PacketLoop& w, Instant now, std::uint32_t& place,
                              std::vector<FdbRow>& rows) {
     w.fdb().learned_rows(place, kPiece, filter, now, rows);
     return place != w.fdb().capacity();
   };
-  in_pieces<FdbRow, std::uint32_t>(sw.workers()[0], kPiece, look, [&](const auto& rows) {
+  in_pieces<FdbRow, std::uint32_t>(sw.packet_loops()[0], kPiece, look, [&](const auto& rows) {
     return std::all_of(rows.begin(), rows.end(), [&](const FdbRow& row) {
       return sw.ports()[row.port] == nullptr || wants(row);  // or about to be forgotten
     });

@@ -38,15 +38,15 @@ ordered_json Show::acl() {
 // Of the lcore that keeps them, a piece at a time: there may be 65,536, and a port for each VLAN.
 ordered_json Show::groups() {
   ordered_json rows = ordered_json::array();
-  if (switch_.workers()[0].is_late()) return rows;
-  const auto look = [](dataplane::Worker& w, Instant now, std::uint32_t& place,
+  if (switch_.packet_loops()[0].is_late()) return rows;
+  const auto look = [](dataplane::PacketLoop& w, Instant now, std::uint32_t& place,
                        std::vector<dataplane::GroupRow>& piece) {
     if (w.snooping() == nullptr) return false;
     w.snooping()->rows(place, kPiece, now, piece);
     return place != w.snooping()->row_places();
   };
   GroupRows entries;
-  in_pieces<dataplane::GroupRow, std::uint32_t>(switch_.workers()[0], kPiece, look,
+  in_pieces<dataplane::GroupRow, std::uint32_t>(switch_.packet_loops()[0], kPiece, look,
                                                 [&](const auto& piece) {
                                                   for (const auto& row : piece) entries.add(row);
                                                   return true;
@@ -62,7 +62,7 @@ ordered_json Show::groups() {
 
 ordered_json Show::lldp() {
   ordered_json rows = ordered_json::array();
-  const auto neighbours = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
+  const auto neighbours = on_every_loop(switch_, [](dataplane::PacketLoop& w, Instant now) {
     return w.lldp() != nullptr ? w.lldp()->rows(now) : std::vector<dataplane::LldpRow>();
   });
   for (const auto& n : neighbours) {
@@ -84,7 +84,7 @@ ordered_json Show::fragments() {
   ordered_json rows = ordered_json::array();
   if (!config::takes_fragments(switch_.config())) return rows;
   switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
-    const dataplane::PortCounters counters = switch_.workers().port_counters(place);
+    const dataplane::PortCounters counters = switch_.packet_loops().port_counters(place);
     rows.push_back({{"port", port.name()},
                     {"put_together", counters.reassembled.get()},
                     {"cut", counters.fragmented.get()},

@@ -34,8 +34,8 @@ Duration longest_of(const aggregator::ShardCounters& counters) {
   return Duration::ns(static_cast<std::int64_t>(counters.slot_hold_ns_max.get()));
 }
 
-Duration longest_turn(const dataplane::Worker& worker) {
-  return Duration::ns(static_cast<std::int64_t>(worker.counters().longest_turn_ns.get()));
+Duration longest_turn(const dataplane::PacketLoop& packet_loop) {
+  return Duration::ns(static_cast<std::int64_t>(packet_loop.counters().longest_turn_ns.get()));
 }
 
 // A row for each bucket from the first to the last that is not empty.
@@ -64,10 +64,10 @@ ordered_json Show::holds() {
   ordered_json jobs = ordered_json::array();
   Duration longest;
   std::uint64_t open = 0;
-  for (const dataplane::PlacedJob& placed : switch_.jobs()) {
+  for (const dataplane::LoopJob& placed : switch_.jobs()) {
     const auto& job = placed.config();
     const aggregator::JobCounters all = placed.engine().counters(placed.index);
-    const Duration turn = longest_turn(*placed.worker);
+    const Duration turn = longest_turn(*placed.packet_loop);
     longest = std::max(longest, longest_of(all));
     open += all.slots_open.get();
     const auto add = [&](const ordered_json& shard, const aggregator::ShardCounters& c) {
@@ -99,7 +99,7 @@ ordered_json Show::holds_of(const std::string& which) {
     throw std::invalid_argument("'" + which + "' names no job; allowed: a job's id, or all");
   bool found = false;
   HoldTimes times;  // of all its planes
-  for (const dataplane::PlacedJob& placed : switch_.jobs()) {
+  for (const dataplane::LoopJob& placed : switch_.jobs()) {
     if (placed.config().id != id) continue;
     found = true;
     times.include(placed.engine().counters(placed.index).slot_hold);

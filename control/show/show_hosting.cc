@@ -42,7 +42,7 @@ ordered_json served_rows(const completion::Server& server,
 // Who finishes chunks of which shard, where that is not settled to be this switch.
 ordered_json Show::hosts() {
   ordered_json rows = ordered_json::array();
-  auto seats = on_every_loop(switch_, [](dataplane::Worker& w, Instant now) {
+  auto seats = on_every_loop(switch_, [](dataplane::PacketLoop& w, Instant now) {
     const auto* hosts = w.remote_hosts();
     return hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now);
   });
@@ -54,10 +54,10 @@ ordered_json Show::hosts() {
 // What this switch hosts for roots above.
 ordered_json Show::seats() {
   ordered_json rows = ordered_json::array();
-  for (const auto& worker : switch_.workers()) {
-    const auto* const hosted = worker->hosted();
-    if (hosted == nullptr || worker->is_late()) continue;
-    const auto seats = on_loop(*worker, [hosted](dataplane::Worker&, Instant now) {
+  for (const auto& packet_loop : switch_.packet_loops()) {
+    const auto* const hosted = packet_loop->hosted();
+    if (hosted == nullptr || packet_loop->is_late()) continue;
+    const auto seats = on_loop(*packet_loop, [hosted](dataplane::PacketLoop&, Instant now) {
       return hosted->server().status(now);
     });
     for (auto& row : served_rows(hosted->server(), seats)) rows.push_back(std::move(row));

@@ -70,7 +70,7 @@ std::string listed(const std::vector<std::string>& words) {
 
 ordered_json Show::stages() {
   StageTable sum{};
-  for (const auto& worker : switch_.workers()) include(sum, worker->stages());
+  for (const auto& packet_loop : switch_.packet_loops()) include(sum, packet_loop->stages());
   return stage_rows(sum);
 }
 
@@ -78,10 +78,10 @@ ordered_json Show::stages_of(const std::string& lcore) {
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(lcore.data(), lcore.data() + lcore.size(), index);
   if (error != std::errc{} || end != lcore.data() + lcore.size() ||
-      index >= switch_.workers().size())
+      index >= switch_.packet_loops().size())
     throw std::invalid_argument("'" + lcore + "' names no lcore; allowed: 0 to " +
-                                std::to_string(switch_.workers().size() - 1));
-  return stage_rows(switch_.workers()[index].stages());
+                                std::to_string(switch_.packet_loops().size() - 1));
+  return stage_rows(switch_.packet_loops()[index].stages());
 }
 
 // Where the time of each lcore went since the start.
@@ -89,20 +89,20 @@ ordered_json Show::lcores() {
   ordered_json rows = ordered_json::array();
   const double hz = dataplane::tsc_hz();
   const auto placed = switch_.jobs();
-  for (std::size_t i = 0; i < switch_.workers().size(); ++i) {
-    const dataplane::Worker& worker = switch_.workers()[i];
+  for (std::size_t i = 0; i < switch_.packet_loops().size(); ++i) {
+    const dataplane::PacketLoop& packet_loop = switch_.packet_loops()[i];
     double busy = 0;
     double polling = 0;
-    for (const StageCounters& stage : worker.stages()) {
+    for (const StageCounters& stage : packet_loop.stages()) {
       busy += static_cast<double>(stage.cycles.get()) / hz;
       polling += static_cast<double>(stage.idle_cycles.get()) / hz;
     }
-    const auto& counters = worker.counters();
+    const auto& counters = packet_loop.counters();
     const double asleep = static_cast<double>(counters.sleep_ns.get()) * 1e-9;
     const double all = busy + polling + asleep;
     const auto percent = [all](double part) { return all == 0 ? 0.0 : 100 * part / all; };
     std::vector<std::string> queues;
-    for (const auto& queue : worker.queues())
+    for (const auto& queue : packet_loop.queues())
       queues.push_back(switch_.port_name(queue.port) + ":" + std::to_string(queue.queue));
     std::vector<std::string> jobs;
     for (const auto& placed_job : placed)
@@ -117,7 +117,7 @@ ordered_json Show::lcores() {
                     {"longest_turn_ms", static_cast<double>(counters.longest_turn_ns.get()) * 1e-6},
                     {"queues", listed(queues)},
                     {"jobs", listed(jobs)},
-                    {"late", worker.is_late()}});
+                    {"late", packet_loop.is_late()}});
   }
   return rows;
 }
@@ -126,7 +126,7 @@ ordered_json Show::rxq() {
   ordered_json rows = ordered_json::array();
   const config::NumaPlan& plan = switch_.pools().plan();
   for (const config::QueuePlace& place : config::queue_places(switch_.config()))
-    for (const auto& queue : switch_.workers()[place.lcore].queues()) {
+    for (const auto& queue : switch_.packet_loops()[place.lcore].queues()) {
       if (queue.port != place.port || queue.queue != place.queue) continue;
       const dataplane::Steering& steering = switch_.ports()[place.port]->steering();
       const int lcore = config::lcore_socket(plan.machine, place.lcore);
@@ -156,13 +156,13 @@ ordered_json Show::rxq() {
 
 ordered_json Show::handover() {
   ordered_json rows = ordered_json::array();
-  const dataplane::Handover* const handover = switch_.workers().handover();
+  const dataplane::Handover* const handover = switch_.packet_loops().handover();
   if (handover == nullptr) return rows;
   for (std::size_t from = 0; from < handover->lcores(); ++from)
     for (std::size_t to = 0; to < handover->lcores(); ++to) {
       if (from == to) continue;
       const auto& counters = handover->path(from, to).counters;
-      const HandedGroups groups = handed_groups(switch_.workers(), from, to);
+      const HandedGroups groups = handed_groups(switch_.packet_loops(), from, to);
       constexpr auto kJobs = static_cast<std::size_t>(dataplane::TrafficClass::jobs);
       constexpr auto kOthers = static_cast<std::size_t>(dataplane::TrafficClass::others);
       rows.push_back({{"from", from},

@@ -51,7 +51,7 @@ ordered_json Show::op(const std::string& name) {
   for (std::size_t plane = 0; plane < owners.size(); ++plane) {
     if (owners[plane]->is_late()) continue;
     for (const auto& line :
-         on_loop(*owners[plane], [job = *job, id = *id](dataplane::Worker&w, Instant now) {
+         on_loop(*owners[plane], [job = *job, id = *id](dataplane::PacketLoop&w, Instant now) {
            return w.engine().op_lines(job, id, now);
          }))
       rows.push_back(row_of(plane, line));

@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 ordered_json Show::ports() {
   ordered_json rows = ordered_json::array();
   switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
-    const dataplane::PortCounters counters = switch_.workers().port_counters(place);
+    const dataplane::PortCounters counters = switch_.packet_loops().port_counters(place);
     rows.push_back({{"port", port.name()},
                     {"link", port.link_up() ? "up" : "down"},
                     {"mtu", port.config().mtu},
@@ -35,7 +35,7 @@ ordered_json Show::ports() {
 ordered_json Show::drops() {
   ordered_json rows = ordered_json::array();
   switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
-    const DropCounters drops = switch_.workers().port_counters(place).drops;
+    const DropCounters drops = switch_.packet_loops().port_counters(place).drops;
     for (std::size_t r = 0; r < kDropReasonCount; ++r) {
       const auto reason = static_cast<DropReason>(r);
       if (const std::uint64_t packets = drops.get(reason); packets != 0)

@@ -21,18 +21,19 @@ ordered_json Show::routes() {
 
 ordered_json Show::neighbours() {
   ordered_json rows = ordered_json::array();
-  for (std::size_t lcore = 0; lcore < switch_.workers().size(); ++lcore) {
-    if (switch_.workers()[lcore].is_late()) continue;
+  for (std::size_t lcore = 0; lcore < switch_.packet_loops().size(); ++lcore) {
+    if (switch_.packet_loops()[lcore].is_late()) continue;
     struct Seen {
       dataplane::NextHop hop;
       std::optional<Duration> age;
     };
-    const auto seen = on_loop(switch_.workers()[lcore], [](dataplane::Worker& w, Instant now) {
-      std::vector<Seen> all;
-      for (const dataplane::NextHop& hop : w.next_hops().hops())
-        all.push_back({hop, hop.answered ? std::optional(now - *hop.answered) : std::nullopt});
-      return all;
-    });
+    const auto seen =
+        on_loop(switch_.packet_loops()[lcore], [](dataplane::PacketLoop& w, Instant now) {
+          std::vector<Seen> all;
+          for (const dataplane::NextHop& hop : w.next_hops().hops())
+            all.push_back({hop, hop.answered ? std::optional(now - *hop.answered) : std::nullopt});
+          return all;
+        });
     for (const auto& [hop, age] : seen)
       rows.push_back({{"address", config::format_ipv4(hop.ipv4)},
                       {"port", switch_.port_name(hop.port)},

@@ -32,7 +32,7 @@ ordered_json Show::stragglers(const std::string& job) {
     if (error != std::errc{} || end != job.data() + job.size())
       throw std::invalid_argument("'" + job + "' names no job; its id does, a number");
   }
-  const auto look = [](dataplane::Worker& w, Instant now, aggregator::LatenessPlace& place,
+  const auto look = [](dataplane::PacketLoop& w, Instant now, aggregator::LatenessPlace& place,
                        std::vector<aggregator::ChildLateness>& some) {
     return w.engine().stragglers(now, place, kChildrenPerLook, some);
   };

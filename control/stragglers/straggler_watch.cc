@@ -14,9 +14,9 @@ constexpr std::chrono::milliseconds kPeriod(100);
 
 }  // namespace
 
-StragglerReport ask_about(const dataplane::Worker& worker, Instant now, std::size_t place,
+StragglerReport ask_about(const dataplane::PacketLoop& packet_loop, Instant now, std::size_t place,
                           const config::JobConfig& job, std::uint32_t from) {
-  const aggregator::Engine& engine = worker.engine();
+  const aggregator::Engine& engine = packet_loop.engine();
   StragglerReport r;
   if (place >= engine.job_count() || engine.job_config(place) != job) return r;
   r.epoch = engine.running_epoch(job.id).value_or(0);
@@ -28,13 +28,13 @@ StragglerReport ask_about(const dataplane::Worker& worker, Instant now, std::siz
 StragglerWatch::StragglerWatch(dataplane::Switch& sw,
                                std::function<void(const std::string&)> report)
     : report_(std::move(report)) {
-  std::vector<std::size_t> next(sw.workers().size());
+  std::vector<std::size_t> next(sw.packet_loops().size());
   for (const config::JobConfig& job : sw.config().jobs)
     for (std::uint8_t plane = 0; plane < job.planes; ++plane) {
       const std::size_t lcore = config::job_lcore(sw.config(), job, plane);
       const std::size_t place = next[lcore]++;
       if (job.stragglers.exclude != config::ExcludeBy::none)
-        jobs_.emplace_back(job, plane, sw.workers()[lcore], place);
+        jobs_.emplace_back(job, plane, sw.packet_loops()[lcore], place);
     }
   if (!jobs_.empty()) thread_ = std::thread([this] { run(); });
 }
@@ -62,10 +62,11 @@ void StragglerWatch::run() {
 }
 
 void StragglerWatch::look(Job& job) {
-  const StragglerReport r = on_loop(
-      *job.worker,
-      [place = job.place, config = job.config, from = job.next_op](
-          dataplane::Worker& w, Instant now) { return ask_about(w, now, place, *config, from); });
+  const StragglerReport r =
+      on_loop(*job.packet_loop, [place = job.place, config = job.config, from = job.next_op](
+                                    dataplane::PacketLoop& w, Instant now) {
+        return ask_about(w, now, place, *config, from);
+      });
   if (r.epoch != job.epoch) {
     job.epoch = r.epoch;
     job.next_op = 0;
@@ -86,10 +87,10 @@ void StragglerWatch::look(Job& job) {
 }
 
 void StragglerWatch::change(Job& job, std::uint32_t child, bool exclude) {
-  const auto ruling = on_loop(
-      *job.worker, [id = job.config->id, child, exclude](dataplane::Worker& w, Instant now) {
-        return w.exclude(id, child, exclude, std::nullopt, now);
-      });
+  const auto ruling = on_loop(*job.packet_loop, [id = job.config->id, child, exclude](
+                                                    dataplane::PacketLoop& w, Instant now) {
+    return w.exclude(id, child, exclude, std::nullopt, now);
+  });
   const bool done = ruling.refusal == aggregator::Ruling::Refusal::none;
   if (!done) job.history.set_excluded(child, !exclude);
   const aggregator::ChildMap children(*job.config);

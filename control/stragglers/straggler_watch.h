@@ -23,7 +23,7 @@ struct StragglerReport {
   std::vector<aggregator::OpLateness> ops;
   std::vector<bool> excluded;  // by child
 };
-StragglerReport ask_about(const dataplane::Worker& worker, Instant now, std::size_t place,
+StragglerReport ask_about(const dataplane::PacketLoop& packet_loop, Instant now, std::size_t place,
                           const config::JobConfig& job, std::uint32_t from);
 
 class StragglerWatch {
@@ -42,16 +42,16 @@ class StragglerWatch {
       job.plane = plane;
       return std::make_shared<const config::JobConfig>(std::move(job));
     }
-    Job(const config::JobConfig& job_config, std::uint8_t plane, dataplane::Worker& owner,
+    Job(const config::JobConfig& job_config, std::uint8_t plane, dataplane::PacketLoop& owner,
         std::size_t index)
         : config(of_plane(job_config, plane)),
-          worker(&owner),
+          packet_loop(&owner),
           place(index),
           history(config->stragglers, config::job_fan_in(*config)) {}
     // The engine's own may be exchanged under its hands. Shared with what is asked of the loop,
     // which neither copies nor destroys one.
     std::shared_ptr<const config::JobConfig> config;
-    dataplane::Worker* worker;
+    dataplane::PacketLoop* packet_loop;
     std::size_t place;
     StragglerHistory history;
     std::uint16_t epoch = 0;

@@ -16,13 +16,13 @@
 namespace tributary::control {
 
 // "lcore 1 has not come to the change of 14:05:07 yet"
-std::string late_text(const dataplane::Switch& sw, const dataplane::Worker& worker);
+std::string late_text(const dataplane::Switch& sw, const dataplane::PacketLoop& packet_loop);
 // A line for each of the first `lcores` loops that is late: what it has is not shown.
 std::vector<std::string> late_notes(const dataplane::Switch& sw, std::size_t lcores);
 
 // For who needs this loop, or that of one of the job's planes: throws std::runtime_error when it is
 // late.
-void check_in_time(const dataplane::Switch& sw, const dataplane::Worker& worker);
+void check_in_time(const dataplane::Switch& sw, const dataplane::PacketLoop& packet_loop);
 void check_in_time(const dataplane::Switch& sw, std::uint32_t job);
 
 }  // namespace tributary::control

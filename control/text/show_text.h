@@ -20,10 +20,11 @@ inline constexpr Duration kLoopAnswer = Duration::seconds(2);
 
 // Runs `read(worker, now)` on the lcore of that packet loop.
 template <typename F>
-auto on_loop(dataplane::Worker& at, F read) {
-  dataplane::Worker* worker = &at;
-  return worker->mailbox().ask(
-      [worker, read = std::move(read)](Instant now) { return read(*worker, now); }, kLoopAnswer);
+auto on_loop(dataplane::PacketLoop& at, F read) {
+  dataplane::PacketLoop* packet_loop = &at;
+  return packet_loop->mailbox().ask(
+      [packet_loop, read = std::move(read)](Instant now) { return read(*packet_loop, now); },
+      kLoopAnswer);
 }
 
 // A table of a loop that is too large for one look: `look(worker, now, place, rows)` puts the next
@@ -31,7 +32,7 @@ auto on_loop(dataplane::Worker& at, F read) {
 // `take(rows)` is given them, and says whether it wants more. What the loop writes to outlives a
 // look that nobody waits for any more, and has room for `most` rows without asking for memory.
 template <typename Row, typename Place, typename Look, typename Take>
-void in_pieces(dataplane::Worker& of, std::size_t most, Look look, Take take) {
+void in_pieces(dataplane::PacketLoop& of, std::size_t most, Look look, Take take) {
   struct Piece {
     Place place{};
     std::vector<Row> rows;
@@ -40,7 +41,7 @@ void in_pieces(dataplane::Worker& of, std::size_t most, Look look, Take take) {
   piece->rows.reserve(most);
   for (bool more = true; more;) {
     piece->rows.clear();
-    more = on_loop(of, [piece, look](dataplane::Worker& w, Instant now) {
+    more = on_loop(of, [piece, look](dataplane::PacketLoop& w, Instant now) {
       return look(w, now, piece->place, piece->rows);
     });
     if (!take(piece->rows)) return;
@@ -50,10 +51,10 @@ void in_pieces(dataplane::Worker& of, std::size_t most, Look look, Take take) {
 // The lists that `read(worker, now)` gives on each lcore whose loop is not late, as one.
 template <typename F>
 auto on_every_loop(const dataplane::Switch& sw, F read) {
-  std::invoke_result_t<F, dataplane::Worker&, Instant> all;
-  for (const auto& worker : sw.workers()) {
-    if (worker->is_late()) continue;
-    for (auto& row : on_loop(*worker, read)) all.push_back(std::move(row));
+  std::invoke_result_t<F, dataplane::PacketLoop&, Instant> all;
+  for (const auto& packet_loop : sw.packet_loops()) {
+    if (packet_loop->is_late()) continue;
+    for (auto& row : on_loop(*packet_loop, read)) all.push_back(std::move(row));
   }
   return all;
 }
@@ -64,10 +65,10 @@ std::vector<Row> in_pieces_of_every_loop(
     const dataplane::Switch& sw, Look look,
     std::size_t most = std::numeric_limits<std::size_t>::max()) {
   std::vector<Row> all;
-  for (const auto& worker : sw.workers()) {
-    if (worker->is_late()) continue;
+  for (const auto& packet_loop : sw.packet_loops()) {
+    if (packet_loop->is_late()) continue;
     const std::size_t before = all.size();
-    in_pieces<Row, Place>(*worker, 0, look, [&](auto& rows) {
+    in_pieces<Row, Place>(*packet_loop, 0, look, [&](auto& rows) {
       std::move(rows.begin(), rows.end(), std::back_inserter(all));
       return all.size() - before < most;
     });
@@ -88,7 +89,7 @@ std::uint8_t plane_of(const Row& row) {
 // is the member that says of which job a row is.
 template <typename Row>
 void sort_by_job(const dataplane::Switch& sw, std::vector<Row>& rows, std::uint32_t Row::*id) {
-  if (sw.workers().size() == 1) return;
+  if (sw.packet_loops().size() == 1) return;
   const auto& jobs = sw.config().jobs;
   const auto place = [&](const Row& row) {
     return std::find_if(jobs.begin(), jobs.end(),
@@ -110,8 +111,8 @@ inline std::string place_name(const config::JobConfig& job) {
 // Of all lcores whose loops are not late.
 inline aggregator::HoldTimes slot_holds(const dataplane::Switch& sw) {
   aggregator::HoldTimes all;
-  for (const auto& worker : sw.workers())
-    if (!worker->is_late()) all.include(worker->engine().slot_holds());
+  for (const auto& packet_loop : sw.packet_loops())
+    if (!packet_loop->is_late()) all.include(packet_loop->engine().slot_holds());
   return all;
 }
 

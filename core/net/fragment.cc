@@ -40,13 +40,13 @@ void put_checksum(std::span<std::byte> packet) {
   std::memcpy(&packet[kChecksum], &sum, sizeof sum);
 }
 
-// count_: a header without options, and all that it announces is there.
+// none: a header without options, and all that it announces is there.
 DropReason check_header(std::span<const std::byte> packet) {
   if (packet.size() < kIpv4Bytes) return DropReason::frame_truncated;
   const std::size_t total = u16(packet, kTotalLength);
   if (u8(packet, 0) != kVersionIhl || total < kIpv4Bytes) return DropReason::frame_bad_ip;
   if (total > packet.size()) return DropReason::frame_truncated;
-  return ones_complement_sum(packet.first(kIpv4Bytes)) == 0xFFFF ? DropReason::count_
+  return ones_complement_sum(packet.first(kIpv4Bytes)) == 0xFFFF ? DropReason::none
                                                                  : DropReason::frame_bad_ip;
 }
 
@@ -58,7 +58,7 @@ bool is_fragment4(std::span<const std::byte> packet) {
 }
 
 DropReason parse_fragment4(std::span<const std::byte> packet, Fragment4View& view) {
-  if (const DropReason bad = check_header(packet); bad != DropReason::count_) return bad;
+  if (const DropReason bad = check_header(packet); bad != DropReason::none) return bad;
   if (!is_fragment4(packet)) return DropReason::unhandled;
   view.source_ip = u32(packet, kSource);
   view.destination_ip = u32(packet, kDestination);
@@ -68,11 +68,11 @@ DropReason parse_fragment4(std::span<const std::byte> packet, Fragment4View& vie
   view.congestion_experienced = (packet[kDscpEcn] & kCongestion) == kCongestion;
   view.offset = (u16(packet, kFlagsOffset) & kOffsetMask) * std::uint32_t{kFragmentUnit};
   view.payload = packet.subspan(kIpv4Bytes, u16(packet, kTotalLength) - kIpv4Bytes);
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 bool may_be_cut(std::span<const std::byte> packet) {
-  return check_header(packet) == DropReason::count_ && !is_fragment4(packet) &&
+  return check_header(packet) == DropReason::none && !is_fragment4(packet) &&
          u16(packet, kTotalLength) == packet.size();
 }
 

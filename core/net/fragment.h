@@ -30,7 +30,7 @@ struct Fragment4View {
 
 // Looks at one field; whether the rest makes sense is for parse_fragment4() to say.
 bool is_fragment4(std::span<const std::byte> ip_packet);
-// count_: `view` is a fragment whose header is right. What it says of its place may be nonsense.
+// none: `view` is a fragment whose header is right. What it says of its place may be nonsense.
 DropReason parse_fragment4(std::span<const std::byte> ip_packet, Fragment4View& view);
 
 // Payload bytes of every fragment but the last, in IP packets of at most `mtu` bytes; 0: none fits.

@@ -98,13 +98,13 @@ DropReason take_vlan_tag(EthernetView& view) {
   view.vlan_tci = read<be16>(view.payload);
   view.ether_type = read<be16>(view.payload.subspan(2));
   view.payload = view.payload.subspan(kVlanBytes);
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 std::variant<EthernetView, DropReason> parse_ethernet(std::span<const std::byte> frame) {
   EthernetView view;
   const DropReason bad = parse_ethernet(frame, view);
-  if (bad != DropReason::count_) return bad;
+  if (bad != DropReason::none) return bad;
   return view;
 }
 
@@ -122,7 +122,7 @@ DropReason parse_udp4(std::span<const std::byte> packet, Udp4View& view, bool& i
   if (ip.version_ihl != 0x45 || total < kIpv4Bytes) return DropReason::frame_bad_ip;
   if (total > packet.size()) return DropReason::frame_truncated;
   if (sum_of(ip) != 0xFFFF) return DropReason::frame_bad_ip;
-  if (ip.protocol != kProtocolUdp) return DropReason::count_;
+  if (ip.protocol != kProtocolUdp) return DropReason::none;
   if ((ip.flags_fragment & kFragmentMask) != 0) return DropReason::frame_fragment;
 
   const auto datagram = packet.subspan(kIpv4Bytes, total - kIpv4Bytes);
@@ -139,14 +139,14 @@ DropReason parse_udp4(std::span<const std::byte> packet, Udp4View& view, bool& i
   view.payload = datagram.subspan(kUdpBytes);
   view.datagram = datagram;
   is_udp = true;
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std::byte> packet) {
   Udp4View view;
   bool is_udp = false;
   const DropReason bad = parse_udp4(packet, view, is_udp);
-  if (bad != DropReason::count_) return bad;
+  if (bad != DropReason::none) return bad;
   return is_udp ? std::optional(view) : std::nullopt;
 }
 

@@ -48,7 +48,7 @@ struct EthernetView {
 };
 // The tag in front of the payload becomes part of the view.
 DropReason take_vlan_tag(EthernetView& view);
-// count_, and `view` is the frame; or what is wrong, and nothing in `view` is of use.
+// none, and `view` is the frame; or what is wrong, and nothing in `view` is of use.
 inline DropReason parse_ethernet(std::span<const std::byte> frame, EthernetView& view) {
   if (frame.size() < kEthernetBytes) return DropReason::frame_truncated;
   std::memcpy(&view.destination, frame.data(), sizeof view.destination);
@@ -58,7 +58,7 @@ inline DropReason parse_ethernet(std::span<const std::byte> frame, EthernetView&
   view.ether_type = type;
   view.vlan_tci.reset();
   view.payload = frame.subspan(kEthernetBytes);
-  return view.ether_type == kEtherTypeVlan ? take_vlan_tag(view) : DropReason::count_;
+  return view.ether_type == kEtherTypeVlan ? take_vlan_tag(view) : DropReason::none;
 }
 std::variant<EthernetView, DropReason> parse_ethernet(std::span<const std::byte> frame);
 // What parse_ethernet() was given.
@@ -84,7 +84,7 @@ struct Udp4View {
 };
 // nullopt: valid IPv4, but not UDP. Refuses options, fragments, bad lengths and IP checksums.
 std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std::byte> ip_packet);
-// The same for the packet path: count_ where the packet is valid, and then `is_udp` says whether
+// The same for the packet path: none where the packet is valid, and then `is_udp` says whether
 // `view` is it; else that may hold anything.
 DropReason parse_udp4(std::span<const std::byte> ip_packet, Udp4View& view, bool& is_udp);
 

@@ -105,7 +105,7 @@ DropReason check_extensions(std::span<const std::byte> area) {
       return DropReason::critical_extension;
     area = area.subspan(bytes);
   }
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 std::optional<Extension> next_extension(std::span<const std::byte>& area) {

@@ -44,7 +44,7 @@ struct Extension {
   std::span<const std::byte> data;
 };
 
-// DropReason::count_ when well-formed; bad_extension or critical_extension otherwise.
+// DropReason::none when well-formed; bad_extension or critical_extension otherwise.
 DropReason check_extensions(std::span<const std::byte> area);
 // Takes the first extension off a checked area; nullopt at its end.
 std::optional<Extension> next_extension(std::span<const std::byte>& area);

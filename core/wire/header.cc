@@ -108,7 +108,7 @@ inline bool knows_values(const std::byte* wire) {
   std::memcpy(halves.data(), &beyond, sizeof halves);
   return (halves[0] | halves[1]) == 0;
 }
-// Which of them it does not; DropReason::count_ when it does.
+// Which of them it does not; DropReason::none when it does.
 DropReason check_values(const HeaderV1& w) {
   if (w.version != kVersion) return DropReason::bad_version;
   if (w.type == 0 || w.type > kPacketTypeMax) return DropReason::bad_type;
@@ -117,7 +117,7 @@ DropReason check_values(const HeaderV1& w) {
   if (w.reduce_op == 0 || w.reduce_op > kReduceOpMax) return DropReason::bad_reduce_op;
   if (w.encoding > static_cast<std::uint8_t>(Encoding::compressed)) return DropReason::bad_encoding;
   if ((w.collective_ttl >> 4) > kCollectiveMax) return DropReason::bad_collective;
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 bool payload_length_ok(const Header& h, std::size_t bytes) {
@@ -153,16 +153,16 @@ TRIBUTARY_SHUFFLES DropReason parse(std::span<const std::byte> bytes, Packet& pa
   packet.payload = bytes.subspan(kHeaderBytes + extension_bytes);
   packet.congestion_experienced = false;
   if (extension_bytes != 0)
-    if (const DropReason bad = check_extensions(packet.extensions); bad != DropReason::count_)
+    if (const DropReason bad = check_extensions(packet.extensions); bad != DropReason::none)
       return bad;
-  return payload_length_ok(packet.header, packet.payload.size()) ? DropReason::count_
+  return payload_length_ok(packet.header, packet.payload.size()) ? DropReason::none
                                                                  : DropReason::bad_payload_length;
 }
 
 std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes) {
   std::variant<Packet, DropReason> parsed;
   const DropReason bad = parse(bytes, std::get<Packet>(parsed));
-  if (bad != DropReason::count_) parsed = bad;
+  if (bad != DropReason::none) parsed = bad;
   return parsed;
 }
 

@@ -114,7 +114,7 @@ struct Packet {
 // in an AGGREGATE or ESCALATION of a type of 1 or 2 bytes: a sum in what it is accumulated in).
 // `bytes` is the UDP payload. Control packets (no elements) may carry an empty payload only.
 std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes);
-// The same for the packet path: DropReason::count_ when `packet` is filled and good; else it may
+// The same for the packet path: DropReason::none when `packet` is filled and good; else it may
 // hold anything.
 DropReason parse(std::span<const std::byte> bytes, Packet& packet);
 // The job that a packet names, and the plane of it, before anything else of it is looked at: only

@@ -35,7 +35,7 @@ std::uint32_t crc_around(std::span<const std::byte> packet, std::size_t hole) {
   be32 carried;
   std::memcpy(&carried, crc->data.data(), sizeof carried);
   const auto hole = static_cast<std::size_t>(crc->data.data() - udp.payload.data());
-  return carried == crc_around(udp.payload, hole) ? DropReason::count_ : DropReason::crc32c;
+  return carried == crc_around(udp.payload, hole) ? DropReason::none : DropReason::crc32c;
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ DropReason check_integrity(const Udp4View& udp, const Packet& packet) {
   if (!packet.extensions.empty())
     if (const auto result = check_crc32c(udp, packet)) return *result;
   if (udp.checksum == 0) return DropReason::no_integrity;
-  if (udp.checksum_checked) return DropReason::count_;
-  return udp4_checksum_ok(udp) ? DropReason::count_ : DropReason::checksum;
+  if (udp.checksum_checked) return DropReason::none;
+  return udp4_checksum_ok(udp) ? DropReason::none : DropReason::checksum;
 }
 
 }  // namespace tributary::wire

@@ -20,7 +20,7 @@ std::optional<std::uint32_t> packet_crc32c(std::span<const std::byte> packet);
 // Fills the CRC32C placeholder of a complete serialised packet. False when there is none.
 bool seal_crc32c(std::span<std::byte> packet);
 
-// DropReason::count_ when the packet is covered and intact. `udp` is the packet's own datagram;
+// DropReason::none when the packet is covered and intact. `udp` is the packet's own datagram;
 // `packet` the parsed header in it. A CRC32C is from end to end and always looked at; a UDP
 // checksum only where nobody has.
 DropReason check_integrity(const Udp4View& udp, const Packet& packet);

@@ -68,16 +68,16 @@ inline bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, R
   r.from.mac = frame.ethernet.source;
   DropReason bad = wire::parse(frame.udp.payload, r.packet);
   r.packet.congestion_experienced = frame.udp.congestion_experienced;
-  if (!next_hops_.empty() && bad == DropReason::count_ && !take_route(r.from))
-    bad = DropReason::wrong_way;
-  if (bad == DropReason::count_) return true;
+  if (!next_hops_.empty() && bad == DropReason::none && !take_route(r.from))
+    bad = DropReason::wrong_ingress_port;
+  if (bad == DropReason::none) return true;
   reject(ingress, frame, bad);
   return false;
 }
 
 inline bool Aggregation::check(const Received& r) {
   const DropReason bad = wire::check_integrity(r.frame->udp, r.packet);
-  if (bad == DropReason::count_) return true;
+  if (bad == DropReason::none) return true;
   reject(r.from.port, *r.frame, bad);
   return false;
 }
@@ -96,7 +96,7 @@ void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant n
     lane.tap->tell(ingress, wire::whole_frame(frame.ethernet), {.action = frame.action});
   const DropReason what =
       hosted_ ? hosted_->on_packet(r.packet, r.from, now) : DropReason::unknown_job;
-  if (what != DropReason::count_) count_drop(ingress, frame, what);
+  if (what != DropReason::none) count_drop(ingress, frame, what);
   if (hosted_) send_hosted(now);
 }
 
@@ -124,7 +124,7 @@ inline void Aggregation::handle_one(const Received& r, Instant now) {
   if (!check(r)) return;
   const bool traced = is_traced(*lanes_[r.from.port]);
   const aggregator::Decision decision = traced ? decide_and_tell(r, now) : decide(r, now);
-  if (decision.reason != DropReason::count_) count_drop(r.from.port, *r.frame, decision.reason);
+  if (decision.reason != DropReason::none) count_drop(r.from.port, *r.frame, decision.reason);
   // Most packets only add to a sum.
   if (outbox_.items().empty() && host_.remote() == nullptr) return;
   exchange(now);
@@ -186,11 +186,12 @@ aggregator::Ruling Aggregation::exclude(std::uint32_t job, std::uint32_t child, 
   return ruling;
 }
 
-completion::Election Aggregation::elect(const completion::Ballot& ballot, Instant now) {
-  completion::Election election = host_.elect(ballot, now, outbox_);
+completion::HostPlacement Aggregation::place_host(const completion::HostRanking& ranking,
+                                                  Instant now) {
+  completion::HostPlacement placement = host_.place_host(ranking, now, outbox_);
   exchange(now);
   send_outbox(now);
-  return election;
+  return placement;
 }
 
 std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchConfig& next,

@@ -46,7 +46,7 @@ class Aggregation {
   aggregator::Ruling exclude(std::uint32_t job, std::uint32_t child, bool exclude,
                              std::optional<std::uint32_t> from, Instant now);
   // See RemoteHosts::elect(); the caller flushes.
-  completion::Election elect(const completion::Ballot& ballot, Instant now);
+  completion::HostPlacement place_host(const completion::HostRanking& ranking, Instant now);
   // Another configuration (rule 16): prepare() on a control thread, while the loop runs; apply()
   // on the loop, between two packets. What apply() leaves in the change is the control thread's to
   // destroy. Throws std::invalid_argument.

@@ -46,7 +46,7 @@ void Acl::classify(std::uint16_t port, std::span<rte_mbuf* const> burst) {
 }
 
 void Acl::read(std::uint16_t port, const rte_mbuf* frame, std::size_t i) {
-  verdicts_[i] = DropReason::count_;
+  verdicts_[i] = DropReason::none;
   std::array<std::byte, kAclHeaderBytes> gathered;
   std::span<const std::byte> headers(rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len);
   if (frame->nb_segs > 1) {
@@ -58,7 +58,7 @@ void Acl::read(std::uint16_t port, const rte_mbuf* frame, std::size_t i) {
   const auto* view = std::get_if<wire::EthernetView>(&parsed);
   if (view == nullptr) return;  // dropped as such, under its own reason
   const AclFields fields = read_acl_key(*view, frame->pkt_len - headers.size(), keys_[i]);
-  if (fields.malformed != DropReason::count_) {
+  if (fields.malformed != DropReason::none) {
     verdicts_[i] = fields.malformed;
     return;
   }

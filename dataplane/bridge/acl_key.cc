@@ -37,10 +37,10 @@ struct Packet {
 
   [[nodiscard]] std::uint8_t u8(std::size_t at) const { return wire::u8(here, at); }
   [[nodiscard]] std::uint16_t u16(std::size_t at) const { return wire::u16(here, at); }
-  // Why so many bytes at `at` cannot be read; count_ when they can.
+  // Why so many bytes at `at` cannot be read; none when they can.
   [[nodiscard]] DropReason lack(std::size_t at, std::size_t wanted) const {
     if (at + wanted > bytes) return DropReason::frame_truncated;
-    return at + wanted > here.size() ? DropReason::frame_bad_ip : DropReason::count_;
+    return at + wanted > here.size() ? DropReason::frame_bad_ip : DropReason::none;
   }
 };
 
@@ -49,15 +49,15 @@ bool has_ports(std::uint8_t protocol) {
 }
 
 DropReason read_ports(const Packet& packet, std::size_t at, AclKey& key) {
-  if (!has_ports(key.protocol)) return DropReason::count_;
-  if (const DropReason lack = packet.lack(at, 4); lack != DropReason::count_) return lack;
+  if (!has_ports(key.protocol)) return DropReason::none;
+  if (const DropReason lack = packet.lack(at, 4); lack != DropReason::none) return lack;
   key.source_port = packet.u16(at);
   key.destination_port = packet.u16(at + 2);
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 DropReason read_ipv4(Packet packet, AclKey& key) {
-  if (const auto lack = packet.lack(0, wire::kIpv4Bytes); lack != DropReason::count_) return lack;
+  if (const auto lack = packet.lack(0, wire::kIpv4Bytes); lack != DropReason::none) return lack;
   const std::size_t header = (packet.u8(0) & 15u) * 4;
   const std::size_t total = packet.u16(2);
   if (packet.u8(0) >> 4 != 4 || header < wire::kIpv4Bytes || total < header)
@@ -68,7 +68,7 @@ DropReason read_ipv4(Packet packet, AclKey& key) {
   std::memcpy(&key.source[0], &packet.here[12], 4);
   std::memcpy(&key.destination[0], &packet.here[16], 4);
   const bool first = (packet.u16(6) & 0x1FFF) == 0;
-  return first ? read_ports(packet, header, key) : DropReason::count_;
+  return first ? read_ports(packet, header, key) : DropReason::none;
 }
 
 // Length of an extension header; 0: it is none.
@@ -87,7 +87,7 @@ std::size_t extension_bytes(std::uint8_t protocol, std::uint8_t length_field) {
 }
 
 DropReason read_ipv6(Packet packet, AclKey& key) {
-  if (const auto lack = packet.lack(0, wire::kIpv6Bytes); lack != DropReason::count_) return lack;
+  if (const auto lack = packet.lack(0, wire::kIpv6Bytes); lack != DropReason::none) return lack;
   const std::size_t total = wire::kIpv6Bytes + packet.u16(4);
   if (packet.u8(0) >> 4 != 6) return DropReason::frame_bad_ip;
   if (total > packet.bytes) return DropReason::frame_truncated;
@@ -98,11 +98,11 @@ DropReason read_ipv6(Packet packet, AclKey& key) {
   std::size_t at = wire::kIpv6Bytes;
   for (int n = 0; extension_bytes(key.protocol, 0) != 0; ++n) {
     if (n == kMostExtensions) return DropReason::frame_bad_ip;
-    if (const auto lack = packet.lack(at, 8); lack != DropReason::count_) return lack;
+    if (const auto lack = packet.lack(at, 8); lack != DropReason::none) return lack;
     const bool later = key.protocol == kFragment && (packet.u16(at + 2) & 0xFFF8) != 0;
     const std::size_t bytes = extension_bytes(key.protocol, packet.u8(at + 1));
     key.protocol = packet.u8(at);
-    if (later) return DropReason::count_;
+    if (later) return DropReason::none;
     at += bytes;
   }
   return read_ports(packet, at, key);

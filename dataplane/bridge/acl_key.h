@@ -36,7 +36,7 @@ enum class AclKind : std::uint8_t { ipv4, ipv6, other };
 
 struct AclFields {
   AclKind kind = AclKind::other;
-  DropReason malformed = DropReason::count_;
+  DropReason malformed = DropReason::none;
 };
 
 // Headers beyond are taken for malformed; none is as long that is meant well.

@@ -114,22 +114,22 @@ void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
   Lane& lane = *lanes_[ingress];
   for (std::size_t i = 0; i < burst.size(); ++i) {
     Classified& c = what[i];
-    if (c.reason != DropReason::count_) {
+    if (c.reason != DropReason::none) {
       if (c.reason == DropReason::bad_source_mac || c.reason == DropReason::frame_truncated)
         continue;
       // Neighbours' own business is in no VLAN, and says nothing of where addresses are.
       if (c.reason == DropReason::bridge_reserved) {
-        if (!acl_.idle() && acl_.verdict(i) != DropReason::count_) deny(c, acl_.verdict(i));
+        if (!acl_.idle() && acl_.verdict(i) != DropReason::none) deny(c, acl_.verdict(i));
         continue;
       }
     }
     DropReason refused = refusal(lane, burst[i], c, i);
     const std::uint64_t key = mac_key(c.source, vlan_[i]);
     // Whose frames were taken a moment ago is where it belongs.
-    if (refused == DropReason::count_ && fdb_.has_statics() && key != lane.last_source &&
+    if (refused == DropReason::none && fdb_.has_statics() && key != lane.last_source &&
         fdb_.is_elsewhere(key, lane.index))
       refused = DropReason::spoofed_mac;
-    if (refused == DropReason::count_) {
+    if (refused == DropReason::none) {
       learn(lane, key, now);
     } else {
       deny(c, refused);
@@ -140,12 +140,12 @@ void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
 inline DropReason Forwarder::refusal(Lane& lane, const rte_mbuf* frame, const Classified& what,
                                      std::size_t place) {
   const wire::EthernetView& view = what.ethernet;
-  if (!acl_.idle() && acl_.verdict(place) != DropReason::count_) return acl_.verdict(place);
+  if (!acl_.idle() && acl_.verdict(place) != DropReason::none) return acl_.verdict(place);
   if (exceeds_mtu(lane, frame, view) && !may_be_long(what)) return DropReason::mtu;
   const std::uint16_t vlan = vlans_.vlan_of(lane.index, view);
   if (vlan == kNoVlan) return DropReason::vlan_denied;
   vlan_[place] = vlan;
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 inline void Forwarder::learn(Lane& lane, std::uint64_t key, Instant now) {
@@ -261,7 +261,7 @@ void Forwarder::take_message(const GroupFrame& message, Instant now) {
   wire::EthernetView view;
   const std::span bytes(rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len);
   const DropReason damaged = wire::parse_ethernet(bytes, view);
-  if (damaged != DropReason::count_) return drop(lane, frame, damaged);
+  if (damaged != DropReason::none) return drop(lane, frame, damaged);
   const PortMask to = others(lane, message.vlan);
   if (to == 0) return drop(lane, frame, DropReason::no_egress);
   spread_in_group(lane, frame, view, message.vlan, now, to);

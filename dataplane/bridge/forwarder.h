@@ -25,7 +25,7 @@
 #include "dataplane/io/handover.h"
 #include "dataplane/io/lane.h"
 #include "dataplane/io/transmitter.h"
-#include "dataplane/multicast/group_ways.h"
+#include "dataplane/multicast/group_rings.h"
 #include "dataplane/multicast/snooping.h"
 
 namespace tributary::dataplane {

@@ -55,14 +55,14 @@ DropReason Lldp::remember(PortState& port, const Neighbour& neighbour, Instant n
   if (known != port.known.end()) {
     if (!leaves) {
       *known = neighbour;
-      return DropReason::count_;
+      return DropReason::none;
     }
     port.known.erase(known);
     counters_.left.add();
     count(-1);
-    return DropReason::count_;
+    return DropReason::none;
   }
-  if (leaves) return DropReason::count_;
+  if (leaves) return DropReason::none;
   if (port.known.size() == kMostNeighbours) {
     counters_.refused.add();
     return DropReason::lldp_refused;
@@ -70,7 +70,7 @@ DropReason Lldp::remember(PortState& port, const Neighbour& neighbour, Instant n
   port.known.push_back(neighbour);
   count(1);
   port.speak_at = std::min(port.speak_at, now + kSoon);
-  return DropReason::count_;
+  return DropReason::none;
 }
 
 std::size_t Lldp::forget(PortState& port, std::uint32_t losses, Instant now) {

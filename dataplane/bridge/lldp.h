@@ -41,7 +41,7 @@ class Lldp {
 
   // Who is known stays known.
   void set_rules(const config::LldpConfig& rules, Instant now);
-  // count_: it is of use. Else why not.
+  // none: it is of use. Else why not.
   DropReason receive(std::uint16_t ingress, const wire::EthernetView& frame, Instant now);
   // Speaks where it is time to, forgets who has said nothing for too long, or was behind a link
   // that went down. Looks at one port a call; returns how much there was to do.

@@ -27,7 +27,7 @@ void drop(Classified& c, DropReason reason) {
 bool is_fragment_for(const Identity& identity, const Classified& c) {
   wire::Fragment4View fragment;
   return identity.takes_fragments && wire::is_fragment4(c.ethernet.payload) &&
-         wire::parse_fragment4(c.ethernet.payload, fragment) == DropReason::count_ &&
+         wire::parse_fragment4(c.ethernet.payload, fragment) == DropReason::none &&
          fragment.destination_ip == identity.ipv4;
 }
 
@@ -37,7 +37,7 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
     if (is_arp_request_for(identity, c.ethernet))
       c.action = Action::answer_arp;
     else if (is_arp_to_hear(identity, c.ethernet))
-      c.action = Action::hear_arp;
+      c.action = Action::intercept_arp;
     else if (ours)
       drop(c, DropReason::unhandled);
     return;
@@ -48,7 +48,7 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
     c.action = Action::reassemble;
     return;
   }
-  if (bad != DropReason::count_) return ours ? drop(c, bad) : void();
+  if (bad != DropReason::none) return ours ? drop(c, bad) : void();
   if (is_udp && is_aggregation(identity, c.udp.endpoints)) {
     c.action = Action::aggregate;
     return;
@@ -68,7 +68,7 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
 // Of the UDP ports only the first one has, so addresses suffice.
 void classify_group_fragment(const Identity& identity, Classified& c) {
   wire::Fragment4View fragment;
-  if (wire::parse_fragment4(c.ethernet.payload, fragment) != DropReason::count_) return;
+  if (wire::parse_fragment4(c.ethernet.payload, fragment) != DropReason::none) return;
   for (const auto& parent : identity.parents)
     if (fragment.destination_ip == parent.group_ipv4 && fragment.source_ip == parent.parent_ipv4)
       c.action = Action::reassemble;
@@ -81,7 +81,7 @@ void classify_group(const Identity& identity, Classified& c) {
   const DropReason bad = wire::parse_udp4(c.ethernet.payload, c.udp, is_udp);
   if (bad == DropReason::frame_fragment && identity.takes_fragments)
     return classify_group_fragment(identity, c);
-  if (bad != DropReason::count_ || !is_udp) return;
+  if (bad != DropReason::none || !is_udp) return;
   const wire::UdpEndpoints& to = c.udp.endpoints;
   if (to.destination_port < identity.udp_first ||
       to.destination_port - identity.udp_first >= identity.udp_count)

@@ -29,16 +29,16 @@ enum class Action : std::uint8_t {
   lldp,
   answer_arp,
   answer_echo,
-  hear_arp,  // and forward it, if it is to everybody
+  intercept_arp,  // and forward it, if it is to everybody
   reassemble,
   drop,
 };
 
 struct Classified {
   Action action = Action::drop;
-  DropReason reason = DropReason::count_;  // of drop, and of lldp where nobody listens
-  wire::EthernetView ethernet;             // of all but a truncated frame, as are:
-  std::uint64_t source = 0;                // mac_bits() of its addresses
+  DropReason reason = DropReason::none;  // of drop, and of lldp where nobody listens
+  wire::EthernetView ethernet;           // of all but a truncated frame, as are:
+  std::uint64_t source = 0;              // mac_bits() of its addresses
   std::uint64_t destination = 0;
   wire::Udp4View udp;  // of aggregate and host
 };
@@ -52,7 +52,7 @@ inline void classify(const Identity& identity, std::uint64_t own, std::span<cons
                      bool linear, Classified& into) {
   into.action = Action::drop;
   into.reason = wire::parse_ethernet(frame, into.ethernet);
-  if (into.reason != DropReason::count_) return;
+  if (into.reason != DropReason::none) return;
   const auto [destination, source] = mac_pair(frame);
   into.source = source;
   into.destination = destination;

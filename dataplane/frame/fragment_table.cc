@@ -121,7 +121,7 @@ FragmentTable::Outcome FragmentTable::add(const DatagramKey& key, std::size_t of
     out.reason = DropReason::fragment_malformed;
   else if (end > most_bytes_)
     out.reason = DropReason::fragment_too_large;
-  if (out.reason != DropReason::count_) return out;
+  if (out.reason != DropReason::none) return out;
 
   out.place = find(key);
   if (out.place == kNone) {
@@ -133,7 +133,7 @@ FragmentTable::Outcome FragmentTable::add(const DatagramKey& key, std::size_t of
   const Overlap overlap = look(out.place, offset, bytes);
   if (contradicts(d, end, more) || overlap == Overlap::some)
     out.reason = DropReason::fragment_overlap;
-  if (out.reason != DropReason::count_) {
+  if (out.reason != DropReason::none) {
     out.refused = close(out.place);
     return out;
   }

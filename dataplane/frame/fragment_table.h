@@ -48,12 +48,12 @@ class FragmentTable {
     std::uint32_t fragments = 0;
   };
   struct Outcome {
-    DropReason reason = DropReason::count_;  // of this fragment; count_: it belongs to `place`
-    std::uint32_t place = 0;                 // below `datagrams`
-    bool opened = false;                     // it is the first
-    std::size_t done = 0;                    // it was the last one: bytes of the whole datagram
-    std::optional<GivenUp> evicted;          // to make room, before this one was taken
-    std::optional<GivenUp> refused;          // because this one contradicts it
+    DropReason reason = DropReason::none;  // of this fragment; none: it belongs to `place`
+    std::uint32_t place = 0;               // below `datagrams`
+    bool opened = false;                   // it is the first
+    std::size_t done = 0;                  // it was the last one: bytes of the whole datagram
+    std::optional<GivenUp> evicted;        // to make room, before this one was taken
+    std::optional<GivenUp> refused;        // because this one contradicts it
   };
   Outcome add(const DatagramKey& key, std::size_t offset, std::size_t bytes, bool more,
               Instant now);

@@ -13,7 +13,7 @@ std::size_t Fragmenter::cut(const rte_mbuf* frame, std::size_t most_bytes, Piece
   const std::span<const std::byte> whole(rte_pktmbuf_mtod(frame, const std::byte*),
                                          frame->data_len);
   wire::EthernetView view;
-  if (frame->nb_segs != 1 || wire::parse_ethernet(whole, view) != DropReason::count_ ||
+  if (frame->nb_segs != 1 || wire::parse_ethernet(whole, view) != DropReason::none ||
       view.ether_type != wire::kEtherTypeIpv4 || !wire::may_be_cut(view.payload))
     return 0;
   const std::size_t headers = whole.size() - view.payload.size();

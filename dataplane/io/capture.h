@@ -87,8 +87,8 @@ struct CapturedFrame {
   std::uint64_t missed = 0;  // that found no room before it
   std::uint16_t port = 0;
   CapturePoint point = CapturePoint::rx;
-  DropReason reason = DropReason::count_;  // of drop
-  FrameVerdict verdict = {};               // of verdict
+  DropReason reason = DropReason::none;  // of drop
+  FrameVerdict verdict = {};             // of verdict
 };
 
 class CaptureTap {
@@ -99,9 +99,9 @@ class CaptureTap {
   // Loop only. Once per turn, before the first offer.
   void begin_turn(Instant now) { now_ = now; }
   void offer(CapturePoint point, std::uint16_t port, const rte_mbuf* frame,
-             DropReason reason = DropReason::count_);
+             DropReason reason = DropReason::none);
   void offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
-             DropReason reason = DropReason::count_);
+             DropReason reason = DropReason::none);
   // Another port is at this place: nobody has asked for it.
   void ignore(std::uint16_t port) { ignored_[port] = true; }
   // Before anything comes of it.

@@ -22,11 +22,11 @@ bool exceeds_mtu(const Lane& lane, const rte_mbuf* frame) {
   return !tagged || frame->pkt_len > lane.most_bytes + wire::kVlanBytes;
 }
 
-// Why a frame cannot leave through this lane; count_ when it can.
+// Why a frame cannot leave through this lane; none when it can.
 DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
   if (!lane.port->link_up()) return DropReason::tx_link_down;
   if (frame->nb_segs > 1 && !lane.port->sends_segments()) return DropReason::frame_multi_segment;
-  return exceeds_mtu(lane, frame) ? DropReason::mtu : DropReason::count_;
+  return exceeds_mtu(lane, frame) ? DropReason::mtu : DropReason::none;
 }
 
 // So many holders, of whom the caller is one.
@@ -72,7 +72,7 @@ void Transmitter::send_with_care(Lane& lane, rte_mbuf* frame, TrafficClass traff
   if (lane.sender)
     return peers_->give(*lane.sender, {.frame = frame, .port = lane.index, .traffic = traffic},
                         lanes_);
-  if (const DropReason reason = refusal(lane, frame); reason != DropReason::count_) {
+  if (const DropReason reason = refusal(lane, frame); reason != DropReason::none) {
     if (!to_cut(lane, frame, traffic)) return drop(lane, frame, reason);
     const std::uint16_t port = lane.index;
     send_pieces(std::span(&port, 1), frame);

@@ -1,4 +1,5 @@
-// What a change of the configuration asks of all packet loops (dataplane/loop/worker_ports.cc):
+// What a change of the configuration asks of all packet loops
+// (dataplane/loop/packet_loop_ports.cc):
 //
 //   check ─▶ make_room ─▶ apply ─▶ take_in ─▶ forget_behind
 //              └─ of ports ┘          └─ of ports
@@ -17,16 +18,16 @@
 #include <vector>
 
 #include "core/time.h"
-#include "dataplane/loop/workers.h"
+#include "dataplane/loop/packet_loops.h"
 
 namespace tributary::dataplane {
 
 class LoopSteps {
  public:
   // What each loop gets, by lcore.
-  using Prepared = std::vector<std::shared_ptr<Worker::Change>>;
+  using Prepared = std::vector<std::shared_ptr<PacketLoop::Change>>;
 
-  explicit LoopSteps(const Workers& workers) : workers_(workers) {}
+  explicit LoopSteps(const PacketLoops& workers) : packet_loops_(workers) {}
 
   // Throws std::runtime_error when a loop does not answer in time, or is not through with the
   // change before; when it returns, nothing of that waits for any, and all have forgotten what a
@@ -43,7 +44,7 @@ class LoopSteps {
   template <typename Step>
   bool everywhere(const Prepared& prepared, Duration patience, Step step);
 
-  const Workers& workers_;
+  const PacketLoops& packet_loops_;
   std::atomic<std::size_t> loops_left_{0};  // see Worker::PortPlan
   PortMask to_forget_ = 0;                  // once more, when a late loop is through
 };

@@ -5,7 +5,7 @@
 
 namespace tributary::dataplane {
 
-GroupKeeper::GroupKeeper(std::uint32_t groups, std::uint64_t seed, GroupWays* ways)
+GroupKeeper::GroupKeeper(std::uint32_t groups, std::uint64_t seed, GroupRings* ways)
     : queriers_(kVlanIds),
       heard_(kVlanIds),
       routers_(kVlanIds * config::kMaxPorts),

@@ -16,15 +16,15 @@
 #include "core/time.h"
 #include "dataplane/frame/vlan.h"
 #include "dataplane/multicast/group_news.h"
+#include "dataplane/multicast/group_rings.h"
 #include "dataplane/multicast/group_table.h"
-#include "dataplane/multicast/group_ways.h"
 
 namespace tributary::dataplane {
 
 class GroupKeeper {
  public:
   // `ways`: to the other lcores, if there are any.
-  GroupKeeper(std::uint32_t groups, std::uint64_t seed, GroupWays* ways);
+  GroupKeeper(std::uint32_t groups, std::uint64_t seed, GroupRings* ways);
   GroupKeeper(const GroupKeeper&) = delete;  // the table has its news
   GroupKeeper& operator=(const GroupKeeper&) = delete;
 
@@ -97,7 +97,7 @@ class GroupKeeper {
   std::vector<Instant> asked_until_;
   GroupTable table_;
   // Of several lcores only:
-  GroupWays* ways_;
+  GroupRings* ways_;
   std::optional<GroupNews> news_;
   std::vector<Told> told_;  // by VLAN
   std::uint16_t next_vlan_ = 0;

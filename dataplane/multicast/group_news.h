@@ -1,4 +1,4 @@
-// What the lcore that keeps multicast groups has to tell the others (group_ways.h).
+// What the lcore that keeps multicast groups has to tell the others (group_rings.h).
 //
 // By place: of the table of groups, and behind these one for each VLAN. What is told of a place is
 // what it holds when it is told, not what happened there: a place waits once, however often it

@@ -14,7 +14,7 @@
 // go everywhere, too, where they pass another switch: workers need not know IGMP.
 //
 // Of several lcores each has one of these. The first keeps what there is to know (group_keeper.h);
-// the others send messages there, and know what they are told (group_view.h, group_ways.h).
+// the others send messages there, and know what they are told (group_view.h, group_rings.h).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@
 #include "dataplane/frame/vlan.h"
 #include "dataplane/multicast/group_keeper.h"
 #include "dataplane/multicast/group_message.h"
+#include "dataplane/multicast/group_rings.h"
 #include "dataplane/multicast/group_view.h"
-#include "dataplane/multicast/group_ways.h"
 
 namespace tributary::dataplane {
 

@@ -302,7 +302,7 @@ void Port::lose_peer() {
 // The driver takes the link down before it unmaps anything: a link that is up is that of a peer who
 // holds its socket and has no memory behind it, and who would hold the port for as long as it
 // likes. vhost-user's driver does so in its own time.
-void Port::put_peer_out() {
+void Port::disconnect_peer() {
   if (vhost_ != nullptr) {
     if (!driver_link_up() || vhost_->gone())
       lost_peer_.store(false, std::memory_order_relaxed);

@@ -93,11 +93,11 @@ class Port {
   // Any loop: the peer took away memory that a burst touched. The link is down from now on, so
   // nobody polls the port or sends there, until another peer comes.
   void lose_peer();
-  // A loop said so: the link is down until put_peer_out().
+  // A loop said so: the link is down until disconnect_peer().
   [[nodiscard]] bool lost_peer() const { return lost_peer_.load(std::memory_order_acquire); }
   // Link monitor only, until the peer is not lost any more: ends that connection, if the peer has
   // not gone by itself. A server takes the next one; a client is to connect_again().
-  void put_peer_out();
+  void disconnect_peer();
   // A memif client's driver connects when it is started, and never again by itself. To be called
   // where the port is polled, and never while a connection may yet come up: a switch's DPDK ends
   // with a client that goes before it is greeted. True: a connection begins, and the link will be
@@ -138,7 +138,7 @@ class Port {
   std::unique_ptr<VhostPeer> vhost_;  // of net_vhost
   std::atomic<bool> link_up_{false};
   std::atomic<std::uint32_t> link_losses_{0};
-  std::atomic<bool> lost_peer_{false};  // set by loops, cleared by put_peer_out()
+  std::atomic<bool> lost_peer_{false};  // set by loops, cleared by disconnect_peer()
 };
 
 }  // namespace tributary::dataplane

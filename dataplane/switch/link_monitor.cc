@@ -28,7 +28,7 @@ void LinkMonitor::run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
     for (std::size_t i = 0; i < ports_.size(); ++i) check(i);
     for (Loop& loop : loops_) check_heartbeat(loop);
-    if (const auto line = flaps_.look(loops_.front().worker->fdb().counters(), since_start_))
+    if (const auto line = flaps_.look(loops_.front().packet_loop->fdb().counters(), since_start_))
       report_(*line);
     since_start_ = since_start_ + Duration::ns(std::chrono::nanoseconds(kPeriod).count());
     std::this_thread::sleep_for(kPeriod);
@@ -61,7 +61,7 @@ void LinkMonitor::check(std::size_t place) {
     report_("port " + port.name() +
             ": its peer took away the memory that both share, and is disconnected");
   const bool up = port.poll_link();  // not while it is lost
-  if (lost) port.put_peer_out();
+  if (lost) port.disconnect_peer();
   going_[place] = lost && port.lost_peer();
   if (up == was_up_[place]) return;
   was_up_[place] = up;
@@ -69,7 +69,7 @@ void LinkMonitor::check(std::size_t place) {
 }
 
 void LinkMonitor::check_heartbeat(Loop& loop) {
-  const std::uint64_t turns = loop.worker->counters().turns.get();
+  const std::uint64_t turns = loop.packet_loop->counters().turns.get();
   if (turns == loop.last_turns) loop.nudge();
   loop.last_turns = turns;
 }

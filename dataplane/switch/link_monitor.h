@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "dataplane/bridge/flap_watch.h"
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 #include "dataplane/port/port.h"
 
 namespace tributary::dataplane {
@@ -31,7 +31,7 @@ class LinkMonitor {
 
   // A worker that runs on another lcore; `nudge` signals that lcore's thread.
   struct Loop {
-    const Worker* worker = nullptr;
+    const PacketLoop* packet_loop = nullptr;
     std::function<void()> nudge;
     std::uint64_t last_turns = 0;
   };

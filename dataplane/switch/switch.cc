@@ -47,7 +47,7 @@ std::vector<Port*> pointers(const std::vector<std::unique_ptr<Port>>& ports) {
 
 // A loop and its thread, as that thread sees them.
 struct Switch::Loop {
-  Worker* worker = nullptr;
+  PacketLoop* packet_loop = nullptr;
   const TscClock* clock = nullptr;
   unsigned eal_lcore = 0;
   std::atomic<pthread_t> thread{};
@@ -56,7 +56,7 @@ struct Switch::Loop {
   static int run(void* argument) {
     Loop& loop = *static_cast<Loop*>(argument);
     loop.thread.store(pthread_self(), std::memory_order_release);
-    loop.worker->run(*loop.clock);
+    loop.packet_loop->run(*loop.clock);
     loop.ended.store(true, std::memory_order_release);
     return 0;
   }
@@ -68,8 +68,8 @@ Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
   open_ports();
   steer();
   const auto raw = pointers(ports_);
-  workers_ = std::make_unique<Workers>(config_, raw, *pools_, draw());
-  steps_.emplace(*workers_);
+  packet_loops_ = std::make_unique<PacketLoops>(config_, raw, *pools_, draw());
+  steps_.emplace(*packet_loops_);
   install_nudge_handler();
   running_ = true;
   try {
@@ -81,7 +81,7 @@ Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
   std::vector<LinkMonitor::Loop> watched;
   for (const auto& loop : loops_)
     watched.push_back(
-        {loop->worker, [id = loop->thread.load()] { pthread_kill(id, kNudgeSignal); }});
+        {loop->packet_loop, [id = loop->thread.load()] { pthread_kill(id, kNudgeSignal); }});
   monitor_ = std::make_unique<LinkMonitor>(raw, std::move(watched), report_);
 }
 
@@ -110,9 +110,9 @@ void Switch::set_up(Port& port, std::size_t place, const config::NumaPlan& plan)
 }
 
 void Switch::launch() {
-  for (const auto& worker : *workers_) {
+  for (const auto& packet_loop : *packet_loops_) {
     auto loop = std::make_unique<Loop>();
-    loop->worker = worker.get();
+    loop->packet_loop = packet_loop.get();
     loop->clock = &clock_;
     loop->eal_lcore = kFirstWorkerLcore + static_cast<unsigned>(loops_.size());
     if (rte_eal_remote_launch(Loop::run, loop.get(), loop->eal_lcore) != 0)
@@ -128,19 +128,19 @@ Switch::~Switch() {
   stop();
   // What engines let go gives its memory back to them.
   abandoned_.clear();
-  workers_.reset();
+  packet_loops_.reset();
   ports_.clear();
   abandoned_ports_.clear();
 }
 
 std::uint64_t Switch::heartbeat() {
   bool all = true;
-  last_turns_.resize(workers_->size());
-  for (std::size_t i = 0; i < workers_->size(); ++i)
-    all = all && (*workers_)[i].counters().turns.get() != last_turns_[i];
+  last_turns_.resize(packet_loops_->size());
+  for (std::size_t i = 0; i < packet_loops_->size(); ++i)
+    all = all && (*packet_loops_)[i].counters().turns.get() != last_turns_[i];
   if (!all) return heartbeats_;
-  for (std::size_t i = 0; i < workers_->size(); ++i)
-    last_turns_[i] = (*workers_)[i].counters().turns.get();
+  for (std::size_t i = 0; i < packet_loops_->size(); ++i)
+    last_turns_[i] = (*packet_loops_)[i].counters().turns.get();
   return ++heartbeats_;
 }
 
@@ -150,14 +150,15 @@ void Switch::stop() {
   monitor_.reset();
   bool told = false;
   for (const auto& loop : loops_) try {
-      loop->worker->mailbox().ask([worker = loop->worker](Instant now) { worker->shut_down(now); },
-                                  Duration::seconds(1));
+      loop->packet_loop->mailbox().ask(
+          [packet_loop = loop->packet_loop](Instant now) { packet_loop->shut_down(now); },
+          Duration::seconds(1));
       told = true;
     } catch (const std::runtime_error&) {
       // A loop that does not answer is stopped without a farewell.
     }
   if (told) std::this_thread::sleep_for(kLinger);
-  for (const auto& loop : loops_) loop->worker->stop();
+  for (const auto& loop : loops_) loop->packet_loop->stop();
   for (const auto& loop : loops_) {
     rte_eal_wait_lcore(loop->eal_lcore);
     // The wait is over, in a library that ThreadSanitizer does not see into: this it sees.

@@ -12,7 +12,7 @@
 
 #include "config/change/change.h"
 #include "dataplane/loop/loop_steps.h"
-#include "dataplane/loop/workers.h"
+#include "dataplane/loop/packet_loops.h"
 #include "dataplane/port/frame_pools.h"
 #include "dataplane/port/port.h"
 #include "dataplane/switch/link_monitor.h"
@@ -68,13 +68,13 @@ class Switch {
   [[nodiscard]] std::chrono::system_clock::time_point since() const { return since_; }
   // Their plan: while the configuration is held.
   [[nodiscard]] const FramePools& pools() const { return *pools_; }
-  [[nodiscard]] const Workers& workers() const { return *workers_; }
+  [[nodiscard]] const PacketLoops& packet_loops() const { return *packet_loops_; }
   // Changes as long as all loops turn. One caller.
   std::uint64_t heartbeat();
   // While the configuration is held; jobs() has none of a loop that is late:
-  [[nodiscard]] std::vector<PlacedJob> jobs() const { return workers_->jobs(config_); }
-  [[nodiscard]] std::vector<Worker*> owners_of(std::uint32_t job) const {
-    return workers_->owners_of(config_, job);
+  [[nodiscard]] std::vector<LoopJob> jobs() const { return packet_loops_->jobs(config_); }
+  [[nodiscard]] std::vector<PacketLoop*> owners_of(std::uint32_t job) const {
+    return packet_loops_->owners_of(config_, job);
   }
   [[nodiscard]] Identity identity() const { return identity_of(config_); }
 
@@ -111,7 +111,7 @@ class Switch {
   [[nodiscard]] config::Machine machine_with(const config::PortChange& change,
                                              const OpenPorts& opened) const;
   // Of the pools from now on: buffers from other sockets, queues that are polled from other ones.
-  void say_what_is_far(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
+  void report_remote_numa(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
   // switch_reopen.cc: ports that are closed first, and then opened.
   OpenPorts::value_type closed_port(const config::SwitchConfig& next, std::uint16_t place) const;
   // Of those that `config_` has as closed; what cannot be opened, or is late, is told in `change`.
@@ -142,7 +142,7 @@ class Switch {
   std::optional<FramePools> pools_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<std::unique_ptr<Port>> abandoned_ports_;  // as above
-  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<PacketLoops> packet_loops_;
   std::optional<LoopSteps> steps_;
   TscClock clock_;
   std::vector<std::unique_ptr<Loop>> loops_;  // by lcore; those that were launched

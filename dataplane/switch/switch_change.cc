@@ -69,7 +69,7 @@ bool Switch::carry_out(const config::SwitchConfig& next, const config::Change& c
   closing = exchange_ports(std::move(ports), change.ports, !all);
   for (const std::uint16_t place : change.ports.resized)
     ports_[place]->set_mtu(next.ports[place].mtu);
-  say_what_is_far(next, plan);
+  report_remote_numa(next, plan);
   pools_->apply(std::move(plan));
   config_ = next;
   since_ = std::chrono::system_clock::now();
@@ -111,12 +111,12 @@ Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config:
   const bool in_steps = ports.queues_move || !ports.added.empty() || !ports.removed.empty() ||
                         !ports.renamed.empty() || !ports.reopened.empty();
   Prepared prepared;
-  for (const auto& worker : *workers_) {
+  for (const auto& packet_loop : *packet_loops_) {
     const SocketMemory memory(config::lcore_socket(pools_->plan().machine, prepared.size()));
-    prepared.push_back(worker->prepare(next, change.forwarding));
+    prepared.push_back(packet_loop->prepare(next, change.forwarding));
     for (const std::uint16_t place : ports.resized)
       prepared.back()->mtus.emplace_back(place, next.ports[place].mtu);
-    if (in_steps) prepared.back()->plan = worker->plan_ports(next, ports);
+    if (in_steps) prepared.back()->plan = packet_loop->plan_ports(next, ports);
   }
   return prepared;
 }
@@ -186,7 +186,8 @@ config::Machine Switch::machine_with(const config::PortChange& change,
 }
 
 // What was not so before.
-void Switch::say_what_is_far(const config::SwitchConfig& next, const config::NumaPlan& plan) const {
+void Switch::report_remote_numa(const config::SwitchConfig& next,
+                                const config::NumaPlan& plan) const {
   for (const std::string& note : plan.notes) report_(note);
   const auto before = config::far_queues(config_, pools_->plan().machine);
   for (const config::FarQueue& far : config::far_queues(next, plan.machine))
@@ -201,7 +202,7 @@ void Switch::tell_loops(const OpenPorts& ports, const config::PortChange& change
   };
   for (std::size_t lcore = 0; lcore < prepared.size(); ++lcore)
     for (const auto& [place, port] : ports) {
-      Worker::Change& to = *prepared[lcore];
+      PacketLoop::Change& to = *prepared[lcore];
       const SocketMemory memory(config::lcore_socket(pools_->plan().machine, lcore));
       if (is_among(change.added, place))
         to.plan->added.emplace_back(place, make_lane(*port, place, to.plan->ways[place], lcore));

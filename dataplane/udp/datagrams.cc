@@ -42,7 +42,7 @@ Datagrams::Outcome Datagrams::add(rte_mbuf* frame, const wire::EthernetView& vie
                                                 fragment.payload.size(), fragment.more, now);
   if (out.evicted) give_up(*out.evicted, DropReason::fragment_evicted, drops);
   if (out.refused) give_up(*out.refused, DropReason::fragment_overlap, drops);
-  if (out.reason != DropReason::count_) return {.reason = out.reason};
+  if (out.reason != DropReason::none) return {.reason = out.reason};
   Datagram& datagram = datagrams_[out.place];
   if (out.opened) datagram = {.frame = rte_pktmbuf_alloc(pool_)};
   if (datagram.frame == nullptr) {

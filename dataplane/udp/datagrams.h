@@ -34,8 +34,8 @@ class Datagrams {
   Datagrams& operator=(const Datagrams&) = delete;
 
   struct Outcome {
-    // count_: the fragment's frame was taken over. Else it is of no use, and the caller's.
-    DropReason reason = DropReason::count_;
+    // none: the fragment's frame was taken over. Else it is of no use, and the caller's.
+    DropReason reason = DropReason::none;
     rte_mbuf* whole = nullptr;  // it was the last one; the caller's
   };
   // The frame is linear and holds the fragment.

@@ -59,7 +59,7 @@ void NextHops::forget_behind(std::uint16_t port) {
     if (hop.port == port) lose(hop);
 }
 
-bool NextHops::hear(const Said& said, Instant now) {
+bool NextHops::intercept(const Said& said, Instant now) {
   const auto found = std::find_if(hops_.begin(), hops_.end(), [&](const NextHop& hop) {
     return hop.ipv4 == said.ipv4 && hop.port == said.port;
   });

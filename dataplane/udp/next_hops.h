@@ -94,7 +94,7 @@ class NextHops {
   // Whoever was behind that port may be another now.
   void forget_behind(std::uint16_t port);
   // True: of a router here, and the other loops have not been told of such a frame just now.
-  bool hear(const Said& said, Instant now);
+  bool intercept(const Said& said, Instant now);
   // Calls ask(hop) for each router that is to be asked now, and whose port has_link(port). Returns
   // how many. Cheap when it is not time for any.
   template <typename HasLink, typename Ask>

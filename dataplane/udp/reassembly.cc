@@ -20,7 +20,7 @@ Reassembly::Reassembly(const config::SwitchConfig& config, std::size_t lcore, st
       frame_bytes_(config::buffer_data_bytes(config)),
       ports_(config::kMaxPorts) {
   Plan all = plan(config);
-  take_in(all);
+  attach(all);
 }
 
 Reassembly::Plan Reassembly::plan(const config::SwitchConfig& next) const {
@@ -36,7 +36,7 @@ Reassembly::Plan Reassembly::plan(const config::SwitchConfig& next) const {
   return plan;
 }
 
-void Reassembly::take_in(Plan& plan) {
+void Reassembly::attach(Plan& plan) {
   for (std::uint16_t place = 0; place < ports_.size(); ++place) {
     PortState& port = ports_[place];
     PortState& next = plan[place];
@@ -54,7 +54,7 @@ std::uint16_t Reassembly::owner(std::uint16_t port, const wire::EthernetView& fr
   if (lcores.size() == 1) return lcores.front();
   wire::Fragment4View ip;
   // What is malformed belongs to anybody.
-  if (wire::parse_fragment4(frame.payload, ip) != DropReason::count_) return lcores.front();
+  if (wire::parse_fragment4(frame.payload, ip) != DropReason::none) return lcores.front();
   return lcores[(hash_of(key_of(frame, ip), seed_) >> 32) % lcores.size()];
 }
 
@@ -64,11 +64,11 @@ rte_mbuf* Reassembly::add(std::uint16_t port, rte_mbuf* frame, const wire::Ether
   Datagrams* const datagrams = ports_[port].datagrams.get();
   wire::Fragment4View fragment;
   DropReason bad = wire::parse_fragment4(view.payload, fragment);
-  if (bad == DropReason::count_ && datagrams == nullptr) bad = DropReason::job_moved;
+  if (bad == DropReason::none && datagrams == nullptr) bad = DropReason::job_moved;
   Datagrams::Outcome out{.reason = bad};
-  if (bad == DropReason::count_)
+  if (bad == DropReason::none)
     out = datagrams->add(frame, view, fragment, now, lane.counters.drops);
-  if (out.reason != DropReason::count_) drop(lane, frame, out.reason);
+  if (out.reason != DropReason::none) drop(lane, frame, out.reason);
   if (out.whole != nullptr) lane.counters.reassembled.add();
   return out.whole;
 }

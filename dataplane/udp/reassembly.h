@@ -45,7 +45,7 @@ class Reassembly {
   using Plan = std::vector<PortState>;
   [[nodiscard]] Plan plan(const config::SwitchConfig& next) const;
   // In the loop.
-  void take_in(Plan& plan);
+  void attach(Plan& plan);
 
  private:
   rte_mempool* pool_;

@@ -66,7 +66,7 @@ void UdpPort::wait(Duration limit) {
 
 void UdpPort::look(Instant now) {
   look_at_ = now + kLook;
-  if (port_->lost_peer()) port_->put_peer_out();
+  if (port_->lost_peer()) port_->disconnect_peer();
   const bool was_up = port_->link_up();
   if (!port_->poll_link()) {
     if (was_up) connect_at_ = now + kConnectAgain;
@@ -117,7 +117,7 @@ void UdpPort::handle(rte_mbuf* frame, const Receiver& receiver, Instant now) {
     return drop(frame, DropReason::frame_multi_segment);
   wire::EthernetView view;
   const DropReason bad = wire::parse_ethernet(first_segment(frame), view);
-  if (bad != DropReason::count_) return drop(frame, bad);
+  if (bad != DropReason::none) return drop(frame, bad);
   learn(view);
   if (is_arp_request_for(identity_, view)) {
     answer_arp(identity_, first_segment(frame), view);
@@ -145,14 +145,14 @@ void UdpPort::handle_own(rte_mbuf* frame, const wire::EthernetView& view,
 
 bool UdpPort::is_own_fragment(const wire::EthernetView& view, wire::Fragment4View& fragment) const {
   return view.ether_type == wire::kEtherTypeIpv4 && wire::is_fragment4(view.payload) &&
-         wire::parse_fragment4(view.payload, fragment) == DropReason::count_ &&
+         wire::parse_fragment4(view.payload, fragment) == DropReason::none &&
          fragment.destination_ip == settings_.own.ipv4;
 }
 
 rte_mbuf* UdpPort::put_together(rte_mbuf* frame, const wire::EthernetView& view,
                                 const wire::Fragment4View& fragment, Instant now) {
   const Datagrams::Outcome out = datagrams_->add(frame, view, fragment, now, drops());
-  if (out.reason != DropReason::count_) drop(frame, out.reason);
+  if (out.reason != DropReason::none) drop(frame, out.reason);
   if (out.whole != nullptr) counters_.reassembled.add();
   return out.whole;
 }

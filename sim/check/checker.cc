@@ -214,7 +214,7 @@ void Checker::check_honest(const SwitchNode& at, const wire::Packet& packet,
   const wire::Header& h = packet.header;
   const std::uint32_t job = *index_of(h.job);
   const bool disagree = jobs_[job].scenario->disagree;
-  if (decision.reason == DropReason::count_) return;
+  if (decision.reason == DropReason::none) return;
   if (!excusable(decision.reason, disagree, !scenario_.changes.empty()))
     return violation(at.name() + ": an honest " + wire::name_of(h.type) + " of job " +
                      std::to_string(h.job) + " rank " + std::to_string(h.origin) +

@@ -86,7 +86,7 @@ const char* unreachable(DropReason reason) {
     case DropReason::fragment_overlap:
     case DropReason::fragment_timeout:
     case DropReason::fragment_evicted: return "the simulated switch puts no fragments together";
-    case DropReason::wrong_way:
+    case DropReason::wrong_ingress_port:
     case DropReason::no_next_hop: return "the simulated switch has no routes";
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
     case DropReason::handover_full:

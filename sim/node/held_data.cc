@@ -126,7 +126,7 @@ void HeldData::note_packet(const wire::Packet& packet, aggregator::Decision deci
                            bool summed_at_once, const aggregator::Engine& engine) {
   if (!sums_wait_) return;
   if (!waiting_.empty()) note_epoch(packet.header.job, engine);
-  if (decision.reason != DropReason::count_) return;
+  if (decision.reason != DropReason::none) return;
   const bool added = decision.verdict == aggregator::Verdict::opened ||
                      decision.verdict == aggregator::Verdict::folded;
   if (!added) return note_end(packet, decision);

@@ -1,6 +1,6 @@
-// Frames whose data waits to be summed, as the packet loop holds them (dataplane/loop/worker.cc,
-// dataplane/aggregation/aggregation.cc, dataplane/frame/held_frames.h): those of several bursts of
-// one turn.
+// Frames whose data waits to be summed, as the packet loop holds them
+// (dataplane/loop/packet_loop.cc, dataplane/aggregation/aggregation.cc,
+// dataplane/frame/held_frames.h): those of several bursts of one turn.
 //
 //   keep(frame) ─▶ begin_packet() ─▶ note_packet() ─▶ end_frame() ─▶ ... ─▶ finish()
 //   a copy that     sums wait if      what became      a burst ends:        turn ends: sums are

@@ -59,13 +59,13 @@ void ServerNode::on_frame(std::uint16_t, const FrameRef& frame, Instant now) {
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return refuse(*bad);
   auto& packet = std::get<wire::Packet>(parsed);
   packet.congestion_experienced = (*udp)->congestion_experienced;
-  if (const DropReason bad = wire::check_integrity(**udp, packet); bad != DropReason::count_)
+  if (const DropReason bad = wire::check_integrity(**udp, packet); bad != DropReason::none)
     return refuse(bad);
   aggregator::Peer from;
   from.ipv4 = (*udp)->endpoints.source_ip;
   from.udp_port = (*udp)->endpoints.source_port;
   const DropReason what = running_->server.on_packet(packet, from, now, running_->outbox);
-  if (what != DropReason::count_) refuse(what);
+  if (what != DropReason::none) refuse(what);
   send_outbox();
 }
 

@@ -140,15 +140,15 @@ void SwitchNode::exclude(std::uint32_t job, std::uint32_t child, bool exclude, I
   send_outbox(now);
 }
 
-void SwitchNode::elect(std::uint32_t favoured, Instant now) {
+void SwitchNode::place_host(std::uint32_t favoured, Instant now) {
   if (!running_) return;
   for (const config::JobConfig& job : options_.config.jobs) {
-    completion::Ballot ballot{job.id, {}};
+    completion::HostRanking ranking{job.id, {}};
     for (const std::string& host : job.completion_hosts)
-      if (host != config::kRootHost) ballot.hosts.push_back({});
-    const auto hosts = static_cast<std::uint32_t>(ballot.hosts.size());
-    for (std::uint32_t i = 0; i < hosts; ++i) ballot.hosts[(favoured + i) % hosts] = {i, i == 0};
-    running_->host.elect(ballot, now, running_->outbox);
+      if (host != config::kRootHost) ranking.hosts.push_back({});
+    const auto hosts = static_cast<std::uint32_t>(ranking.hosts.size());
+    for (std::uint32_t i = 0; i < hosts; ++i) ranking.hosts[(favoured + i) % hosts] = {i, i == 0};
+    running_->host.place_host(ranking, now, running_->outbox);
     running_->exchange(now);
   }
   send_outbox(now);
@@ -232,9 +232,9 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     case dataplane::Action::forward: return forward(port, frame, what, now);
     case dataplane::Action::answer_arp:
     case dataplane::Action::answer_echo: return answer(port, frame, what);
-    case dataplane::Action::lldp:        // its switches know their neighbours
-    case dataplane::Action::hear_arp:    // and have no routers
-    case dataplane::Action::reassemble:  // nothing is cut
+    case dataplane::Action::lldp:           // its switches know their neighbours
+    case dataplane::Action::intercept_arp:  // and have no routers
+    case dataplane::Action::reassemble:     // nothing is cut
     case dataplane::Action::drop:
       observer_.on_refused(*this, frame, what.reason);
       return drop(port, what.reason);
@@ -252,7 +252,7 @@ std::optional<wire::Packet> SwitchNode::parse(std::uint16_t port, const FrameRef
   const auto* const bad = std::get_if<DropReason>(&parsed);
   const DropReason reason =
       bad != nullptr ? *bad : wire::check_integrity(what.udp, std::get<wire::Packet>(parsed));
-  if (reason == DropReason::count_) {
+  if (reason == DropReason::none) {
     wire::Packet packet = std::get<wire::Packet>(parsed);
     packet.congestion_experienced = what.udp.congestion_experienced;
     return packet;
@@ -270,7 +270,7 @@ void SwitchNode::host(std::uint16_t port, const FrameRef& frame, const dataplane
   const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
                               what.ethernet.vlan_tci, what.ethernet.source};
   const DropReason reason = running_->hosted->on_packet(*packet, from, now);
-  if (reason != DropReason::count_) {
+  if (reason != DropReason::none) {
     ++tallies_[port].dropped;  // by reason with the servers' drops
     observer_.on_hosted_drop(*this, frame, reason);
   } else {
@@ -301,7 +301,7 @@ void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
                             ? running_->host.on_packet(packet, from, now, running_->outbox)
                             : running_->engine.on_packet(packet, from, now, running_->outbox);
   running_->exchange(now);
-  if (decision.reason != DropReason::count_) {
+  if (decision.reason != DropReason::none) {
     drop(port, decision.reason);
   } else {
     ++tallies_[port].consumed;

@@ -1,5 +1,5 @@
 // A switch: the real classification, engine, frame writer and FDB between simulated ports. What
-// stands here mirrors the shell that drives them on real ports (dataplane/loop/worker.cc,
+// stands here mirrors the shell that drives them on real ports (dataplane/loop/packet_loop.cc,
 // dataplane/aggregation/aggregation.cc, dataplane/bridge/forwarder.cc), and nothing else of the
 // switch is imitated.
 //
@@ -120,7 +120,7 @@ class SwitchNode : public Node {
   void exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now);
   // As `tributary elect` does it, for all jobs whose root it is: the least load is that of host
   // number `favoured`, over and over.
-  void elect(std::uint32_t favoured, Instant now);
+  void place_host(std::uint32_t favoured, Instant now);
   // Its place in the configuration, and so in the engine.
   [[nodiscard]] std::optional<std::size_t> place_of(std::uint32_t id) const;
   // What its engine knows of a chunk; unseen also without one.

@@ -302,7 +302,7 @@ void WorkerNode::receive(const FrameRef& frame, Instant now) {
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return drop(*bad);
   auto& packet = std::get<wire::Packet>(parsed);
   packet.congestion_experienced = udp->congestion_experienced;
-  if (const DropReason bad = wire::check_integrity(*udp, packet); bad != DropReason::count_)
+  if (const DropReason bad = wire::check_integrity(*udp, packet); bad != DropReason::none)
     return drop(bad);
   if (udp->endpoints.source_ip != options_.switch_ipv4 &&
       !worker::is_direct_result(session_->start_info(), packet))

@@ -318,9 +318,9 @@ void Simulation::on_script(std::uint32_t number) {
   const ScriptEntry& e = scenario_.script[number % size];
   const auto node = target_of(e);
   if (!node) return;
-  if (e.action == ScriptAction::elect) {
+  if (e.action == ScriptAction::place_host) {
     for (std::size_t i = 0; number < size && i < plan_.aggregators; ++i)
-      switches_[i]->elect(e.index, world_.local_now(switches_[i]->id()));
+      switches_[i]->place_host(e.index, world_.local_now(switches_[i]->id()));
     return;
   }
   if (e.action == ScriptAction::exclude) {

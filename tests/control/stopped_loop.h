@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 
 namespace tributary::control {
 
 // Stops the loop when a condition holds, and leaves no room for requests.
 class StoppedLoop {
  public:
-  StoppedLoop(dataplane::Worker& worker, std::function<bool()> when)
-      : worker_(worker), when_(std::move(when)) {
+  StoppedLoop(dataplane::PacketLoop& packet_loop, std::function<bool()> when)
+      : packet_loop_(packet_loop), when_(std::move(when)) {
     look();
   }
   ~StoppedLoop() { go_on(); }
@@ -35,10 +35,10 @@ class StoppedLoop {
  private:
   // Behind whatever else the loop is asked for, again and again.
   void look() {
-    worker_.mailbox().post([this](Instant) {
+    packet_loop_.mailbox().post([this](Instant) {
       if (!when_()) return look();
       try {
-        for (;;) waiting_.push_back(worker_.mailbox().post([](Instant) {}));
+        for (;;) waiting_.push_back(packet_loop_.mailbox().post([](Instant) {}));
       } catch (const std::runtime_error&) {
         stopped_.set_value();
       }
@@ -47,7 +47,7 @@ class StoppedLoop {
     });
   }
 
-  dataplane::Worker& worker_;
+  dataplane::PacketLoop& packet_loop_;
   std::function<bool()> when_;
   std::vector<std::future<void>> waiting_;
   std::promise<void> stopped_;

@@ -53,16 +53,16 @@ std::uint64_t touch(const Packet& p) {
   return sum;
 }
 
-// Up to the integrity check; count_ when the packet is accepted or is not ours.
+// Up to the integrity check; none when the packet is accepted or is not ours.
 DropReason receive(std::span<const std::byte> frame, std::uint64_t& sink) {
   const auto ethernet = parse_ethernet(frame);
   if (const auto* bad = std::get_if<DropReason>(&ethernet)) return *bad;
   const auto& eth = std::get<EthernetView>(ethernet);
-  if (eth.ether_type != kEtherTypeIpv4) return DropReason::count_;
+  if (eth.ether_type != kEtherTypeIpv4) return DropReason::none;
   const auto ip = parse_udp4(eth.payload);
   if (const auto* bad = std::get_if<DropReason>(&ip)) return *bad;
   const auto& udp = std::get<std::optional<Udp4View>>(ip);
-  if (!udp) return DropReason::count_;
+  if (!udp) return DropReason::none;
   const auto parsed = parse(udp->payload);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return *bad;
   const auto& packet = std::get<Packet>(parsed);
@@ -140,7 +140,7 @@ TEST(Mutation, BrokenPacketsNeverCrashAndAreCountedByReason) {
 
 TEST(Mutation, GoldenPacketsThemselvesAreAccepted) {
   std::uint64_t sink = 0;
-  for (const Bytes& frame : golden_frames()) EXPECT_EQ(receive(frame, sink), DropReason::count_);
+  for (const Bytes& frame : golden_frames()) EXPECT_EQ(receive(frame, sink), DropReason::none);
 }
 
 }  // namespace

@@ -41,13 +41,13 @@ class BadInput : public testing::Test {
   void expect_dropped(std::size_t port, const Bytes& frame, DropReason why) {
     std::array<std::uint64_t, 3> before{};
     for (std::size_t p = 0; p < before.size(); ++p)
-      before[p] = sw.workers().port_counters(p).drops.total();
+      before[p] = sw.packet_loops().port_counters(p).drops.total();
     const std::uint64_t reason_before = sw.drops(port, why);
     sw.inject(port, frame);
     ranks.settle();
     EXPECT_EQ(sw.drops(port, why), reason_before + 1) << drop_label(why);
     for (std::size_t p = 0; p < before.size(); ++p)
-      EXPECT_EQ(sw.workers().port_counters(p).drops.total(), before[p] + (p == port ? 1 : 0))
+      EXPECT_EQ(sw.packet_loops().port_counters(p).drops.total(), before[p] + (p == port ? 1 : 0))
           << drop_label(why) << " at port " << p;
   }
   // The chunk that all of it was about has the sum of what its ranks sent.

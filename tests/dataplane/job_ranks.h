@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 

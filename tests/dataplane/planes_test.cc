@@ -16,8 +16,9 @@ TEST(Planes, A2_AJobUsesTheLcoresOfItsPlanes) {
   JobRanks first(sw, 4, 0);
   JobRanks second(sw, 4, 1);
   ASSERT_TRUE(first.join());
-  EXPECT_EQ(sw.worker(1).engine().running_epoch(4), first[0].epoch);
-  EXPECT_EQ(sw.worker(0).engine().running_epoch(4), std::nullopt) << "nobody has joined it there";
+  EXPECT_EQ(sw.packet_loop(1).engine().running_epoch(4), first[0].epoch);
+  EXPECT_EQ(sw.packet_loop(0).engine().running_epoch(4), std::nullopt)
+      << "nobody has joined it there";
   ASSERT_TRUE(second.join());
   EXPECT_NE(first[0].epoch, second[0].epoch);
   for (std::uint32_t seq = 0; seq < 5; ++seq)
@@ -31,17 +32,17 @@ TEST(Planes, A2_AJobUsesTheLcoresOfItsPlanes) {
         EXPECT_EQ(result->first.covered, 2u);
       }
     }
-  const auto placed = sw.workers().jobs(config);
+  const auto placed = sw.packet_loops().jobs(config);
   ASSERT_EQ(placed.size(), 2u);
   for (std::uint8_t plane = 0; plane < 2; ++plane) {
     EXPECT_EQ(placed[plane].config().plane, plane);
     EXPECT_EQ(placed[plane].lcore, 1u - plane);
     EXPECT_EQ(placed[plane].engine().counters(placed[plane].index).completions.get(), 5u);
   }
-  const auto owners = sw.workers().owners_of(config, 4);
-  EXPECT_EQ(owners, (std::vector<Worker*>{&sw.worker(1), &sw.worker(0)}));
+  const auto owners = sw.packet_loops().owners_of(config, 4);
+  EXPECT_EQ(owners, (std::vector<PacketLoop*>{&sw.packet_loop(1), &sw.packet_loop(0)}));
   for (std::size_t port = 0; port < 2; ++port)
-    EXPECT_EQ(sw.workers().port_counters(port).drops.total(), 0u);
+    EXPECT_EQ(sw.packet_loops().port_counters(port).drops.total(), 0u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
@@ -80,9 +81,11 @@ TEST(Planes, AReloadMovesPlanesToOtherLcores) {
   for (const std::vector<std::uint16_t>& lcores :
        {std::vector<std::uint16_t>{1, 0}, {1, 2}, {0, 2}}) {
     config.jobs[0].lcores = lcores;
-    std::vector<std::shared_ptr<Worker::Change>> changes;
-    for (const auto& worker : sw.workers()) changes.push_back(worker->prepare(config));
-    for (std::size_t lcore = 0; lcore < 3; ++lcore) sw.worker(lcore).apply(*changes[lcore], sw.now);
+    std::vector<std::shared_ptr<PacketLoop::Change>> changes;
+    for (const auto& packet_loop : sw.packet_loops())
+      changes.push_back(packet_loop->prepare(config));
+    for (std::size_t lcore = 0; lcore < 3; ++lcore)
+      sw.packet_loop(lcore).apply(*changes[lcore], sw.now);
     stays.settle();
     std::array<int, 2> told{};  // that their epoch is over
     for (const auto& frame : sw.sent(0))
@@ -101,7 +104,7 @@ TEST(Planes, AReloadMovesPlanesToOtherLcores) {
       EXPECT_EQ(result->first.type, wire::PacketType::result);
     }
     for (std::size_t plane = 0; plane < 2; ++plane)
-      EXPECT_EQ(sw.worker(lcores[plane]).engine().running_epoch(4), planes[plane][0].epoch);
+      EXPECT_EQ(sw.packet_loop(lcores[plane]).engine().running_epoch(4), planes[plane][0].epoch);
     sw.sent(0);
     stays.contribute(seq_of_stays++);
     const auto result = stays.last_of(0);

@@ -12,7 +12,7 @@
 
 #include "tests/dataplane/l2_frame.h"
 #include "tests/dataplane/ring_switch.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 
@@ -54,8 +54,8 @@ inline void settle(RingSwitch& sw, int turns = 12) {
 // Nobody's queue is polled by two.
 inline void expect_one_loop_a_queue(RingSwitch& sw) {
   std::map<std::pair<std::uint16_t, std::uint16_t>, int> polled;
-  for (const auto& worker : sw.workers())
-    for (const auto& queue : worker->queues()) {
+  for (const auto& packet_loop : sw.packet_loops())
+    for (const auto& queue : packet_loop->queues()) {
       EXPECT_EQ((++polled[{queue.port, queue.queue}]), 1)
           << "port " << queue.port << " queue " << queue.queue;
     }

@@ -97,7 +97,7 @@ RingSwitch::RingSwitch(config::SwitchConfig config, const config::Machine& machi
     ports_.push_back(open(ports_.size(), port, pools_->plan()));
     raw.push_back(ports_.back().get());
   }
-  workers_ = std::make_unique<Workers>(config_, raw, *pools_, Randomness{77, 1});
+  packet_loops_ = std::make_unique<PacketLoops>(config_, raw, *pools_, Randomness{77, 1});
 }
 
 std::unique_ptr<Port> RingSwitch::open(std::size_t place, const config::PortConfig& port,
@@ -143,7 +143,7 @@ void RingSwitch::reload(const config::SwitchConfig& file, const Between& between
   for (const std::uint16_t place : change.ports.added)
     ports_[place] = open(place, next.ports[place], pools_->plan());
   std::vector<std::unique_ptr<Port>> closed;
-  std::vector<Worker::PortAt> ports;
+  std::vector<PacketLoop::PortAt> ports;
   for (const std::uint16_t place : again) {
     closed.push_back(Port::closed(next.ports[place]));
     closed.back()->succeed(*ports_[place],
@@ -171,11 +171,11 @@ void RingSwitch::reload(const config::SwitchConfig& file, const Between& between
 }
 
 void RingSwitch::take_steps(const config::SwitchConfig& next, const config::Change& change,
-                            const std::vector<Worker::PortAt>& ports, const Between& between) {
-  std::vector<std::shared_ptr<Worker::Change>> prepared;
-  for (std::size_t lcore = 0; lcore < workers_->size(); ++lcore) {
-    auto part = worker(lcore).prepare(next, change.forwarding);
-    part->plan = worker(lcore).plan_ports(next, change.ports);
+                            const std::vector<PacketLoop::PortAt>& ports, const Between& between) {
+  std::vector<std::shared_ptr<PacketLoop::Change>> prepared;
+  for (std::size_t lcore = 0; lcore < packet_loops_->size(); ++lcore) {
+    auto part = packet_loop(lcore).prepare(next, change.forwarding);
+    part->plan = packet_loop(lcore).plan_ports(next, change.ports);
     part->plan->loops_left = &loops_left_;
     for (const std::uint16_t place : change.ports.added)
       part->plan->added.emplace_back(
@@ -187,24 +187,24 @@ void RingSwitch::take_steps(const config::SwitchConfig& next, const config::Chan
     prepared.push_back(std::move(part));
   }
   loops_left_ = prepared.size();
-  for (const Step step : {Step::make_room, Step::apply, Step::take_in})
+  for (const Step step : {Step::make_room, Step::apply, Step::attach})
     for (std::size_t lcore = 0; lcore < prepared.size(); ++lcore) {
-      if (step == Step::make_room) worker(lcore).make_room(*prepared[lcore]->plan);
-      if (step == Step::apply) worker(lcore).apply(*prepared[lcore], now);
-      if (step == Step::take_in) worker(lcore).take_in(now);
+      if (step == Step::make_room) packet_loop(lcore).make_room(*prepared[lcore]->plan);
+      if (step == Step::apply) packet_loop(lcore).apply(*prepared[lcore], now);
+      if (step == Step::attach) packet_loop(lcore).attach(now);
       if (between) between(step, lcore);
     }
   config_ = next;
 }
 
 RingSwitch::~RingSwitch() {
-  workers_.reset();
+  packet_loops_.reset();
   for (std::size_t i = 0; i < ports_.size(); ++i) close(i);
 }
 
 std::size_t RingSwitch::turn() {
   std::size_t handled = 0;
-  for (std::size_t lcore = 0; lcore < workers_->size(); ++lcore) handled += turn(lcore);
+  for (std::size_t lcore = 0; lcore < packet_loops_->size(); ++lcore) handled += turn(lcore);
   return handled;
 }
 

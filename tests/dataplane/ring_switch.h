@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "config/model/switch_config.h"
-#include "dataplane/loop/workers.h"
+#include "dataplane/loop/packet_loops.h"
 #include "dataplane/port/frame_pools.h"
 
 struct rte_ring;
@@ -50,17 +50,17 @@ class RingSwitch {
                       bool checks_udp = false);
   ~RingSwitch();
 
-  Worker& worker(std::size_t lcore = 0) { return (*workers_)[lcore]; }
-  Workers& workers() { return *workers_; }
+  PacketLoop& packet_loop(std::size_t lcore = 0) { return (*packet_loops_)[lcore]; }
+  PacketLoops& packet_loops() { return *packet_loops_; }
   Port& port(std::size_t i) { return *ports_[i]; }
   [[nodiscard]] const FramePools& pools() const { return *pools_; }
   [[nodiscard]] rte_mempool* pool() const { return (*pools_)[0].get(); }
   [[nodiscard]] const config::SwitchConfig& config() const { return config_; }
 
-  // A file is read anew (dataplane/loop/worker_ports.cc), each step on each lcore in turn;
+  // A file is read anew (dataplane/loop/packet_loop_ports.cc), each step on each lcore in turn;
   // `between` is called after each lcore's part of each step. Ports that are opened again take the
   // steps twice; `refused` of these, by places, cannot be opened.
-  enum class Step : std::uint8_t { make_room, apply, take_in };
+  enum class Step : std::uint8_t { make_room, apply, attach };
   using Between = std::function<void(Step step, std::size_t lcore)>;
   void reload(const config::SwitchConfig& file, const Between& between = {},
               const std::vector<std::uint16_t>& refused = {});
@@ -78,14 +78,14 @@ class RingSwitch {
   void inject_at(std::size_t port, std::size_t queue, std::span<const std::byte> frame,
                  std::size_t segments = 1);
   // One turn of one lcore, or of each in turn.
-  std::size_t turn(std::size_t lcore) { return worker(lcore).turn(now); }
+  std::size_t turn(std::size_t lcore) { return packet_loop(lcore).turn(now); }
   std::size_t turn();
   // What left through a port since the last call.
   std::vector<Bytes> sent(std::size_t port);
   // The same as buffers; the caller frees them.
   std::vector<rte_mbuf*> sent_buffers(std::size_t port);
   [[nodiscard]] std::uint64_t drops(std::size_t port, DropReason reason) const {
-    return workers_->port_counters(port).drops.get(reason);
+    return packet_loops_->port_counters(port).drops.get(reason);
   }
   // Of all pools together.
   [[nodiscard]] unsigned buffers_in_use() const;
@@ -99,7 +99,7 @@ class RingSwitch {
   void close(std::size_t place);
   // All loops: to `next`, whose new ports are there; `ports` are for those that are opened again.
   void take_steps(const config::SwitchConfig& next, const config::Change& change,
-                  const std::vector<Worker::PortAt>& ports, const Between& between);
+                  const std::vector<PacketLoop::PortAt>& ports, const Between& between);
 
   config::SwitchConfig config_;
   config::Machine machine_;
@@ -109,7 +109,7 @@ class RingSwitch {
   std::vector<std::vector<rte_ring*>> from_switch_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::atomic<std::size_t> loops_left_ = 0;
-  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<PacketLoops> packet_loops_;
 };
 
 // N ports named p0..., 10.77.0.254, no jobs.

@@ -134,11 +134,11 @@ TEST_F(SwitchOnCards, Rule16_RulesFollowQueuesThatMove) {
   EXPECT_EQ(comes_to(0), 1);
   EXPECT_EQ(comes_to(1), 0);
   // What is handed over is so at the end of a turn.
-  for (const auto& worker : sw->workers()) {
-    const std::uint64_t turns = worker->counters().turns.get();
-    wait_for([&] { return worker->counters().turns.get() >= turns + 2; });
+  for (const auto& packet_loop : sw->packet_loops()) {
+    const std::uint64_t turns = packet_loop->counters().turns.get();
+    wait_for([&] { return packet_loop->counters().turns.get() >= turns + 2; });
   }
-  EXPECT_EQ(sw->workers().port_counters(0).rx_packets.get(), joins);
+  EXPECT_EQ(sw->packet_loops().port_counters(0).rx_packets.get(), joins);
   for (const auto& path : show->table("handover")) EXPECT_EQ(path["jobs"], 0);
 }
 

@@ -60,7 +60,7 @@ void check_fragments(const std::vector<std::byte>& frame, bool linear, const Cla
   }
   wire::Fragment4View fragment;
   FUZZ_CHECK(linear && off.action == Action::drop);
-  FUZZ_CHECK(wire::parse_fragment4(on.ethernet.payload, fragment) == DropReason::count_);
+  FUZZ_CHECK(wire::parse_fragment4(on.ethernet.payload, fragment) == DropReason::none);
   FUZZ_CHECK(fragment.destination_ip == kIdentity.ipv4);
 }
 
@@ -68,7 +68,7 @@ void check(const std::vector<std::byte>& frame, bool linear) {
   const Classified c = dataplane::classify(kIdentity, frame, linear);
   check_fragments(frame, linear, c);
   FUZZ_CHECK((c.action == Action::drop || c.action == Action::lldp) ==
-             (c.reason != DropReason::count_));
+             (c.reason != DropReason::none));
   if (c.action == Action::drop) return;
   const auto& eth = c.ethernet;
   FUZZ_CHECK(!wire::is_multicast(eth.source) && !wire::is_zero(eth.source));
@@ -94,12 +94,12 @@ void check_mark(const std::vector<std::byte>& frame) {
   wire::EthernetView after;
   const DropReason bad = wire::parse_ethernet(frame, before);
   FUZZ_CHECK(wire::parse_ethernet(marked, after) == bad);
-  if (bad != DropReason::count_ || before.ether_type != wire::kEtherTypeIpv4) return;
+  if (bad != DropReason::none || before.ether_type != wire::kEtherTypeIpv4) return;
   wire::Udp4View udp;
   bool is_udp = false;
   const DropReason reason = wire::parse_udp4(before.payload, udp, is_udp);
   FUZZ_CHECK(wire::parse_udp4(after.payload, udp, is_udp) == reason);
-  FUZZ_CHECK(!done || reason != DropReason::count_ || !is_udp || udp.congestion_experienced);
+  FUZZ_CHECK(!done || reason != DropReason::none || !is_udp || udp.congestion_experienced);
 }
 
 // What access control reads: whatever it takes for whole is, and says so of all of its pieces.
@@ -111,9 +111,9 @@ void check_acl(const std::vector<std::byte>& frame) {
   const auto read = dataplane::read_acl_key(*view, 0, key);
   const bool ip = view->ether_type == 0x0800 || view->ether_type == 0x86DD;
   FUZZ_CHECK((read.kind == dataplane::AclKind::other) == !ip);
-  FUZZ_CHECK(ip || read.malformed == DropReason::count_);
+  FUZZ_CHECK(ip || read.malformed == DropReason::none);
   FUZZ_CHECK(key.ether_type == view->ether_type);
-  if (!ip || read.malformed != DropReason::count_) return;
+  if (!ip || read.malformed != DropReason::none) return;
   FUZZ_CHECK(view->payload.size() >= (view->ether_type == 0x0800 ? 20u : 40u));
   // Of a frame whose end is elsewhere nothing is invented: the same, or refused.
   for (const std::size_t here : {view->payload.size() / 2, view->payload.size() - 1}) {
@@ -121,9 +121,8 @@ void check_acl(const std::vector<std::byte>& frame) {
     part.payload = part.payload.first(here);
     dataplane::AclKey other;
     const auto again = dataplane::read_acl_key(part, view->payload.size() - here, other);
-    FUZZ_CHECK(
-        again.malformed == DropReason::frame_bad_ip ||
-        (again.malformed == DropReason::count_ && std::memcmp(&other, &key, sizeof key) == 0));
+    FUZZ_CHECK(again.malformed == DropReason::frame_bad_ip ||
+               (again.malformed == DropReason::none && std::memcmp(&other, &key, sizeof key) == 0));
   }
 }
 

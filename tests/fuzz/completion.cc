@@ -158,7 +158,7 @@ Decision Play::deliver(const wire::Header& h, std::span<const std::byte> extensi
   if (p == nullptr) return {Verdict::dropped, DropReason::bad_type};
   out_.clear();
   const Decision d = engine_.on_packet(*p, now_, out_);
-  FUZZ_CHECK((d.verdict == Verdict::dropped) <= (d.reason != DropReason::count_));
+  FUZZ_CHECK((d.verdict == Verdict::dropped) <= (d.reason != DropReason::none));
   for (const auto& message : out_.items()) sent(message);
   FUZZ_CHECK(out_.overflows() == 0);
   if (d.verdict == Verdict::completed) {

@@ -45,7 +45,7 @@ EngineModel::JobModel* EngineModel::find(std::uint32_t job_id) {
 
 void EngineModel::after_packet(const wire::Packet& packet, aggregator::Decision decision,
                                const aggregator::Outbox& out) {
-  FUZZ_CHECK(decision.verdict != Verdict::dropped || decision.reason != DropReason::count_);
+  FUZZ_CHECK(decision.verdict != Verdict::dropped || decision.reason != DropReason::none);
   JobModel* job = find(packet.header.job);
   const bool counted = decision.verdict == Verdict::opened || decision.verdict == Verdict::folded ||
                        decision.verdict == Verdict::completed;

@@ -98,7 +98,7 @@ class Twin {
       FUZZ_CHECK(out.reason == DropReason::fragment_duplicate);
       return;
     }
-    FUZZ_CHECK(out.reason == DropReason::count_ && !out.refused && out.place < kDatagrams);
+    FUZZ_CHECK(out.reason == DropReason::none && !out.refused && out.place < kDatagrams);
     std::fill(first, last, true);
     ++m.fragments;
     m.reach = std::max(m.reach, end);
@@ -129,7 +129,7 @@ void strangers(Input& in) {
     repair_ipv4(packet);
     twin.expire(now);
     wire::Fragment4View f;
-    if (wire::parse_fragment4(packet, f) != DropReason::count_) continue;
+    if (wire::parse_fragment4(packet, f) != DropReason::none) continue;
     FUZZ_CHECK(wire::is_fragment4(packet) && !wire::may_be_cut(packet));
     FUZZ_CHECK(f.offset % 8 == 0 && (f.more || f.offset != 0));
     FUZZ_CHECK(f.payload.data() == packet.data() + 20 && f.payload.size() + 20 <= packet.size());
@@ -167,7 +167,7 @@ void cut_and_join(Input& in) {
     FUZZ_CHECK(piece.size() <= mtu && plain_sum(std::span(piece).first(20)) == 0xFFFF);
     if (each >= bytes) return;  // it is no fragment
     wire::Fragment4View f;
-    FUZZ_CHECK(wire::parse_fragment4(piece, f) == DropReason::count_);
+    FUZZ_CHECK(wire::parse_fragment4(piece, f) == DropReason::none);
     if (at == 0) std::copy_n(piece.begin(), 20, whole.begin());
     std::copy(f.payload.begin(), f.payload.end(), whole.begin() + 20 + f.offset);
     const auto out = table.add({.id = f.id, .vlan_tci = std::nullopt}, f.offset, f.payload.size(),

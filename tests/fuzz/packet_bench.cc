@@ -70,12 +70,12 @@ PacketBench::PacketBench() {
 void PacketBench::start(const config::SwitchConfig& config) {
   std::vector<dataplane::Port*> raw;
   for (const auto& port : ports_) raw.push_back(port.get());
-  workers_ = std::make_unique<dataplane::Workers>(config, raw, *pools_,
-                                                  dataplane::Randomness{kFirstEpoch, 1, 1});
+  packet_loops_ = std::make_unique<dataplane::PacketLoops>(
+      config, raw, *pools_, dataplane::Randomness{kFirstEpoch, 1, 1});
 }
 
 void PacketBench::stop() {
-  workers_.reset();
+  packet_loops_.reset();
   for (std::size_t place = 0; place < kPorts; ++place) {
     set_link(place, true);
     for (rte_ring* const ring : {in_[place], out_[place]})

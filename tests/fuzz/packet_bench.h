@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/model/switch_config.h"
-#include "dataplane/loop/workers.h"
+#include "dataplane/loop/packet_loops.h"
 #include "dataplane/port/frame_pools.h"
 
 struct rte_ring;
@@ -34,7 +34,7 @@ class PacketBench {
   // Neither loops nor rings hold anything afterwards.
   void stop();
 
-  dataplane::Workers& workers() { return *workers_; }
+  dataplane::PacketLoops& workers() { return *packet_loops_; }
   dataplane::Port& port(std::size_t place) { return *ports_[place]; }
   void set_link(std::size_t place, bool up);
 
@@ -57,7 +57,7 @@ class PacketBench {
   std::array<rte_ring*, kPorts> in_{};
   std::array<rte_ring*, kPorts> out_{};
   std::vector<std::unique_ptr<dataplane::Port>> ports_;
-  std::unique_ptr<dataplane::Workers> workers_;
+  std::unique_ptr<dataplane::PacketLoops> packet_loops_;
 };
 
 }  // namespace tributary::fuzz

@@ -129,8 +129,8 @@ void Play::make_right(Frame& frame, std::uint8_t what) const {
   constexpr std::size_t kEpoch = 10;
   const std::size_t at = wire::kUdpPayloadOffset + (is_tagged(frame) ? wire::kVlanBytes : 0);
   if ((what & 1) != 0 && frame.size() >= at + wire::kHeaderBytes)
-    for (const auto& worker : bench_.workers())
-      if (const auto epoch = worker->engine().running_epoch(byte_at(frame, at + kJob))) {
+    for (const auto& packet_loop : bench_.packet_loops())
+      if (const auto epoch = packet_loop->engine().running_epoch(byte_at(frame, at + kJob))) {
         frame[at + kEpoch] = static_cast<std::byte>(*epoch >> 8);
         frame[at + kEpoch + 1] = static_cast<std::byte>(*epoch & 0xFF);
       }
@@ -169,7 +169,7 @@ void Play::arrive() {
 Drops Play::drops() const {
   Drops drops;
   for (std::size_t port = 0; port < kPorts; ++port) {
-    const auto counters = bench_.workers().port_counters(port);
+    const auto counters = bench_.packet_loops().port_counters(port);
     for (std::size_t r = 0; r < kDropReasonCount; ++r) {
       const auto reason = static_cast<DropReason>(r);
       if (is_of_answers(reason)) continue;
@@ -183,7 +183,7 @@ Drops Play::drops() const {
 std::uint64_t Play::drops(DropReason reason) const {
   std::uint64_t all = 0;
   for (std::size_t port = 0; port < kPorts; ++port)
-    all += bench_.workers().port_counters(port).drops.get(reason);
+    all += bench_.packet_loops().port_counters(port).drops.get(reason);
   return all;
 }
 
@@ -199,7 +199,7 @@ void Play::check_one(std::size_t port, const Frame& frame, std::size_t first, co
   const std::uint64_t all = std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0});
   switch (what.action) {
     case Action::forward: return check_forwarded(port, frame, dropped);
-    case Action::hear_arp:
+    case Action::intercept_arp:
       if (all + passed != 0) check_forwarded(port, frame, dropped);
       return;
     case Action::drop: FUZZ_CHECK(all == 1 && dropped[port] == 1 && passed == 0); return;
@@ -228,7 +228,7 @@ void Play::check_forwarded(std::size_t port, const Frame& frame, const PerPort& 
   }
   FUZZ_CHECK((dropped[port] == 0) == (elsewhere != 0));
   wire::EthernetView view;
-  if (elsewhere == 0 || wire::parse_ethernet(frame, view) != DropReason::count_) return;
+  if (elsewhere == 0 || wire::parse_ethernet(frame, view) != DropReason::none) return;
   if (view.destination != wire::MacAddress{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}) return;
   const dataplane::VlanTable vlans(config_.ports);
   const auto place = static_cast<std::uint16_t>(port);
@@ -254,11 +254,12 @@ void Play::feed() {
 // As a file would be read anew, with packets between one loop's part and the other's.
 void Play::reload(std::uint8_t rules) {
   const config::SwitchConfig next = packet_rules(start_, rules);
-  auto& workers = bench_.workers();
-  std::vector<std::shared_ptr<dataplane::Worker::Change>> parts;
+  auto& workers = bench_.packet_loops();
+  std::vector<std::shared_ptr<dataplane::PacketLoop::Change>> parts;
   try {
     const auto change = config::difference(config_, next);
-    for (const auto& worker : workers) parts.push_back(worker->prepare(next, change.forwarding));
+    for (const auto& packet_loop : workers)
+      parts.push_back(packet_loop->prepare(next, change.forwarding));
   } catch (const std::exception&) {
     return;  // refused whole
   }
@@ -275,9 +276,9 @@ void Play::trace() {
   wish->verdict = true;
   wish->ports.assign(kPorts, true);
   wish->snap = kSnap;
-  for (const auto& worker : bench_.workers()) {
+  for (const auto& packet_loop : bench_.packet_loops()) {
     taps_.push_back(std::make_unique<dataplane::CaptureTap>(wish, std::size_t{4096} * kSnap));
-    worker->capture(taps_.back().get());
+    packet_loop->capture(taps_.back().get());
   }
 }
 
@@ -297,7 +298,7 @@ void Play::read_traces() {
 
 std::size_t Play::turn() {
   std::size_t handled = 0;
-  for (const auto& worker : bench_.workers()) handled += worker->turn(now_);
+  for (const auto& packet_loop : bench_.packet_loops()) handled += packet_loop->turn(now_);
   for (std::size_t port = 0; port < kPorts; ++port)
     if ((slow_ >> port & 1) == 0) take_sent(port);
   read_traces();
@@ -347,7 +348,7 @@ void Play::check_counters() {
   std::uint64_t given = 0;
   std::uint64_t reassembled = 0;
   for (std::size_t port = 0; port < kPorts; ++port) {
-    const auto counters = bench_.workers().port_counters(port);
+    const auto counters = bench_.packet_loops().port_counters(port);
     FUZZ_CHECK(counters.rx_packets.get() == given_[port]);
     FUZZ_CHECK(counters.rx_bytes.get() == given_bytes_[port]);
     given += given_[port];

@@ -199,7 +199,7 @@ json describe_frame(std::span<const std::byte> frame) {
   const auto parsed = parse(udp->payload);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return drop("header", *bad);
   const auto& packet = std::get<Packet>(parsed);
-  if (const DropReason bad = check_integrity(*udp, packet); bad != DropReason::count_)
+  if (const DropReason bad = check_integrity(*udp, packet); bad != DropReason::none)
     return drop("integrity", bad);
 
   return {{"destination", to_hex(std::as_bytes(std::span(eth.destination)))},

@@ -121,13 +121,13 @@ class PlayedJob {
     const auto ip = wire::parse_udp4(view->payload);
     const auto* udp = std::get_if<std::optional<wire::Udp4View>>(&ip);
     wire::Packet packet;
-    if (udp == nullptr || !*udp || wire::parse((*udp)->payload, packet) != DropReason::count_ ||
-        wire::check_integrity(**udp, packet) != DropReason::count_)
+    if (udp == nullptr || !*udp || wire::parse((*udp)->payload, packet) != DropReason::none ||
+        wire::check_integrity(**udp, packet) != DropReason::none)
       return refuse();
     aggregator::Peer from;
     from.ipv4 = (*udp)->endpoints.source_ip;
     from.udp_port = (*udp)->endpoints.source_port;
-    if (engine_.on_packet(packet, from, now, outbox_).reason != DropReason::count_) ++refused_;
+    if (engine_.on_packet(packet, from, now, outbox_).reason != DropReason::none) ++refused_;
     deliver();
   }
   void refuse() { ++refused_; }

@@ -44,9 +44,9 @@ def test_t11_an_election_moves_the_engine_while_ops_run(make_tree, launch_tree):
     # Every sum is verified, and so waits for the host.
     bed = start_tree(make_tree, host_choice="least_load", verify=True)
 
-    def elect(*arguments):
+    def place_host(*arguments):
         return subprocess.run(
-            [binary(bed.build, "tributary"), "elect", *arguments]
+            [binary(bed.build, "tributary"), "place-host", *arguments]
             + ["--socket", bed.socket("root")],
             capture_output=True,
             text=True,
@@ -57,15 +57,15 @@ def test_t11_an_election_moves_the_engine_while_ops_run(make_tree, launch_tree):
     workers[0].wait_event("progress", 3)
     before = bed.show("root", "hosts")[0]
     assert (before["host"], before["state"]) == ("A", "serving"), before
-    done = elect("1", "--load", "A=7", "--load", "B=2")
+    done = place_host("1", "--load", "A=7", "--load", "B=2")
     assert done.returncode == 0, done.stderr
     for worker in workers:
         worker.finish()
     after = bed.show("root", "hosts")[0]
-    assert (after["host"], after["chosen"]) == ("B", "elected"), after
+    assert (after["host"], after["chosen"]) == ("B", "requested"), after
     assert after["term"] == before["term"] + 1
     assert completions(bed, "A") > 0 and completions(bed, "B") > 0
     assert bed.show("root", "jobs")[0]["aborts"] == 0
-    unknown = elect("1", "--load", "C=1")
+    unknown = place_host("1", "--load", "C=1")
     assert unknown.returncode == 1
     assert "job 1: has no completion host 'C'; allowed: A, B" in unknown.stderr

@@ -82,7 +82,7 @@ def test_o12_sums_and_results_pass_routers(bed, launch_tree):
     assert {row["via"] for row in bed.show("A", "routes")} == {"10.78.0.254", "on the link"}
     for switch in ("root", "A"):
         assert bed.show(switch, "jobs")[0]["aborts"] == 0
-        assert bed.dropped(switch, "wrong-way") == 0
+        assert bed.dropped(switch, "wrong-ingress-port") == 0
         assert bed.dropped(switch, "sender-mismatch") == 0
 
 

@@ -12,7 +12,7 @@ inline constexpr int kExitUsage = 2;
 
 void add_show(CLI::App& app);
 void add_exclude(CLI::App& app);
-void add_elect(CLI::App& app);
+void add_place_host(CLI::App& app);
 void add_reload(CLI::App& app);
 void add_set(CLI::App& app);
 void add_capture(CLI::App& app);

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
       "Exit status: 0 done; 1 failed, or a result was wrong; 2 bad command line.");
   add_show(app);
   add_exclude(app);
-  add_elect(app);
+  add_place_host(app);
   add_reload(app);
   add_set(app);
   add_capture(app);

@@ -21,13 +21,12 @@ bool FirstLoss::takes(std::span<const std::byte> frame) {
   wire::EthernetView ethernet;
   wire::Udp4View udp;
   bool is_udp = false;
-  if (wire::parse_ethernet(frame, ethernet) != DropReason::count_ ||
+  if (wire::parse_ethernet(frame, ethernet) != DropReason::none ||
       ethernet.ether_type != wire::kEtherTypeIpv4 ||
-      wire::parse_udp4(ethernet.payload, udp, is_udp) != DropReason::count_ || !is_udp)
+      wire::parse_udp4(ethernet.payload, udp, is_udp) != DropReason::none || !is_udp)
     return false;
   wire::Packet packet;
-  if (wire::parse(udp.payload, packet) != DropReason::count_ ||
-      packet.header.type != config_.type ||
+  if (wire::parse(udp.payload, packet) != DropReason::none || packet.header.type != config_.type ||
       packet.header.job != config_.job.value_or(packet.header.job))
     return false;
   const std::uint64_t hash = hash_of(packet.header);

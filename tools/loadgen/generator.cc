@@ -235,7 +235,7 @@ std::size_t Generator::receive(std::size_t port, Instant now) {
 // Frames for others are ignored: a switch floods what it does not know.
 void Generator::on_frame(std::size_t port, Frame frame, Instant now) {
   wire::EthernetView eth;
-  if (wire::parse_ethernet(frame, eth) != DropReason::count_) {
+  if (wire::parse_ethernet(frame, eth) != DropReason::none) {
     ++refused_frames_;
   } else if (eth.ether_type == wire::kEtherTypeIpv4) {
     on_ipv4(port, eth.payload, now);
@@ -247,14 +247,14 @@ void Generator::on_frame(std::size_t port, Frame frame, Instant now) {
 void Generator::on_ipv4(std::size_t port, std::span<const std::byte> packet, Instant now) {
   wire::Udp4View udp;
   bool is_udp = false;
-  if (wire::parse_udp4(packet, udp, is_udp) != DropReason::count_) {
+  if (wire::parse_udp4(packet, udp, is_udp) != DropReason::none) {
     ++refused_frames_;
     return;
   }
   if (!is_udp || udp.endpoints.source_ip != plan_.config.ipv4) return;
   wire::Packet aggregation;
-  if (wire::parse(udp.payload, aggregation) != DropReason::count_ ||
-      wire::check_integrity(udp, aggregation) != DropReason::count_) {
+  if (wire::parse(udp.payload, aggregation) != DropReason::none ||
+      wire::check_integrity(udp, aggregation) != DropReason::none) {
     ++refused_frames_;
     return;
   }

@@ -18,8 +18,8 @@
 #include "config/topology/document.h"
 #include "config/topology/topology.h"
 #include "control/capture/capture.h"
-#include "control/change/elect.h"
 #include "control/change/exclude.h"
+#include "control/change/place_host.h"
 #include "control/change/request.h"
 #include "control/change/running_config.h"
 #include "control/metrics/metrics.h"
@@ -179,13 +179,13 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
         [&](std::string_view line) {
           return control::answer_request(
               line,
-              [&](const std::string& what) -> control::Shown {
+              [&](const std::string& what) -> control::ShowAnswer {
                 if (what == "overrides") return running.overrides();
                 return show.answer(what);
               },
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
               [&] { return reload(running, options.config_path); },
-              [&](const control::ElectRequest& wish) { return control::elect_hosts(sw, wish); },
+              [&](const control::PlaceHostRequest& wish) { return control::place_hosts(sw, wish); },
               [&](const control::SetRequest& wish) { return set_keys(running, wish); });
         },
         control::SocketServer::Options{

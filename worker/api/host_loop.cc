@@ -113,8 +113,8 @@ void HostLoop::receive(const ReceivedDatagram& datagram, Instant now) {
   aggregator::Peer peer;
   peer.ipv4 = datagram.from.ipv4;
   peer.udp_port = datagram.from.port;
-  if (what == DropReason::count_) what = server_.on_packet(packet, peer, now, outbox_);
-  if (what != DropReason::count_) link_->drops().add(what);
+  if (what == DropReason::none) what = server_.on_packet(packet, peer, now, outbox_);
+  if (what != DropReason::none) link_->drops().add(what);
   send_outbox();
 }
 

@@ -192,7 +192,7 @@ bool MemifTransport::handle_ipv4(std::span<const std::byte> packet, const Receiv
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return dropped(*bad);
   auto& aggregation = std::get<wire::Packet>(parsed);
   aggregation.congestion_experienced = udp->congestion_experienced;
-  if (const DropReason bad = wire::check_integrity(*udp, aggregation); bad != DropReason::count_)
+  if (const DropReason bad = wire::check_integrity(*udp, aggregation); bad != DropReason::none)
     return dropped(bad);
   if (from_host && !is_direct_result(start_, aggregation)) return dropped(DropReason::stale_term);
   receiver(aggregation);

@@ -12,10 +12,10 @@ DropReason check_crc32c(std::span<const std::byte> datagram, const wire::Packet&
                         bool required) {
   const auto crc = wire::find_extension(packet.extensions, wire::ExtensionType::crc32c);
   if (!crc || crc->data.size() < sizeof(wire::be32))
-    return required || crc ? DropReason::no_integrity : DropReason::count_;
+    return required || crc ? DropReason::no_integrity : DropReason::none;
   wire::be32 carried;
   std::memcpy(&carried, crc->data.data(), sizeof carried);
-  return wire::packet_crc32c(datagram) == carried ? DropReason::count_ : DropReason::crc32c;
+  return wire::packet_crc32c(datagram) == carried ? DropReason::none : DropReason::crc32c;
 }
 
 std::uint32_t direct_host(const wire::StartInfo& info) {

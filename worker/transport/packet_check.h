@@ -13,7 +13,7 @@
 
 namespace tributary::worker {
 
-// `datagram` is what `packet` was parsed from. DropReason::count_ when intact; no_integrity when
+// `datagram` is what `packet` was parsed from. DropReason::none when intact; no_integrity when
 // the CRC is required and absent.
 DropReason check_crc32c(std::span<const std::byte> datagram, const wire::Packet& packet,
                         bool required);

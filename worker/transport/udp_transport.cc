@@ -242,8 +242,7 @@ void UdpTransport::deliver(std::span<const std::byte> bytes, const msghdr& recei
   }
   auto& packet = std::get<wire::Packet>(parsed);
   packet.congestion_experienced = congestion_experienced(received);
-  if (const DropReason bad = check_crc32c(bytes, packet, crc_required_);
-      bad != DropReason::count_) {
+  if (const DropReason bad = check_crc32c(bytes, packet, crc_required_); bad != DropReason::none) {
     drops_.add(bad);
     return;
   }

@@ -104,8 +104,7 @@ TEST_F(CompletionTest, LateDataIsCollectedOrAddedAsItArrives) {
     EXPECT_EQ(counters().bytes_held.get(), streaming ? one_piece : 3 * one_piece);
     EXPECT_EQ(single(1, 0, {100}).reason, DropReason::duplicate);
     // Rule 7 holds for sums that were made here: who was only in a dropped one is asked.
-    EXPECT_EQ(aggregate({4, 5}, 0, {7}).reason,
-              streaming ? DropReason::overlap : DropReason::count_);
+    EXPECT_EQ(aggregate({4, 5}, 0, {7}).reason, streaming ? DropReason::overlap : DropReason::none);
     EXPECT_EQ(asked(), streaming ? Ranks{5} : Ranks{});
     if (streaming) single(5, 0, {5}, wire::kFlagResend);
     EXPECT_EQ(single(3, 0, {1000}).verdict, Verdict::completed);

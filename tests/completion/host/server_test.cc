@@ -56,10 +56,10 @@ class ServerTest : public RemoteFixture {
 
 TEST_F(ServerTest, AnswersWithItsTermAndShard) {
   EXPECT_EQ(piece(0), DropReason::not_joined);
-  EXPECT_EQ(start({}, 1), DropReason::count_);
+  EXPECT_EQ(start({}, 1), DropReason::none);
   EXPECT_EQ(said().header.type, PacketType::ack);
   EXPECT_EQ(said().header.shard, 1);
-  for (std::uint32_t r = 0; r < kWorkers; ++r) EXPECT_EQ(piece(r, 9, 1), DropReason::count_);
+  for (std::uint32_t r = 0; r < kWorkers; ++r) EXPECT_EQ(piece(r, 9, 1), DropReason::none);
   EXPECT_EQ(said().header.type, PacketType::result);
   EXPECT_EQ(said().header.shard, 1);
   EXPECT_NE(said().header.flags & wire::kFlagAtPs, 0u);
@@ -69,7 +69,7 @@ TEST_F(ServerTest, AnswersWithItsTermAndShard) {
 
 // Only the job's root is listened to, for its jobs, its shards, and this very server.
 TEST_F(ServerTest, ListensToTheRootAlone) {
-  ASSERT_EQ(start({}), DropReason::count_);
+  ASSERT_EQ(start({}), DropReason::none);
   wire::Header h = header(PacketType::probe, 0);
   EXPECT_EQ(to_server(0, {h, {}, {}}, kRootIpv4 + 1), DropReason::sender_mismatch);
   EXPECT_EQ(counters().wrong_senders.get(), 1u);
@@ -88,7 +88,7 @@ TEST_F(ServerTest, ListensToTheRootAlone) {
 TEST_F(ServerTest, ARepeatedStartForgetsNothing) {
   start({});
   piece(0);
-  EXPECT_EQ(start({}), DropReason::count_);
+  EXPECT_EQ(start({}), DropReason::none);
   EXPECT_EQ(said().header.type, PacketType::ack);
   EXPECT_EQ(servers_[0]->engine(0).counters(0).chunks_open.get(), 1u);
   EXPECT_EQ(counters().starts.get(), 1u);
@@ -97,7 +97,7 @@ TEST_F(ServerTest, ARepeatedStartForgetsNothing) {
 TEST_F(ServerTest, ANewTermBeginsWithNothing) {
   start({});
   piece(0);
-  EXPECT_EQ(start({.term = 2}), DropReason::count_);
+  EXPECT_EQ(start({.term = 2}), DropReason::none);
   EXPECT_EQ(servers_[0]->engine(0).counters(0).chunks_open.get(), 0u);
   EXPECT_EQ(start({.term = 1}), DropReason::stale_term);
   EXPECT_TRUE(wire_.empty());
@@ -105,14 +105,14 @@ TEST_F(ServerTest, ANewTermBeginsWithNothing) {
   EXPECT_EQ(start({.epoch = 8, .term = 1}), DropReason::stale_term);
   EXPECT_EQ(counters().stale_terms.get(), 3u);
   // Another incarnation of the root counts anew.
-  EXPECT_EQ(start({.epoch = 3, .term = 1, .nonce = 78}), DropReason::count_);
+  EXPECT_EQ(start({.epoch = 3, .term = 1, .nonce = 78}), DropReason::none);
 }
 
 TEST_F(ServerTest, AStartForAnotherIncarnationIsDropped) {
   EXPECT_EQ(start({.incarnation = incarnations_.at(0) - 1}), DropReason::stale_term);
   EXPECT_TRUE(wire_.empty());
   EXPECT_EQ(counters().stale_terms.get(), 1u);
-  EXPECT_EQ(start({}), DropReason::count_);
+  EXPECT_EQ(start({}), DropReason::none);
 }
 
 TEST_F(ServerTest, ATermThatHasEndedDoesNotBeginAgain) {
@@ -128,7 +128,7 @@ TEST_F(ServerTest, ATermThatHasEndedDoesNotBeginAgain) {
   EXPECT_EQ(to_server(0, {h, ext.bytes(), {}}), DropReason::stale_term);
   wire::ExtensionWriter right(room);
   right.add(wire::ResultInfo{0, 0, 1, 0});
-  EXPECT_EQ(to_server(0, {h, right.bytes(), {}}), DropReason::count_);
+  EXPECT_EQ(to_server(0, {h, right.bytes(), {}}), DropReason::none);
   EXPECT_EQ(servers_[0]->engine(0).counters(0).bytes_held.get(), 0u);
   EXPECT_EQ(start({}), DropReason::stale_term);
   ASSERT_FALSE(wire_.empty());
@@ -137,7 +137,7 @@ TEST_F(ServerTest, ATermThatHasEndedDoesNotBeginAgain) {
 }
 
 TEST_F(ServerTest, RefusesAJobThatItKnowsDifferently) {
-  EXPECT_EQ(start({.window = 2 * kWindow}), DropReason::count_);
+  EXPECT_EQ(start({.window = 2 * kWindow}), DropReason::none);
   EXPECT_EQ(said().header.type, PacketType::nack);
   EXPECT_EQ(said().header.reason, wire::Reason::settings_mismatch);
   EXPECT_EQ(wire::find_result_info(said().extensions)->host_term, 1u);
@@ -183,7 +183,7 @@ class DirectServerTest : public ServerTest {
 };
 
 TEST_F(DirectServerTest, T9_NotifiesAllRanksBesidesTheRoot) {
-  ASSERT_EQ(start({}, 1), DropReason::count_);
+  ASSERT_EQ(start({}, 1), DropReason::none);
   for (std::uint32_t r = 0; r < kWorkers; ++r) piece(r, 9, 1);
   ASSERT_EQ(said().header.type, PacketType::result);
   ASSERT_EQ(direct_.size(), 1u);
@@ -195,7 +195,7 @@ TEST_F(DirectServerTest, T9_NotifiesAllRanksBesidesTheRoot) {
   wire::Header h = header(PacketType::probe, 0);
   h.epoch = 9;
   h.shard = 1;
-  EXPECT_EQ(to_server(0, {h, {}, {}}), DropReason::count_);
+  EXPECT_EQ(to_server(0, {h, {}, {}}), DropReason::none);
   EXPECT_EQ(said().header.type, PacketType::result);
   EXPECT_EQ(direct_.size(), 1u);
 }

@@ -88,7 +88,7 @@ class SwitchHostTest : public ::testing::Test {
     h.element_count = 1;
     const auto value = static_cast<std::int32_t>(rank + 1);
     EXPECT_EQ(host_->on_packet({h, {}, std::as_bytes(std::span(&value, 1))}, root(), now_),
-              DropReason::count_);
+              DropReason::none);
   }
   const Outgoing& only() {
     EXPECT_EQ(host_->outbox().items().size(), 1u);
@@ -120,7 +120,7 @@ TEST_F(SwitchHostTest, T10_SaysHelloThroughItsUplink) {
 
 // T9: what is escalated is completed here; the root gets the result, of its term.
 TEST_F(SwitchHostTest, T9_FinishesWhatTheRootSends) {
-  ASSERT_EQ(start(root()), DropReason::count_);
+  ASSERT_EQ(start(root()), DropReason::none);
   EXPECT_EQ(only().header.type, PacketType::ack);
   host_->outbox().clear();
   for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
@@ -143,14 +143,14 @@ TEST_F(SwitchHostTest, T9_OffersResultsToItsOwnSwitchWhereTheJobSaysSo) {
       std::memcpy(&told.emplace_back(), packet.payload.data(), sizeof(std::int32_t));
     });
   };
-  ASSERT_EQ(start(root()), DropReason::count_);
+  ASSERT_EQ(start(root()), DropReason::none);
   tell();
   for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
   tell();
   EXPECT_TRUE(told.empty()) << "by the root alone";
   config_.jobs[0].notify = wire::Notify::host_switch;
   host_.emplace(config_, kNonce);
-  ASSERT_EQ(start(root()), DropReason::count_);
+  ASSERT_EQ(start(root()), DropReason::none);
   for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
   tell();
   EXPECT_EQ(told, std::vector<std::int32_t>{6});
@@ -176,7 +176,7 @@ class OwnSumTest : public SwitchHostTest {
     return sum;
   }
   void begin() {
-    ASSERT_EQ(start(root()), DropReason::count_);
+    ASSERT_EQ(start(root()), DropReason::none);
     host_->outbox().clear();
   }
 };
@@ -254,7 +254,7 @@ TEST_F(SwitchHostTest, OnlyTheRootIsListenedToAndThroughTheUplink) {
   EXPECT_EQ(start(from), DropReason::sender_mismatch);
   EXPECT_EQ(start(root(), 8), DropReason::unknown_job) << "it has the job, and does not host it";
   EXPECT_TRUE(host_->outbox().items().empty());
-  EXPECT_EQ(start(root()), DropReason::count_);
+  EXPECT_EQ(start(root()), DropReason::none);
 }
 
 TEST_F(SwitchHostTest, TellsTheRootThatItGoes) {

@@ -29,7 +29,7 @@ TEST(Request, ShowIsAnswered) {
 TEST(Request, WhatIsToBeSaidBesideTheRowsIsInTheAnswer) {
   const std::string reply =
       answer_request(R"({"command":"show","what":"jobs"})", [](const std::string&) {
-        Shown shown(ordered_json::array());
+        ShowAnswer shown(ordered_json::array());
         shown.notes = {"not all", "but some"};
         return shown;
       });
@@ -110,34 +110,34 @@ TEST(Request, ExcludeAndReinstate) {
 
 // T11: by a caller who knows the load.
 TEST(Request, Elect) {
-  ElectRequest got;
+  PlaceHostRequest got;
   const auto ask_to = [&](const std::string& line) {
     return ordered_json::parse(answer_request(
         line, [](const std::string&) { return ordered_json(); }, {}, {},
-        [&](const ElectRequest& wish) -> ordered_json {
+        [&](const PlaceHostRequest& wish) -> ordered_json {
           got = wish;
           if (wish.job == 9) throw std::invalid_argument("no such job");
           return {{"moved", 1}};
         }));
   };
   EXPECT_EQ(
-      ask_to(R"({"command":"elect","job":1,"loads":{"A":7,"B":0},"candidates":["B"]})").dump(),
+      ask_to(R"({"command":"place-host","job":1,"loads":{"A":7,"B":0},"candidates":["B"]})").dump(),
       R"({"ok":true,"data":{"moved":1}})");
   EXPECT_EQ(got.job, 1u);
   EXPECT_EQ(got.loads, (std::map<std::string, std::uint32_t>{{"A", 7}, {"B", 0}}));
   EXPECT_EQ(got.candidates, std::vector<std::string>{"B"});
-  EXPECT_EQ(ask_to(R"({"command":"elect","job":2})")["ok"], true);
+  EXPECT_EQ(ask_to(R"({"command":"place-host","job":2})")["ok"], true);
   EXPECT_TRUE(got.loads.empty() && got.candidates.empty());
   const auto error = [&](const char* line) { return ask_to(line)["error"].get<std::string>(); };
-  EXPECT_EQ(error(R"({"command":"elect"})"), "the request lacks \"job\"");
-  EXPECT_EQ(error(R"({"command":"elect","job":9})"), "no such job");
-  EXPECT_EQ(error(R"({"command":"elect","job":1,"loads":[1]})"),
+  EXPECT_EQ(error(R"({"command":"place-host"})"), "the request lacks \"job\"");
+  EXPECT_EQ(error(R"({"command":"place-host","job":9})"), "no such job");
+  EXPECT_EQ(error(R"({"command":"place-host","job":1,"loads":[1]})"),
             "\"loads\" must be an object, by host");
-  EXPECT_EQ(error(R"({"command":"elect","job":1,"loads":{"A":-1}})"),
+  EXPECT_EQ(error(R"({"command":"place-host","job":1,"loads":{"A":-1}})"),
             "\"A\" must be a number from 0 to 4294967295");
-  EXPECT_EQ(error(R"({"command":"elect","job":1,"candidates":[1]})"),
+  EXPECT_EQ(error(R"({"command":"place-host","job":1,"candidates":[1]})"),
             "\"candidates\" must be a list of hosts");
-  EXPECT_EQ(error(R"({"command":"elect","job":1,"rank":3})"),
+  EXPECT_EQ(error(R"({"command":"place-host","job":1,"rank":3})"),
             "unknown key 'rank'; allowed: command, job, loads, candidates");
 }
 

@@ -77,7 +77,7 @@ TEST(Metrics, ScrapedOverHttp) {
 // In seconds, cumulative, with a last bucket for all.
 TEST(Metrics, TheTimesOfEachStageAreAHistogram) {
   RunningSwitch sw;
-  const auto& commands = sw.get().workers()[0].stages()[0];
+  const auto& commands = sw.get().packet_loops()[0].stages()[0];
   EXPECT_FALSE(Show(sw.get()).table("members").empty());
   while (commands.longest_cycles.get() == 0) std::this_thread::yield();
   std::size_t found = 0;

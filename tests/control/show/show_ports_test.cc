@@ -251,17 +251,17 @@ TEST_F(ShowChangesTest, C1_AnAnswerIsOfOneConfiguration) {
 // the loop, at each of these.
 class Requests {
  public:
-  explicit Requests(const dataplane::Worker& worker) : worker_(&worker) {}
+  explicit Requests(const dataplane::PacketLoop& packet_loop) : packet_loop_(&packet_loop) {}
   std::uint64_t so_far() {
-    if (worker_->counters().turns.get() != turn_) looks_before_ = looks_;
-    turn_ = worker_->counters().turns.get();
+    if (packet_loop_->counters().turns.get() != turn_) looks_before_ = looks_;
+    turn_ = packet_loop_->counters().turns.get();
     ++looks_;
     const auto commands = static_cast<std::size_t>(dataplane::Stage::commands);
-    return worker_->stages()[commands].packets.get() - looks_before_;
+    return packet_loop_->stages()[commands].packets.get() - looks_before_;
   }
 
  private:
-  const dataplane::Worker* worker_;
+  const dataplane::PacketLoop* packet_loop_;
   std::uint64_t turn_ = 0;
   std::uint64_t looks_ = 0;
   std::uint64_t looks_before_ = 0;
@@ -270,10 +270,10 @@ class Requests {
 // A packet loop that falls silent while a reload opens ports again.
 class SilentLoopTest : public testing::Test {
  protected:
-  dataplane::Worker& worker() { return sw.get().workers()[0]; }
+  dataplane::PacketLoop& packet_loop() { return sw.get().packet_loops()[0]; }
   nlohmann::ordered_json row(std::size_t port) { return show.table("ports")[port]; }
   // Of a port that has come there since this one looked first.
-  bool has_lane(std::size_t place) { return &worker().port_counters(place) != nowhere_; }
+  bool has_lane(std::size_t place) { return &packet_loop().port_counters(place) != nowhere_; }
 
   // It looks at its requests again at once.
   static config::SwitchConfig sleepless() {
@@ -285,7 +285,7 @@ class SilentLoopTest : public testing::Test {
   config::SwitchConfig file = sleepless();
   RunningSwitch sw{file};
   Show show{sw.get()};
-  const dataplane::PortCounters* const nowhere_ = &worker().port_counters(2);
+  const dataplane::PortCounters* const nowhere_ = &packet_loop().port_counters(2);
 };
 
 // C1: its devices are open by then, and closed again: it is down, and says why.
@@ -297,7 +297,7 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItsDeviceIsThereStaysClosed)
   file.ports[1].queues = 2;
   auto applied = std::async(std::launch::async, [&] { return sw.get().apply(file); });
   peer.wait();
-  StoppedLoop stopped(worker(), [] { return true; });
+  StoppedLoop stopped(packet_loop(), [] { return true; });
   stopped.wait();
   peer.go();
   const config::Change change = applied.get();
@@ -319,8 +319,8 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItsDeviceIsThereStaysClosed)
 TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsClosedWaitsForTheNextReload) {
   file.ports[0].queues = 2;
   // The first of the two changes has come to the loop, and it has not answered.
-  StoppedLoop stopped(worker(), [this] {
-    for (const auto& queue : worker().queues())
+  StoppedLoop stopped(packet_loop(), [this] {
+    for (const auto& queue : packet_loop().queues())
       if (queue.port == 0) return false;
     return true;
   });
@@ -346,7 +346,7 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsOpenedIsTakenInLater) {
   file.ports[0].queues = 2;
   // Each of the two changes asks whether it answers, and has it make room; what follows in the
   // second one finds it stopped, or stops it.
-  StoppedLoop stopped(worker(), [requests = Requests(worker())]() mutable {
+  StoppedLoop stopped(packet_loop(), [requests = Requests(packet_loop())]() mutable {
     return requests.so_far() >= 6;  // the first one is of four
   });
   const config::Change change = sw.get().apply(file, Duration::seconds(3));
@@ -355,18 +355,18 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsOpenedIsTakenInLater) {
   EXPECT_EQ(row(0)["link"], "up");
   EXPECT_EQ(row(0)["note"], "");
   EXPECT_EQ(show.table("config"), config::dump(file));
-  ASSERT_EQ(worker().queues().size(), 1u) << "it polls the other port alone";
+  ASSERT_EQ(packet_loop().queues().size(), 1u) << "it polls the other port alone";
   EXPECT_NE(sw.get().apply(file).late, "");
   stopped.go_on();
   EXPECT_EQ(sw.get().apply(file).late, "");
-  EXPECT_EQ(worker().queues().size(), 3u);
+  EXPECT_EQ(packet_loop().queues().size(), 3u);
   EXPECT_TRUE(sw.get().apply(file).empty());
 }
 
 // It is the configuration from then on, and who asks for it once more is told how it stands.
 TEST_F(SilentLoopTest, WhatALoopIsLateForIsTaken) {
   file.ports.push_back({"third", "net_null2,no-rx=1", 1500});
-  StoppedLoop stopped(worker(), [this] { return has_lane(2); });
+  StoppedLoop stopped(packet_loop(), [this] { return has_lane(2); });
   const config::Change change = sw.get().apply(file, Duration());
   EXPECT_EQ(config::describe(change), "changed: port third added");
   EXPECT_THAT(change.late, HasSubstr("did not answer"));
@@ -381,7 +381,7 @@ TEST_F(SilentLoopTest, WhatALoopIsLateForIsTaken) {
   EXPECT_EQ(config::dump(sw.get().config()), config::dump(file));
   stopped.go_on();
   EXPECT_EQ(sw.get().apply(file).late, "");
-  EXPECT_EQ(worker().queues().size(), 3u);
+  EXPECT_EQ(packet_loop().queues().size(), 3u);
   EXPECT_EQ(sw.get().apply(next).late, "");
 }
 

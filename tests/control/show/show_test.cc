@@ -448,7 +448,8 @@ TEST(ShowLcores, TheHeartbeatNeedsEveryLoop) {
   RunningSwitch sw(two_lcores());
   const std::uint64_t before = sw.get().heartbeat();
   while (sw.get().heartbeat() == before) std::this_thread::yield();
-  for (const auto& worker : sw.get().workers()) EXPECT_GT(worker->counters().turns.get(), 0u);
+  for (const auto& packet_loop : sw.get().packet_loops())
+    EXPECT_GT(packet_loop->counters().turns.get(), 0u);
 }
 
 TEST(ShowLcores, ReloadsJobsOfBothLcores) {

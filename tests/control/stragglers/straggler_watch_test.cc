@@ -11,10 +11,10 @@ namespace {
 TEST(StragglerWatch, HearsNothingOfAJobThatTheLoopHasOtherwise) {
   const config::SwitchConfig file = null_config();
   RunningSwitch sw(file);
-  dataplane::Worker& worker = sw.get().workers()[0];
+  dataplane::PacketLoop& packet_loop = sw.get().packet_loops()[0];
   const auto children = [&](std::size_t place, const config::JobConfig& job) {
-    const auto ask = [&](Instant now) { return ask_about(worker, now, place, job, 0); };
-    return worker.mailbox().ask(ask, Duration::seconds(60)).excluded.size();
+    const auto ask = [&](Instant now) { return ask_about(packet_loop, now, place, job, 0); };
+    return packet_loop.mailbox().ask(ask, Duration::seconds(60)).excluded.size();
   };
   const config::JobConfig job = file.jobs.front();
   EXPECT_EQ(children(0, job), 3u);

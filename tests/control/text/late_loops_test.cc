@@ -34,8 +34,8 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 // It answers behind all that waits for it.
-void wait_for(dataplane::Worker& worker) {
-  on_loop(worker, [](dataplane::Worker&, Instant) { return 0; });
+void wait_for(dataplane::PacketLoop& packet_loop) {
+  on_loop(packet_loop, [](dataplane::PacketLoop&, Instant) { return 0; });
 }
 
 // A loop that stops when all have said that they answer, and before its part of the change is in
@@ -44,20 +44,20 @@ class LateChange {
  public:
   LateChange(dataplane::Switch& sw, std::size_t lcore, const config::SwitchConfig& next) {
     auto held = sw.hold();
-    const dataplane::Worker& last = sw.workers()[sw.workers().size() - 1];
+    const dataplane::PacketLoop& last = sw.packet_loops()[sw.packet_loops().size() - 1];
     // What it was asked before is counted by the end of the turn.
     for (const auto turn = last.counters().turns.get(); last.counters().turns.get() < turn + 2;)
       std::this_thread::yield();
     const std::uint64_t before = requests(last);
     auto applied = std::async(std::launch::async, [&] { return sw.apply(next, Duration()); });
     while (requests(last) == before && !is_over(applied)) std::this_thread::yield();
-    stopped_.emplace(sw.workers()[lcore], [] { return true; });
+    stopped_.emplace(sw.packet_loops()[lcore], [] { return true; });
     stopped_->wait();
     held.unlock();
     change = applied.get();
     // The others come to theirs, for which nobody has waited.
-    for (const auto& worker : sw.workers())
-      if (worker->lcore() != lcore) wait_for(*worker);
+    for (const auto& packet_loop : sw.packet_loops())
+      if (packet_loop->lcore() != lcore) wait_for(*packet_loop);
   }
   void go_on() { stopped_->go_on(); }
 
@@ -67,8 +67,8 @@ class LateChange {
   static bool is_over(const std::future<config::Change>& applied) {
     return applied.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
-  static std::uint64_t requests(const dataplane::Worker& worker) {
-    return worker.stages()[static_cast<std::size_t>(dataplane::Stage::commands)].packets.get();
+  static std::uint64_t requests(const dataplane::PacketLoop& packet_loop) {
+    return packet_loop.stages()[static_cast<std::size_t>(dataplane::Stage::commands)].packets.get();
   }
 
   std::optional<StoppedLoop> stopped_;
@@ -180,7 +180,7 @@ TEST_F(LateLoops, O1_ShowLeavesOutWhatALateLoopHasAndSaysSo) {
   EXPECT_TRUE(show.table("holds 8").empty());
 
   late.go_on();
-  wait_for(sw->get().workers()[1]);
+  wait_for(sw->get().packet_loops()[1]);
   for (const auto* tables : {&kOfLoops, &kOfTheFirst, &kOfNobody})
     for (const std::string& table : *tables)
       EXPECT_THAT(show.answer(table).notes, IsEmpty()) << table;
@@ -220,7 +220,7 @@ TEST_F(LateLoops, O1_MetricsLeaveOutWhatALateLoopHasAndSaySo) {
   EXPECT_EQ(during.at("tributary_loop_turns_total").metric.size(), 2u);
 
   late.go_on();
-  wait_for(sw->get().workers()[1]);
+  wait_for(sw->get().packet_loops()[1]);
   const auto again = scrape();
   EXPECT_THAT(late_ones(again), ElementsAre(0, 0));
   EXPECT_EQ(labels_of(again.at("tributary_job_members"), "job"),
@@ -290,7 +290,7 @@ TEST_F(LateLoops, ASwitchEndsWithAChangeThatALoopWasLateFor) {
   ASSERT_EQ(sw->get().apply(after()).late, "");
   LateChange late(sw->get(), 1, before());
   late.go_on();
-  wait_for(sw->get().workers()[1]);
+  wait_for(sw->get().packet_loops()[1]);
   sw.reset();
 }
 

@@ -46,13 +46,15 @@ config::SwitchConfig large_config() {
 
 class ShowPieces : public testing::Test {
  protected:
-  dataplane::Worker& worker() { return sw.get().workers()[0]; }
+  dataplane::PacketLoop& packet_loop() { return sw.get().packet_loops()[0]; }
 
   // Requests that the loop has had, those that it is at included: they count when it has done them.
   std::uint64_t requests() {
-    const auto turn = worker().counters().turns.get();
-    while (worker().counters().turns.get() < turn + 2) std::this_thread::yield();
-    return worker().stages()[static_cast<std::size_t>(dataplane::Stage::commands)].packets.get();
+    const auto turn = packet_loop().counters().turns.get();
+    while (packet_loop().counters().turns.get() < turn + 2) std::this_thread::yield();
+    return packet_loop()
+        .stages()[static_cast<std::size_t>(dataplane::Stage::commands)]
+        .packets.get();
   }
   // The table, and how many requests it took.
   std::pair<ordered_json, std::uint64_t> ask(const std::string& what) {
@@ -104,7 +106,7 @@ TEST_F(ShowPieces, O1_OfLargeTablesOfChunksSoManyPlacesARequest) {
 }
 
 TEST_F(ShowPieces, O1_OfManyGroupsSoManyPlacesARequest) {
-  on_loop(worker(), [](dataplane::Worker& w, Instant now) {
+  on_loop(packet_loop(), [](dataplane::PacketLoop& w, Instant now) {
     // As if reports had come in; it is this loop's, and this is this loop.
     auto& snooping = const_cast<dataplane::Snooping&>(*w.snooping());
     dataplane::PortMask to = 0;
@@ -122,7 +124,7 @@ TEST_F(ShowPieces, O1_OfManyGroupsSoManyPlacesARequest) {
 }
 
 TEST_F(ShowPieces, O1_OfManyAddressesSoManyPlacesARequest) {
-  on_loop(worker(), [](dataplane::Worker& w, Instant now) {
+  on_loop(packet_loop(), [](dataplane::PacketLoop& w, Instant now) {
     auto& fdb = const_cast<dataplane::Fdb&>(w.fdb());
     for (std::uint32_t n = 0; n < kAddresses; ++n)
       fdb.learn({2, 0, 1, 0, static_cast<std::uint8_t>(n >> 8), static_cast<std::uint8_t>(n)}, 0, 0,

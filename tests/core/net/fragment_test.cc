@@ -73,7 +73,7 @@ TEST(Fragment, HeaderIsReadAndPaddingIsNot) {
   Bytes packet = packet_of(64, 0x2000 | 185);
   packet.resize(packet.size() + 10);
   Fragment4View view;
-  ASSERT_EQ(parse_fragment4(packet, view), DropReason::count_);
+  ASSERT_EQ(parse_fragment4(packet, view), DropReason::none);
   EXPECT_EQ(view.source_ip, 0x0A000001u);
   EXPECT_EQ(view.destination_ip, 0x0A000002u);
   EXPECT_EQ(view.id, 0x1234);
@@ -109,7 +109,7 @@ TEST(Fragment, OfAPacketFitTheMtuAndSayWhereTheyBelong) {
   std::size_t offset = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Fragment4View view;
-    ASSERT_EQ(parse_fragment4(pieces[i], view), DropReason::count_);
+    ASSERT_EQ(parse_fragment4(pieces[i], view), DropReason::none);
     EXPECT_EQ(view.offset, offset);
     EXPECT_EQ(view.id, 0xBEEF);
     EXPECT_EQ(view.more, i != 2);

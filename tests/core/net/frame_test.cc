@@ -43,7 +43,7 @@ void seal_ip(Bytes& ip) {
 DropReason reason_of(std::span<const std::byte> ip) {
   const auto parsed = parse_udp4(ip);
   return std::holds_alternative<DropReason>(parsed) ? std::get<DropReason>(parsed)
-                                                    : DropReason::count_;
+                                                    : DropReason::none;
 }
 
 Udp4View view_of(std::span<const std::byte> ip) {
@@ -135,7 +135,7 @@ TEST(Udp4, BadIpHeadersAreRefused) {
   EXPECT_EQ(changed(8, 1, false), DropReason::frame_bad_ip);  // checksum
   EXPECT_EQ(changed(6, 0x20), DropReason::frame_fragment);    // more fragments
   EXPECT_EQ(changed(7, 0x01), DropReason::frame_fragment);    // offset
-  EXPECT_EQ(changed(6, 0x80), DropReason::count_);            // the reserved bit is not ours
+  EXPECT_EQ(changed(6, 0x80), DropReason::none);              // the reserved bit is not ours
 }
 
 TEST(Udp4, LyingUdpLengthsAreRefused) {

@@ -38,7 +38,7 @@ TEST_F(ExtensionTest, EachLayoutReadsBack) {
   ASSERT_TRUE(writer_.add_nonce(0x0123456789ABCDEF));
   ASSERT_TRUE(writer_.add_target_rank(70'000));
   const auto area = writer_.bytes();
-  EXPECT_EQ(check_extensions(area), DropReason::count_);
+  EXPECT_EQ(check_extensions(area), DropReason::none);
   EXPECT_EQ(find_start_info(area), start);
   EXPECT_EQ(find_task_information(area), task);
   EXPECT_EQ(find_result_info(area), result);
@@ -49,7 +49,7 @@ TEST_F(ExtensionTest, EachLayoutReadsBack) {
 }
 
 TEST_F(ExtensionTest, EmptyAreaIsWellFormedAndHoldsNothing) {
-  EXPECT_EQ(check_extensions({}), DropReason::count_);
+  EXPECT_EQ(check_extensions({}), DropReason::none);
   EXPECT_FALSE(find_extension({}, ExtensionType::nonce));
   EXPECT_FALSE(find_nonce({}));
   EXPECT_EQ(find_missing_ids({}, {}), 0u);
@@ -116,12 +116,12 @@ TEST_F(ExtensionTest, MalformedAreasAreRefused) {
 }
 
 TEST_F(ExtensionTest, UnknownTypeIsIgnoredUnlessCritical) {
-  EXPECT_EQ(check_extensions(bytes_of({0x7E, 1, 0, 0})), DropReason::count_);
+  EXPECT_EQ(check_extensions(bytes_of({0x7E, 1, 0, 0})), DropReason::none);
   EXPECT_EQ(check_extensions(bytes_of({0xFE, 1, 0, 0})), DropReason::critical_extension);
-  EXPECT_EQ(check_extensions(bytes_of({kExtensionTypeMax + 1, 1, 0, 0})), DropReason::count_);
+  EXPECT_EQ(check_extensions(bytes_of({kExtensionTypeMax + 1, 1, 0, 0})), DropReason::none);
   EXPECT_EQ(check_extensions(bytes_of({0x80 | (kExtensionTypeMax + 1), 1, 0, 0})),
             DropReason::critical_extension);
-  EXPECT_EQ(check_extensions(bytes_of({0x80 | kExtensionTypeMax, 1, 0, 0})), DropReason::count_);
+  EXPECT_EQ(check_extensions(bytes_of({0x80 | kExtensionTypeMax, 1, 0, 0})), DropReason::none);
 }
 
 TEST_F(ExtensionTest, DataShorterThanItsLayoutIsNotRead) {
@@ -129,7 +129,7 @@ TEST_F(ExtensionTest, DataShorterThanItsLayoutIsNotRead) {
     ExtensionWriter w(area_);
     ASSERT_TRUE(w.add_raw(static_cast<std::uint8_t>(type), 0, bytes_of({1, 2, 3, 4})));
     const Bytes exact(w.bytes().begin(), w.bytes().end());
-    EXPECT_EQ(check_extensions(exact), DropReason::count_);
+    EXPECT_EQ(check_extensions(exact), DropReason::none);
     EXPECT_FALSE(find_task_information(exact));
     EXPECT_FALSE(find_result_info(exact));
     EXPECT_FALSE(find_op_error(exact));

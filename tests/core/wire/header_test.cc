@@ -54,7 +54,7 @@ Bytes packet(const Header& h, std::span<const std::byte> extensions = {},
 DropReason reason_of(std::span<const std::byte> bytes) {
   const auto parsed = parse(bytes);
   return std::holds_alternative<DropReason>(parsed) ? std::get<DropReason>(parsed)
-                                                    : DropReason::count_;
+                                                    : DropReason::none;
 }
 
 // A valid packet of two int32 with one byte changed.
@@ -63,7 +63,7 @@ DropReason with_byte(std::size_t offset, std::uint8_t value) {
   h.dtype = DType::int32;
   h.element_count = 2;
   Bytes bytes = packet(h, {}, 8);
-  EXPECT_EQ(reason_of(bytes), DropReason::count_);
+  EXPECT_EQ(reason_of(bytes), DropReason::none);
   bytes[offset] = std::byte{value};
   return reason_of(bytes);
 }
@@ -133,7 +133,7 @@ TEST(Header, EveryValueOfEveryByteIsJudgedByItsFieldAlone) {
       if (field != std::end(kFields) && (value < field->least || value > field->most)) {
         ASSERT_EQ(got, field->otherwise);
       } else {  // lengths may fit no more
-        ASSERT_TRUE(got == DropReason::count_ || got == DropReason::bad_payload_length ||
+        ASSERT_TRUE(got == DropReason::none || got == DropReason::bad_payload_length ||
                     got == DropReason::bad_extension);
       }
     }
@@ -141,8 +141,8 @@ TEST(Header, EveryValueOfEveryByteIsJudgedByItsFieldAlone) {
 }
 
 TEST(Header, UnknownFlagsBelowTheHighByteAreIgnored) {
-  EXPECT_EQ(with_byte(3, 0xFF), DropReason::count_);
-  EXPECT_EQ(with_byte(4, 0xFF), DropReason::count_);
+  EXPECT_EQ(with_byte(3, 0xFF), DropReason::none);
+  EXPECT_EQ(with_byte(4, 0xFF), DropReason::none);
 }
 
 TEST(Header, ChecksGoFromLengthToVersionToTheRest) {
@@ -160,15 +160,15 @@ TEST(Header, PayloadIsElementCountTimesSize) {
   Header h;
   h.dtype = DType::float64;
   h.element_count = 3;
-  EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::count_);
+  EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::none);
   EXPECT_EQ(reason_of(packet(h, {}, 25)), DropReason::bad_payload_length);
   EXPECT_EQ(reason_of(packet(h, {}, 16)), DropReason::bad_payload_length);
   h.dtype = DType::none;
   EXPECT_EQ(reason_of(packet(h, {}, 8)), DropReason::bad_payload_length);
-  EXPECT_EQ(reason_of(packet(h, {}, 0)), DropReason::count_);
+  EXPECT_EQ(reason_of(packet(h, {}, 0)), DropReason::none);
   h.dtype = DType::float64;
   h.encoding = Encoding::compressed;  // has its own length rules
-  EXPECT_EQ(reason_of(packet(h, {}, 5)), DropReason::count_);
+  EXPECT_EQ(reason_of(packet(h, {}, 5)), DropReason::none);
 }
 
 // Rule 17: a sum of 1- or 2-byte elements may travel as what it is accumulated in.
@@ -178,13 +178,13 @@ TEST(Header, APartialSumMayHaveFourBytesAnElement) {
   for (const auto type : {PacketType::aggregate, PacketType::escalation}) {
     h.type = type;
     h.dtype = DType::float16;
-    EXPECT_EQ(reason_of(packet(h, {}, 12)), DropReason::count_);
-    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::count_);
+    EXPECT_EQ(reason_of(packet(h, {}, 12)), DropReason::none);
+    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::none);
     EXPECT_EQ(reason_of(packet(h, {}, 18)), DropReason::bad_payload_length);
     h.dtype = DType::int8;
-    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::count_);
+    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::none);
     h.dtype = DType::float32;
-    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::count_);
+    EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::none);
     EXPECT_EQ(reason_of(packet(h, {}, 48)), DropReason::bad_payload_length);
     h.dtype = DType::none;
     EXPECT_EQ(reason_of(packet(h, {}, 24)), DropReason::bad_payload_length);
@@ -225,7 +225,7 @@ TEST(WireHeader, ParsingInPlaceGivesTheSamePacketAndTheSameReasons) {
   const Bytes good = packet(every_field());
   Packet in_place;
   in_place.header.job = 99;  // of an earlier packet
-  ASSERT_EQ(parse(good, in_place), DropReason::count_);
+  ASSERT_EQ(parse(good, in_place), DropReason::none);
   const auto parsed = parse(good);
   EXPECT_EQ(in_place.header, std::get<Packet>(parsed).header);
   EXPECT_EQ(in_place.payload.data(), std::get<Packet>(parsed).payload.data());

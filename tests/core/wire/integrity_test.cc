@@ -52,9 +52,9 @@ DropReason verdict(std::span<const std::byte> frame) {
 }
 
 TEST(Integrity, EitherCoverSuffices) {
-  EXPECT_EQ(verdict(build({.crc = true, .udp_checksum = false})), DropReason::count_);
-  EXPECT_EQ(verdict(build({.crc = false, .udp_checksum = true})), DropReason::count_);
-  EXPECT_EQ(verdict(build({.crc = true, .udp_checksum = true})), DropReason::count_);
+  EXPECT_EQ(verdict(build({.crc = true, .udp_checksum = false})), DropReason::none);
+  EXPECT_EQ(verdict(build({.crc = false, .udp_checksum = true})), DropReason::none);
+  EXPECT_EQ(verdict(build({.crc = true, .udp_checksum = true})), DropReason::none);
 }
 
 TEST(Integrity, NeitherIsRefused) {
@@ -66,7 +66,7 @@ TEST(Integrity, EveryBitOfThePacketIsCoveredByTheCrc) {
   for (std::size_t bit = kUdpPayloadOffset * 8; bit < good.size() * 8; ++bit) {
     Bytes bad = good;
     bad[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
-    ASSERT_NE(verdict(bad), DropReason::count_) << "bit " << bit;
+    ASSERT_NE(verdict(bad), DropReason::none) << "bit " << bit;
   }
 }
 
@@ -75,7 +75,7 @@ TEST(Integrity, EveryBitOfThePacketIsCoveredByTheChecksum) {
   for (std::size_t bit = kUdpPayloadOffset * 8; bit < good.size() * 8; ++bit) {
     Bytes bad = good;
     bad[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
-    ASSERT_NE(verdict(bad), DropReason::count_) << "bit " << bit;
+    ASSERT_NE(verdict(bad), DropReason::none) << "bit " << bit;
   }
 }
 

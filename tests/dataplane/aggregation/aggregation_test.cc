@@ -5,7 +5,7 @@
 
 #include "core/net/checksum.h"
 #include "core/wire/ecn.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -85,8 +85,8 @@ TEST_F(Aggregating, JoinStartContributionsResultToMembersPorts) {
     expect_result(frames[0], 0);
   }
   EXPECT_TRUE(sw->sent(2).empty());  // no member there
-  EXPECT_EQ(sw->worker().engine().counters(0).completions.get(), 1u);
-  EXPECT_EQ(sw->worker().port_counters(0).drops.total(), 0u);
+  EXPECT_EQ(sw->packet_loop().engine().counters(0).completions.get(), 1u);
+  EXPECT_EQ(sw->packet_loop().port_counters(0).drops.total(), 0u);
 }
 
 // Protocol rule 19: a packet being sent is never written again.
@@ -154,7 +154,7 @@ TEST_F(Aggregating, Rule15_AQueueOnOneRanksWayIsEveryRanksMark) {
     }
     complete(1);
     EXPECT_EQ(read_packet(sw->sent(0).at(0))->packet.header.flags & wire::kFlagCe, 0u);
-    EXPECT_EQ(sw->worker().engine().counters(0).marked_data.get(), 1u);
+    EXPECT_EQ(sw->packet_loop().engine().counters(0).marked_data.get(), 1u);
   }
 }
 
@@ -224,13 +224,13 @@ TEST_F(Aggregating, DeadlineAbortsTheEpochToTheGroup) {
     ASSERT_EQ(wire::find_missing_ids(abort->packet.extensions, missing), 1u);
     EXPECT_EQ(missing[0], 1u);
   }
-  EXPECT_EQ(sw->worker().engine().counters(0).slots_open.get(), 0u);
+  EXPECT_EQ(sw->packet_loop().engine().counters(0).slots_open.get(), 0u);
 }
 
 TEST_F(Aggregating, ShutDownTellsTheGroup) {
   start(job_config());
   join();
-  sw->worker().shut_down(sw->now);
+  sw->packet_loop().shut_down(sw->now);
   const auto frames = sw->sent(0);
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(read_packet(frames[0])->packet.header.reason, wire::Reason::shutdown);
@@ -274,11 +274,11 @@ TEST_F(Aggregating, MalformedPacketsAreCountedByReason) {
   };
   for (const auto& [frame, reason] : cases) {
     const std::uint64_t before = sw->drops(0, reason);
-    const std::uint64_t all = sw->worker().port_counters(0).drops.total();
+    const std::uint64_t all = sw->packet_loop().port_counters(0).drops.total();
     sw->inject(0, frame);
     sw->turn();
     EXPECT_EQ(sw->drops(0, reason), before + 1) << drop_label(reason);
-    EXPECT_EQ(sw->worker().port_counters(0).drops.total(), all + 1) << drop_label(reason);
+    EXPECT_EQ(sw->packet_loop().port_counters(0).drops.total(), all + 1) << drop_label(reason);
   }
   sw->inject(0, good, 2);
   sw->turn();
@@ -423,7 +423,7 @@ TEST_F(Aggregating, EmptyPoolIsCountedAtTheEgressPorts) {
   // One buffer comes back from each contribution only after the answer was tried.
   EXPECT_EQ(sw->drops(0, DropReason::no_mbuf) + sw->sent(0).size(), 1u);
   for (rte_mbuf* buffer : hoard) rte_pktmbuf_free(buffer);
-  EXPECT_EQ(sw->worker().engine().counters(0).completions.get(), 1u);
+  EXPECT_EQ(sw->packet_loop().engine().counters(0).completions.get(), 1u);
 }
 
 }  // namespace

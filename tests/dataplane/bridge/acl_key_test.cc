@@ -24,7 +24,7 @@ TEST(AclKey, Ipv4WithAndWithoutOptions) {
   for (const std::size_t options : {0u, 4u, 40u}) {
     const Read r = read(ipv4_frame({.protocol = 17, .options = options}));
     EXPECT_EQ(r.fields.kind, AclKind::ipv4);
-    EXPECT_EQ(r.fields.malformed, DropReason::count_);
+    EXPECT_EQ(r.fields.malformed, DropReason::none);
     EXPECT_EQ(r.key.protocol, 17);
     EXPECT_EQ(r.key.source[0], 0x0A000001u);
     EXPECT_EQ(r.key.destination[0], 0x0A000002u);
@@ -43,14 +43,14 @@ TEST(AclKey, CutShortIsMalformedUpToThePorts) {
   for (std::size_t bytes = wire::kEthernetBytes; bytes < v6.size(); ++bytes)
     EXPECT_EQ(read({v6.begin(), v6.begin() + static_cast<std::ptrdiff_t>(bytes)}).fields.malformed,
               DropReason::frame_truncated);
-  EXPECT_EQ(read(v4).fields.malformed, DropReason::count_);
-  EXPECT_EQ(read(v6).fields.malformed, DropReason::count_);
+  EXPECT_EQ(read(v4).fields.malformed, DropReason::none);
+  EXPECT_EQ(read(v6).fields.malformed, DropReason::none);
   // The IP packet ends before the ports do, whatever follows in the frame (RFC 1858).
   EXPECT_EQ(read(ipv4_frame({.protocol = 6, .payload = 3})).fields.malformed,
             DropReason::frame_truncated);
   EXPECT_EQ(read(ipv6_frame({.protocol = 17, .payload = 3})).fields.malformed,
             DropReason::frame_truncated);
-  EXPECT_EQ(read(ipv4_frame({.protocol = 1, .payload = 0})).fields.malformed, DropReason::count_);
+  EXPECT_EQ(read(ipv4_frame({.protocol = 1, .payload = 0})).fields.malformed, DropReason::none);
 }
 
 TEST(AclKey, BentHeadersAreMalformed) {
@@ -66,14 +66,14 @@ TEST(AclKey, BentHeadersAreMalformed) {
 
 TEST(AclKey, LaterFragmentsHaveNoPorts) {
   Read r = read(ipv4_frame({.protocol = 17, .fragment = 1, .payload = 8}));
-  EXPECT_EQ(r.fields.malformed, DropReason::count_);
+  EXPECT_EQ(r.fields.malformed, DropReason::none);
   EXPECT_EQ(r.key.protocol, 17);
   EXPECT_EQ(r.key.destination_port, 0);
   r = read(ipv4_frame({.protocol = 17, .fragment = 0x2000, .payload = 8}));  // the first of some
   EXPECT_EQ(r.key.destination_port, 2222);
   const std::vector<std::uint8_t> later = {17, 0, 0, 8, 0, 0, 0, 1};
   r = read(ipv6_frame({.protocol = 44, .extensions = later, .payload = 8}));
-  EXPECT_EQ(r.fields.malformed, DropReason::count_);
+  EXPECT_EQ(r.fields.malformed, DropReason::none);
   EXPECT_EQ(r.key.protocol, 17);
   EXPECT_EQ(r.key.destination_port, 0);
 }
@@ -86,7 +86,7 @@ TEST(AclKey, Ipv6ExtensionsAreWalked) {
                                            6,  0, 0, 1, 0, 0, 0, 1};
   Read r = read(ipv6_frame({.protocol = 0, .extensions = chain, .payload = 8}));
   EXPECT_EQ(r.fields.kind, AclKind::ipv6);
-  EXPECT_EQ(r.fields.malformed, DropReason::count_);
+  EXPECT_EQ(r.fields.malformed, DropReason::none);
   EXPECT_EQ(r.key.protocol, 6);
   EXPECT_EQ(r.key.destination_port, 2222);
   EXPECT_EQ(r.key.source[0], 0x20010DB8u);
@@ -96,7 +96,7 @@ TEST(AclKey, Ipv6ExtensionsAreWalked) {
   for (int n = 0; n < 8; ++n) many.insert(many.end(), {60, 0, 0, 0, 0, 0, 0, 0});
   many[7 * 8] = 6;
   r = read(ipv6_frame({.protocol = 60, .extensions = many, .payload = 8}));
-  EXPECT_EQ(r.fields.malformed, DropReason::count_);
+  EXPECT_EQ(r.fields.malformed, DropReason::none);
   many[7 * 8] = 60;
   many.insert(many.end(), {6, 0, 0, 0, 0, 0, 0, 0});
   r = read(ipv6_frame({.protocol = 60, .extensions = many, .payload = 8}));

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/dataplane/ip_frame.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -44,7 +44,7 @@ class Filtering : public testing::Test {
   }
   std::vector<std::uint64_t> hits() {
     std::vector<std::uint64_t> out;
-    for (const Counter& c : sw->worker().acl().hits()) out.push_back(c.get());
+    for (const Counter& c : sw->packet_loop().acl().hits()) out.push_back(c.get());
     return out;
   }
   std::unique_ptr<RingSwitch> sw;
@@ -53,7 +53,7 @@ using Hits = std::vector<std::uint64_t>;
 
 TEST_F(Filtering, WithoutRulesNothingIsLookedAt) {
   start({});
-  EXPECT_TRUE(sw->worker().acl().idle());
+  EXPECT_TRUE(sw->packet_loop().acl().idle());
   EXPECT_TRUE(passes(ipv4_frame({})));
   EXPECT_EQ(hits(), (Hits{0}));
 }
@@ -99,7 +99,7 @@ TEST_F(Filtering, TheDefaultDecidesTheRest) {
   EXPECT_FALSE(passes(ipv4_frame({})));
   EXPECT_FALSE(passes(ipv6_frame({})));
   EXPECT_EQ(hits(), (Hits{1, 3}));
-  EXPECT_EQ(sw->worker().fdb().counters().learned.get(), 1u);  // who is denied is not learned
+  EXPECT_EQ(sw->packet_loop().fdb().counters().learned.get(), 1u);  // who is denied is not learned
 }
 
 TEST_F(Filtering, EachKeyOfARule) {

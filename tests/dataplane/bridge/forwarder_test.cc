@@ -36,11 +36,11 @@ class OtherRules : public testing::Test {
     edit(next);
     const auto difference = config::difference(running, next);
     ASSERT_FALSE(difference.forwarding.keys.empty());
-    const auto prepared = sw.worker().prepare(next, difference.forwarding);
-    sw.worker().apply(*prepared, sw.now);
+    const auto prepared = sw.packet_loop().prepare(next, difference.forwarding);
+    sw.packet_loop().apply(*prepared, sw.now);
     running = next;
   }
-  [[nodiscard]] std::size_t learned() { return sw.worker().fdb().counters().entries.get(); }
+  [[nodiscard]] std::size_t learned() { return sw.packet_loop().fdb().counters().entries.get(); }
 
   RingSwitch sw{test_config(3)};
   config::SwitchConfig running = sw.config();
@@ -55,14 +55,14 @@ TEST_F(OtherRules, AnAccessListComesChangesAndGoes) {
   EXPECT_EQ(pass(0, frame), (Counts{0, 0, 0}));
   EXPECT_EQ(pass(1, frame), (Counts{1, 0, 1}));
   EXPECT_EQ(sw.drops(0, DropReason::acl_denied), 1u);
-  EXPECT_EQ(sw.worker().acl().hits()[0].get(), 1u);
+  EXPECT_EQ(sw.packet_loop().acl().hits()[0].get(), 1u);
   change([](auto& next) { next.ports[1].storm.unknown_unicast_pps = 1000; });
-  EXPECT_EQ(sw.worker().acl().hits()[0].get(), 1u) << "the list is as it was";
+  EXPECT_EQ(sw.packet_loop().acl().hits()[0].get(), 1u) << "the list is as it was";
   change([](auto& next) { next.acl.rules[0].port = "p1"; });
   EXPECT_EQ(pass(0, frame), (Counts{0, 1, 1}));
   EXPECT_EQ(pass(1, frame), (Counts{0, 0, 0}));
   change([](auto& next) { next.acl.rules.clear(); });
-  EXPECT_TRUE(sw.worker().acl().idle());
+  EXPECT_TRUE(sw.packet_loop().acl().idle());
   EXPECT_EQ(pass(1, frame), (Counts{1, 0, 1}));
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
@@ -74,7 +74,7 @@ TEST_F(OtherRules, AShorterAgeingHoldsForWhatIsKnownAlready) {
   EXPECT_EQ(pass(0, frame), (Counts{0, 1, 0}));
   change([](auto& next) { next.forwarding.fdb_ageing = Duration::seconds(10); });
   EXPECT_EQ(pass(0, frame), (Counts{0, 1, 1}));
-  EXPECT_EQ(sw.worker().fdb().counters().aged.get(), 1u);
+  EXPECT_EQ(sw.packet_loop().fdb().counters().aged.get(), 1u);
   change([](auto& next) { next.forwarding.fdb_ageing = Duration::seconds(300); });
   pass(1, l2_frame(kEverybody, host(2)));
   sw.now = sw.now + Duration::seconds(299);
@@ -151,9 +151,9 @@ TEST_F(OtherRules, AnotherDeviceIsBehindAPort) {
   ASSERT_GE(device, 0);
   auto port = std::make_unique<Port>(config, static_cast<std::uint16_t>(device));
   port->set_up(std::array{sw.pool()});
-  const auto prepared = sw.worker().prepare(running);
+  const auto prepared = sw.packet_loop().prepare(running);
   prepared->ports.emplace_back(1, port.get());
-  sw.worker().apply(*prepared, sw.now);
+  sw.packet_loop().apply(*prepared, sw.now);
   for (int i = 0; i < 3; ++i) sw.turn();
   EXPECT_EQ(learned(), 1u) << "who was there is not there any more";
 
@@ -169,9 +169,9 @@ TEST_F(OtherRules, AnotherDeviceIsBehindAPort) {
   EXPECT_TRUE(sw.sent(1).empty()) << "nobody polls or feeds the one before";
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 
-  const auto back = sw.worker().prepare(running);
+  const auto back = sw.packet_loop().prepare(running);
   back->ports.emplace_back(1, &sw.port(1));
-  sw.worker().apply(*back, sw.now);
+  sw.packet_loop().apply(*back, sw.now);
 }
 
 }  // namespace

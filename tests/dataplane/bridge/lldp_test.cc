@@ -44,7 +44,7 @@ class Neighbours : public testing::Test {
   void look() {
     for (std::size_t port = 0; port < 2; ++port) sw.turn();
   }
-  void hear(std::size_t port, const wire::LldpMessage& message) {
+  void intercept(std::size_t port, const wire::LldpMessage& message) {
     sw.inject(port, frame_of(message));
     sw.turn();
   }
@@ -52,7 +52,7 @@ class Neighbours : public testing::Test {
     sw.now = sw.now + time;
     look();
   }
-  [[nodiscard]] std::size_t known() { return sw.worker().lldp()->rows(sw.now).size(); }
+  [[nodiscard]] std::size_t known() { return sw.packet_loop().lldp()->rows(sw.now).size(); }
 };
 
 std::vector<wire::LldpMessage> messages(RingSwitch& sw, std::size_t port) {
@@ -92,49 +92,49 @@ TEST_F(Neighbours, AreToldAgainAfterEachInterval) {
 }
 
 TEST_F(Neighbours, WhoIsNewIsToldSoon) {
-  hear(1, neighbour("eth0"));
+  intercept(1, neighbour("eth0"));
   wait(Duration::ms(999));
   EXPECT_TRUE(messages(sw, 1).empty());
   wait(Duration::ms(1));
   EXPECT_EQ(messages(sw, 1).size(), 1u);
   EXPECT_TRUE(messages(sw, 0).empty());
-  hear(1, neighbour("eth0"));  // known
+  intercept(1, neighbour("eth0"));  // known
   wait(Duration::seconds(1));
   EXPECT_TRUE(messages(sw, 1).empty());
 }
 
 TEST_F(Neighbours, AreKnownByWhatTheySay) {
-  hear(1, neighbour("eth0"));
+  intercept(1, neighbour("eth0"));
   sw.now = sw.now + Duration::seconds(5);
-  const auto rows = sw.worker().lldp()->rows(sw.now);
+  const auto rows = sw.packet_loop().lldp()->rows(sw.now);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].port, 1);
   EXPECT_EQ(rows[0].mac, kPeer);
   EXPECT_EQ(rows[0].said.system_name, "spine");
   EXPECT_EQ(rows[0].age, Duration::seconds(5));
   EXPECT_EQ(rows[0].left, Duration::seconds(115));
-  EXPECT_EQ(sw.worker().fdb().counters().entries.get(), 0u) << "it says nothing of addresses";
+  EXPECT_EQ(sw.packet_loop().fdb().counters().entries.get(), 0u) << "it says nothing of addresses";
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
 TEST_F(Neighbours, AreForgottenInTimeOrWhenTheyGo) {
-  hear(0, neighbour("eth0", 10));
-  hear(0, neighbour("eth1"));
+  intercept(0, neighbour("eth0", 10));
+  intercept(0, neighbour("eth1"));
   EXPECT_EQ(known(), 2u);
   wait(Duration::seconds(10));
   EXPECT_EQ(known(), 1u);
-  EXPECT_EQ(sw.worker().lldp()->counters().aged.get(), 1u);
-  hear(1, neighbour("eth1", 0));  // another port's
+  EXPECT_EQ(sw.packet_loop().lldp()->counters().aged.get(), 1u);
+  intercept(1, neighbour("eth1", 0));  // another port's
   EXPECT_EQ(known(), 1u);
-  hear(0, neighbour("eth1", 0));
+  intercept(0, neighbour("eth1", 0));
   EXPECT_EQ(known(), 0u);
-  EXPECT_EQ(sw.worker().lldp()->counters().left.get(), 1u);
-  EXPECT_EQ(sw.worker().lldp()->counters().neighbours.get(), 0u);
+  EXPECT_EQ(sw.packet_loop().lldp()->counters().left.get(), 1u);
+  EXPECT_EQ(sw.packet_loop().lldp()->counters().neighbours.get(), 0u);
 }
 
 TEST_F(Neighbours, BehindALinkThatGoesDownAreForgotten) {
-  hear(0, neighbour("eth0"));
-  hear(1, neighbour("eth1"));
+  intercept(0, neighbour("eth0"));
+  intercept(1, neighbour("eth1"));
   ASSERT_EQ(rte_eth_dev_set_link_down(sw.port(0).ethdev()), 0);
   EXPECT_FALSE(sw.port(0).poll_link());
   wait(Duration::ms(1));
@@ -148,19 +148,19 @@ TEST_F(Neighbours, BehindALinkThatGoesDownAreForgotten) {
 
 TEST_F(Neighbours, StrangersFillNoMoreThanTheirShare) {
   for (std::size_t i = 0; i <= Lldp::kMostNeighbours; ++i) {
-    hear(0, neighbour("eth" + std::to_string(i)));
+    intercept(0, neighbour("eth" + std::to_string(i)));
     sw.now = sw.now + Duration::seconds(1);
   }
   EXPECT_EQ(known(), Lldp::kMostNeighbours);
   EXPECT_EQ(sw.drops(0, DropReason::lldp_refused), 1u);
-  hear(1, neighbour("eth0"));
+  intercept(1, neighbour("eth0"));
   EXPECT_EQ(known(), Lldp::kMostNeighbours + 1);
 }
 
 TEST_F(Neighbours, AFloodOfThemIsBounded) {
-  for (std::size_t i = 0; i < Lldp::kSavedUp + 5; ++i) hear(0, neighbour("eth0"));
+  for (std::size_t i = 0; i < Lldp::kSavedUp + 5; ++i) intercept(0, neighbour("eth0"));
   EXPECT_EQ(sw.drops(0, DropReason::lldp_refused), 5u);
-  hear(1, neighbour("eth0"));
+  intercept(1, neighbour("eth0"));
   EXPECT_EQ(sw.drops(1, DropReason::lldp_refused), 0u);
 }
 
@@ -174,7 +174,7 @@ TEST_F(Neighbours, DamagedMessagesAreDropped) {
 }
 
 TEST_F(Neighbours, AreToldThatTheSwitchEnds) {
-  sw.worker().shut_down(sw.now);
+  sw.packet_loop().shut_down(sw.now);
   for (std::size_t port = 0; port < 2; ++port) {
     const auto said = messages(sw, port);
     ASSERT_EQ(said.size(), 1u);
@@ -189,7 +189,7 @@ TEST(Lldp, IsHeardOnPortsThatTakeNoUntaggedFrames) {
   RingSwitch other(config);
   for (std::size_t port = 0; port < 2; ++port) other.inject(port, frame_of(neighbour("eth0")));
   other.turn();
-  EXPECT_EQ(other.worker().lldp()->rows(other.now).size(), 1u);
+  EXPECT_EQ(other.packet_loop().lldp()->rows(other.now).size(), 1u);
   EXPECT_EQ(other.drops(1, DropReason::acl_denied), 1u) << "access control is asked first";
 }
 
@@ -217,12 +217,12 @@ TEST(Lldp, WhatNoBridgeForwardsEndsHere) {
 void change(RingSwitch& sw, const config::SwitchConfig& next) {
   config::ForwardingChange parts;
   parts.lldp = true;
-  const auto prepared = sw.worker().prepare(next, parts);
-  sw.worker().apply(*prepared, sw.now);
+  const auto prepared = sw.packet_loop().prepare(next, parts);
+  sw.packet_loop().apply(*prepared, sw.now);
 }
 
 TEST_F(Neighbours, ItComesChangesAndGoesWhileTheSwitchRuns) {
-  hear(0, neighbour("eth0"));
+  intercept(0, neighbour("eth0"));
   auto next = sw.config();
   next.forwarding.lldp.interval = Duration::seconds(5);
   change(sw, next);
@@ -235,12 +235,12 @@ TEST_F(Neighbours, ItComesChangesAndGoesWhileTheSwitchRuns) {
   const auto last = messages(sw, 1);
   ASSERT_FALSE(last.empty());
   EXPECT_EQ(last.back().ttl_seconds, 0u) << "neighbours are told";
-  EXPECT_EQ(sw.worker().lldp(), nullptr);
+  EXPECT_EQ(sw.packet_loop().lldp(), nullptr);
   next.forwarding.lldp.enabled = true;
   change(sw, next);
   look();
   EXPECT_EQ(messages(sw, 1).size(), 1u);
-  hear(0, neighbour("eth0"));
+  intercept(0, neighbour("eth0"));
   EXPECT_EQ(known(), 1u);
   (void)messages(sw, 0);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
@@ -251,7 +251,7 @@ TEST(Lldp, OffTheSwitchIsSilentAndDeaf) {
   sw.inject(0, frame_of(neighbour("eth0")));
   sw.turn();
   sw.turn();
-  EXPECT_EQ(sw.worker().lldp(), nullptr);
+  EXPECT_EQ(sw.packet_loop().lldp(), nullptr);
   EXPECT_TRUE(sw.sent(0).empty() && sw.sent(1).empty());
   EXPECT_EQ(sw.drops(0, DropReason::bridge_reserved), 1u);
 }

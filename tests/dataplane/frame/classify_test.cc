@@ -52,7 +52,7 @@ TEST(Classify, NothingOfTheFrameBeforeIsLeft) {
   Classified c = classify(kSwitch, std::span(tagged).first(5), true);
   EXPECT_EQ(c.reason, DropReason::frame_truncated);
   classify(kSwitch, tagged, true, c);
-  EXPECT_EQ(c.reason, DropReason::count_);
+  EXPECT_EQ(c.reason, DropReason::none);
   EXPECT_EQ(c.ethernet.vlan_tci, 7);
   classify(kSwitch, udp(kOther, 5, 5), true, c);
   EXPECT_EQ(c.action, Action::forward);

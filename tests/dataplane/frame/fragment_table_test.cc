@@ -46,7 +46,7 @@ TEST_F(Fragments, MakeADatagramInAnyOrder) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       const int n = order[i];
       const auto out = add(id, static_cast<std::size_t>(n) * 1480, n == 3 ? 5 : 1480, n != 3);
-      ASSERT_EQ(out.reason, DropReason::count_);
+      ASSERT_EQ(out.reason, DropReason::none);
       EXPECT_EQ(out.opened, i == 0);
       EXPECT_EQ(out.done, i == 3 ? 4445u : 0u);
     }
@@ -93,8 +93,7 @@ TEST_F(Fragments, ThatContradictEachOtherEndTheirDatagram) {
     bool more;
   };
   const auto ended_by = [&](std::initializer_list<Case> before, Case last) {
-    for (const Case& c : before)
-      EXPECT_EQ(refusal(1, c.offset, c.bytes, c.more), DropReason::count_);
+    for (const Case& c : before) EXPECT_EQ(refusal(1, c.offset, c.bytes, c.more), DropReason::none);
     const auto out = add(1, last.offset, last.bytes, last.more);
     EXPECT_EQ(out.reason, DropReason::fragment_overlap);
     EXPECT_EQ(table.open(), 0u);
@@ -189,7 +188,7 @@ TEST_F(Fragments, AgreeWithAModelOfBytes) {
       ASSERT_EQ(out.reason, DropReason::fragment_duplicate) << kSeed << ' ' << i;
       continue;
     }
-    ASSERT_EQ(out.reason, DropReason::count_) << kSeed << ' ' << i;
+    ASSERT_EQ(out.reason, DropReason::none) << kSeed << ' ' << i;
     std::fill(m.bytes.begin() + static_cast<long>(offset),
               m.bytes.begin() + static_cast<long>(padded), true);
     ++m.fragments;

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {

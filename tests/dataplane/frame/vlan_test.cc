@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "tests/dataplane/l2_frame.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -98,7 +98,7 @@ TEST_F(Vlans, WhatAPortDoesNotCarryIsDroppedAndNotLearned) {
   EXPECT_EQ(pass(kTrunk, 30), nothing);
   EXPECT_EQ(pass(kTrunk, 4095), nothing);
   EXPECT_EQ(sw.drops(kTrunk, DropReason::vlan_denied), 2u);
-  EXPECT_EQ(sw.worker().fdb().counters().entries.get(), 0u);
+  EXPECT_EQ(sw.packet_loop().fdb().counters().entries.get(), 0u);
   EXPECT_EQ(pass(kTransparent, {}), nothing);  // nobody else has the network of untagged frames
   EXPECT_EQ(sw.drops(kTransparent, DropReason::no_egress), 1u);
 }
@@ -205,13 +205,13 @@ TEST(AggregationInVlans, EachMemberGetsItsOwnForm) {
     ASSERT_EQ(result.size(), 1u);
     EXPECT_EQ(read_packet(result[0])->ethernet.vlan_tci, tags[i]);
   }
-  EXPECT_EQ(sw.worker().engine().counters(0).completions.get(), 1u);
+  EXPECT_EQ(sw.packet_loop().engine().counters(0).completions.get(), 1u);
   // From a VLAN that its port does not carry, nobody is heard.
   ranks[0].vlan_tci = 10;
   sw.inject(kAccess10, ranks[0].contribution(1, std::array{1, 2}));
   sw.turn();
   EXPECT_EQ(sw.drops(kAccess10, DropReason::vlan_denied), 1u);
-  EXPECT_EQ(sw.worker().engine().counters(0).contributions.get(), 2u);
+  EXPECT_EQ(sw.packet_loop().engine().counters(0).contributions.get(), 2u);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tests/dataplane/lookups.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -39,7 +39,7 @@ class CaptureTest : public testing::Test {
 
   void listen(CaptureWish wish, std::size_t room = 1u << 20) {
     tap.emplace(std::make_shared<CaptureWish>(std::move(wish)), room);
-    sw.worker().capture(&*tap);
+    sw.packet_loop().capture(&*tap);
   }
   std::vector<Seen> take_all() {
     std::vector<Seen> out;
@@ -163,7 +163,7 @@ TEST_F(CaptureTest, FullRingLosesAndCountsAndNothingElseSuffers) {
 
 TEST_F(CaptureTest, NothingAfterItIsTakenOff) {
   listen(everything());
-  sw.worker().capture(nullptr);
+  sw.packet_loop().capture(nullptr);
   sw.inject(0, broadcast(7));
   sw.turn();
   EXPECT_TRUE(take_all().empty());
@@ -288,8 +288,8 @@ TEST(TraceOfSeveralLcores, SaysToWhomAFrameIsHanded) {
   wish->rx = wish->tx = wish->drop = false;
   CaptureTap first(wish);
   CaptureTap second(wish);
-  sw.worker(0).capture(&first);
-  sw.worker(1).capture(&second);
+  sw.packet_loop(0).capture(&first);
+  sw.packet_loop(1).capture(&second);
   const TestWorker rank(sw.config(), 1, 0, 2);
   sw.inject(0, rank.join(5));
   sw.turn();

@@ -24,9 +24,10 @@ void fill(Mailbox& mailbox) {
 LoopSteps::Prepared prepare(RingSwitch& sw, const config::SwitchConfig& next) {
   const config::Change change = config::difference(sw.config(), next, {2048, 4096});
   LoopSteps::Prepared prepared;
-  for (const auto& worker : sw.workers()) {
-    prepared.push_back(worker->prepare(next, change.forwarding));
-    if (change.ports.queues_move) prepared.back()->plan = worker->plan_ports(next, change.ports);
+  for (const auto& packet_loop : sw.packet_loops()) {
+    prepared.push_back(packet_loop->prepare(next, change.forwarding));
+    if (change.ports.queues_move)
+      prepared.back()->plan = packet_loop->plan_ports(next, change.ports);
   }
   return prepared;
 }
@@ -39,7 +40,7 @@ void wake_up(RingSwitch& sw, std::size_t lcore) {
 
 std::vector<int> polled(RingSwitch& sw, std::size_t lcore) {
   std::vector<int> ports;
-  for (const Worker::Queue& queue : sw.worker(lcore).queues()) ports.push_back(queue.port);
+  for (const PacketLoop::Queue& queue : sw.packet_loop(lcore).queues()) ports.push_back(queue.port);
   return ports;
 }
 
@@ -48,7 +49,7 @@ std::size_t known(RingSwitch& sw, std::size_t lcore) {
   settle(sw);
   std::vector<FdbRow> rows;
   std::uint32_t place = 0;
-  const Fdb& fdb = sw.worker(lcore).fdb();
+  const Fdb& fdb = sw.packet_loop(lcore).fdb();
   fdb.learned_rows(place, fdb.capacity(), {}, sw.now, rows);
   return rows.size();
 }
@@ -74,12 +75,12 @@ class LateLoops : public testing::Test {
 
   config::SwitchConfig file = start();
   RingSwitch sw{file};
-  LoopSteps steps{sw.workers()};
+  LoopSteps steps{sw.packet_loops()};
 };
 
 // All of its steps are there when it wakes up, and what others wait for in them.
 TEST_F(LateLoops, ALoopWithAFullMailboxComesToAChangeOfPortsWhenItWakesUp) {
-  fill(sw.worker(0).mailbox());
+  fill(sw.packet_loop(0).mailbox());
   auto next = file;
   next.ports[0].lcores = {1};
   next.ports[1].lcores = {0};
@@ -92,14 +93,14 @@ TEST_F(LateLoops, ALoopWithAFullMailboxComesToAChangeOfPortsWhenItWakesUp) {
   sw.turn();
   EXPECT_THAT(polled(sw, 0), ElementsAre(1));
   EXPECT_THAT(polled(sw, 1), ElementsAre(0, 2));
-  for (const auto& worker : sw.workers()) EXPECT_TRUE(worker->has_taken_in());
+  for (const auto& packet_loop : sw.packet_loops()) EXPECT_TRUE(packet_loop->has_attached());
   sw.inject(0, l2_frame(kEverybody, host(1)));
   settle(sw);
   EXPECT_EQ(sw.sent(1).size(), 1u);
 }
 
 TEST_F(LateLoops, ALoopWithAFullMailboxComesToAChangeOfJobsWhenItWakesUp) {
-  for (const auto& worker : sw.workers()) fill(worker->mailbox());
+  for (const auto& packet_loop : sw.packet_loops()) fill(packet_loop->mailbox());
   auto next = file;
   next.jobs[0].deadline = Duration::seconds(7);
   const auto prepared = prepare(sw, next);
@@ -107,7 +108,7 @@ TEST_F(LateLoops, ALoopWithAFullMailboxComesToAChangeOfJobsWhenItWakesUp) {
   std::vector<Duration> deadlines;
   for (const std::size_t lcore : {0u, 1u}) {
     wake_up(sw, lcore);
-    const aggregator::Engine& engine = sw.worker(lcore).engine();
+    const aggregator::Engine& engine = sw.packet_loop(lcore).engine();
     for (std::size_t i = 0; i < engine.job_count(); ++i)
       deadlines.push_back(engine.job_config(i).deadline);
   }
@@ -122,7 +123,7 @@ TEST_F(LateLoops, TheNextChangeHasToWaitUntilAllAreThrough) {
   EXPECT_FALSE(steps.take(prepared, mask_of(0), Duration()));
   EXPECT_THROW(steps.check(Duration()), std::runtime_error) << "nobody answers";
   wake_up(sw, 0);
-  EXPECT_FALSE(sw.worker(0).has_taken_in()) << "the other one may still send there";
+  EXPECT_FALSE(sw.packet_loop(0).has_attached()) << "the other one may still send there";
   check_while_loops_turn();
   EXPECT_THAT(polled(sw, 1), ElementsAre(0, 1, 2));
 }
@@ -130,23 +131,23 @@ TEST_F(LateLoops, TheNextChangeHasToWaitUntilAllAreThrough) {
 TEST_F(LateLoops, ALoopIsLateUntilItHasTakenAllStepsThatItHasBeenTold) {
   auto next = file;
   next.ports[0].lcores = {1};
-  fill(sw.worker(1).mailbox());
+  fill(sw.packet_loop(1).mailbox());
   const auto prepared = prepare(sw, next);
-  EXPECT_FALSE(sw.workers().any_late());
+  EXPECT_FALSE(sw.packet_loops().any_late());
   EXPECT_FALSE(steps.take(prepared, mask_of(0), Duration()));
-  EXPECT_TRUE(sw.worker(0).is_late() && sw.worker(1).is_late());
+  EXPECT_TRUE(sw.packet_loop(0).is_late() && sw.packet_loop(1).is_late());
   wake_up(sw, 0);
-  EXPECT_FALSE(sw.worker(0).has_taken_in());
-  EXPECT_FALSE(sw.worker(0).is_late()) << "it waits for the other one, and has the new jobs";
-  EXPECT_TRUE(sw.workers().any_late());
-  const auto jobs = sw.workers().jobs(next);
-  EXPECT_EQ(jobs.size(), sw.worker(0).engine().job_count());
-  for (const PlacedJob& job : jobs) EXPECT_EQ(job.lcore, 0u);
+  EXPECT_FALSE(sw.packet_loop(0).has_attached());
+  EXPECT_FALSE(sw.packet_loop(0).is_late()) << "it waits for the other one, and has the new jobs";
+  EXPECT_TRUE(sw.packet_loops().any_late());
+  const auto jobs = sw.packet_loops().jobs(next);
+  EXPECT_EQ(jobs.size(), sw.packet_loop(0).engine().job_count());
+  for (const LoopJob& job : jobs) EXPECT_EQ(job.lcore, 0u);
   std::size_t turns = 0;
-  for (; sw.worker(1).is_late(); ++turns) sw.turn(1);
+  for (; sw.packet_loop(1).is_late(); ++turns) sw.turn(1);
   EXPECT_GE(turns, (Mailbox::kCapacity + 3) / Mailbox::kPerTurn);
-  EXPECT_FALSE(sw.workers().any_late());
-  EXPECT_EQ(sw.workers().jobs(next).size(), 1u);
+  EXPECT_FALSE(sw.packet_loops().any_late());
+  EXPECT_EQ(sw.packet_loops().jobs(next).size(), 1u);
 }
 
 // Until it comes to the change it goes by the rules before, and tells the others so, who have
@@ -154,13 +155,13 @@ TEST_F(LateLoops, ALoopIsLateUntilItHasTakenAllStepsThatItHasBeenTold) {
 TEST_F(LateLoops, WhatALateLoopHasToldIsForgottenWhenItIsThrough) {
   auto next = file;
   next.ports[0].vlan = {.mode = config::VlanMode::access, .id = 10, .allowed = {}, .native = {}};
-  fill(sw.worker(0).mailbox());
+  fill(sw.packet_loop(0).mailbox());
   const auto prepared = prepare(sw, next);
   EXPECT_FALSE(steps.take(prepared, mask_of(0), Duration()));
   wake_up(sw, 1);
   sw.inject(0, l2_frame(kEverybody, host(1)));
   sw.turn(0);
-  ASSERT_TRUE(sw.worker(0).is_late());
+  ASSERT_TRUE(sw.packet_loop(0).is_late());
   sw.now = sw.now + Duration::us(1);
   wake_up(sw, 0);
   EXPECT_EQ(known(sw, 0), 0u);

@@ -27,9 +27,9 @@ std::uint32_t group(std::size_t n) {
 // What all know of it; nullopt, too, where they do not agree.
 std::optional<PortMask> members(RingSwitch& sw, std::uint32_t ipv4) {
   const wire::MacAddress mac = wire::multicast_mac(ipv4);
-  const auto known = sw.worker(0).snooping()->members(mac, 0, sw.now);
-  for (const auto& worker : sw.workers())
-    if (worker->snooping()->members(mac, 0, sw.now) != known) return std::nullopt;
+  const auto known = sw.packet_loop(0).snooping()->members(mac, 0, sw.now);
+  for (const auto& packet_loop : sw.packet_loops())
+    if (packet_loop->snooping()->members(mac, 0, sw.now) != known) return std::nullopt;
   return known;
 }
 void turn(RingSwitch& sw, int times) {
@@ -43,14 +43,14 @@ TEST(GroupKeeper, O1_AMessageGoesToTheFirstLcoreAndTakesEffectOnAll) {
   RingSwitch sw(snooping_lcores(3, 4));
   sw.inject(1, igmp_frame(0x11, 0));  // of lcore 1
   sw.turn(1);
-  EXPECT_EQ(sw.workers().group_ways()->of(1).counters().messages.get(), 1u);
-  EXPECT_FALSE(sw.worker(1).snooping()->has_querier(0, false, sw.now)) << "it does not decide";
+  EXPECT_EQ(sw.packet_loops().group_rings()->of(1).counters().messages.get(), 1u);
+  EXPECT_FALSE(sw.packet_loop(1).snooping()->has_querier(0, false, sw.now)) << "it does not decide";
   sw.turn(0);
-  EXPECT_TRUE(sw.worker(0).snooping()->has_querier(0, false, sw.now));
+  EXPECT_TRUE(sw.packet_loop(0).snooping()->has_querier(0, false, sw.now));
   for (const std::size_t lcore : {1u, 2u}) {
     sw.turn(lcore);
-    EXPECT_TRUE(sw.worker(lcore).snooping()->has_querier(0, false, sw.now)) << lcore;
-    EXPECT_EQ(sw.worker(lcore).snooping()->routers(0, sw.now), mask_of(1)) << lcore;
+    EXPECT_TRUE(sw.packet_loop(lcore).snooping()->has_querier(0, false, sw.now)) << lcore;
+    EXPECT_EQ(sw.packet_loop(lcore).snooping()->routers(0, sw.now), mask_of(1)) << lcore;
   }
   for (const std::size_t port : {0u, 2u, 3u}) EXPECT_EQ(sw.sent(port).size(), 1u) << port;
   // A member on lcore 2; frames of the group are forwarded by whoever receives them.
@@ -71,7 +71,7 @@ TEST(GroupKeeper, O1_AMessageGoesToTheFirstLcoreAndTakesEffectOnAll) {
 // What is said again changes nothing that others would have to be told.
 TEST(GroupKeeper, WhatIsKnownIsToldOnce) {
   RingSwitch sw(snooping_lcores(2, 2));
-  const auto told = [&] { return sw.workers().group_ways()->of(1).counters().updates.get(); };
+  const auto told = [&] { return sw.packet_loops().group_rings()->of(1).counters().updates.get(); };
   for (int round = 0; round < 10; ++round) {
     sw.inject(0, igmp_frame(0x11, 0));
     sw.inject(1, igmp_frame(0x16, kTestGroup4));
@@ -93,9 +93,9 @@ TEST(GroupKeeper, OneAskedAndAnotherLeftBehindTheSamePort) {
   EXPECT_EQ(members(sw, kTestGroup4), mask_of(1));
   sw.inject_at(1, 1, igmp_frame(0x17, kTestGroup4));
   turn(sw, 3);
-  EXPECT_EQ(sw.worker(0).snooping()->members(kGroup4, 0, sw.now), std::nullopt);
-  EXPECT_EQ(sw.worker(1).snooping()->members(kGroup4, 0, sw.now), std::nullopt);
-  EXPECT_EQ(sw.worker(2).snooping()->members(kGroup4, 0, sw.now), std::nullopt);
+  EXPECT_EQ(sw.packet_loop(0).snooping()->members(kGroup4, 0, sw.now), std::nullopt);
+  EXPECT_EQ(sw.packet_loop(1).snooping()->members(kGroup4, 0, sw.now), std::nullopt);
+  EXPECT_EQ(sw.packet_loop(2).snooping()->members(kGroup4, 0, sw.now), std::nullopt);
 }
 
 TEST(GroupKeeper, O1_AFloodOfReportsIsBoundedAndCountedAndLeavesOthersHeard) {
@@ -108,7 +108,7 @@ TEST(GroupKeeper, O1_AFloodOfReportsIsBoundedAndCountedAndLeavesOthersHeard) {
     }
   };
   flood(8 * kBurst);
-  constexpr std::size_t kShare = GroupWay::kMessages / 2;
+  constexpr std::size_t kShare = GroupRing::kMessages / 2;
   EXPECT_EQ(sw.drops(1, DropReason::group_flood), 8 * kBurst - kShare);
   EXPECT_EQ(sw.buffers_in_use(), kShare);
   // Another port of the same lcore, one of the keeper's, and learning of addresses.
@@ -126,8 +126,8 @@ TEST(GroupKeeper, O1_AFloodOfReportsIsBoundedAndCountedAndLeavesOthersHeard) {
   EXPECT_EQ(sw.drops(3, DropReason::group_flood), 0u);
   EXPECT_EQ(members(sw, kTestGroup4), mask_of(3)) << "fewer groups than the one that floods";
   EXPECT_EQ(members(sw, group(60'000)), mask_of(2));
-  EXPECT_EQ(sw.worker(0).fdb().lookup(host(77), 0, sw.now), 3);
-  EXPECT_EQ(sw.worker(0).snooping()->groups().counters().groups.get(), 16u);
+  EXPECT_EQ(sw.packet_loop(0).fdb().lookup(host(77), 0, sw.now), 3);
+  EXPECT_EQ(sw.packet_loop(0).snooping()->groups().counters().groups.get(), 16u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
@@ -146,11 +146,12 @@ TEST(GroupKeeper, O1_ThroughSeveralLcoresAPortSaysNoMoreThanThroughOne) {
     sw.turn();
   }
   turn(sw, 3);
-  EXPECT_EQ(sw.worker(0).snooping()->counters().reports.get(), kHeard);
+  EXPECT_EQ(sw.packet_loop(0).snooping()->counters().reports.get(), kHeard);
   EXPECT_EQ(sw.drops(1, DropReason::snooping_limit), kReports - kHeard);
   EXPECT_EQ(sw.drops(1, DropReason::group_flood), 0u);
   for (const std::size_t lcore : {1u, 2u})
-    EXPECT_EQ(sw.workers().group_ways()->of(lcore).counters().messages.get(), kHeard) << lcore;
+    EXPECT_EQ(sw.packet_loops().group_rings()->of(lcore).counters().messages.get(), kHeard)
+        << lcore;
   discard_sent(sw);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
@@ -167,15 +168,16 @@ TEST(GroupKeeper, AFloodOfNewsIsToldAsOthersHaveRoom) {
     sw.inject(0, igmp3_frame(listed));
   }
   for (int i = 0; i < 20; ++i) sw.turn(0);
-  const auto& counters = sw.workers().group_ways()->of(1).counters();
-  EXPECT_EQ(counters.updates.get(), GroupWay::kUpdates) << "while the other does nothing";
+  const auto& counters = sw.packet_loops().group_rings()->of(1).counters();
+  EXPECT_EQ(counters.updates.get(), GroupRing::kUpdates) << "while the other does nothing";
   sw.inject(0, igmp3_frame({{3, group(kGroups - 1), 0}}));  // changes while it waits to be told
   sw.turn(0);
   sw.now = sw.now + config.forwarding.snooping.leave_delay;
   turn(sw, 200);
   for (std::size_t n = 0; n < kGroups - 1; ++n) ASSERT_EQ(members(sw, group(n)), mask_of(0)) << n;
-  EXPECT_EQ(sw.worker(1).snooping()->members(wire::multicast_mac(group(kGroups - 1)), 0, sw.now),
-            std::nullopt);
+  EXPECT_EQ(
+      sw.packet_loop(1).snooping()->members(wire::multicast_mac(group(kGroups - 1)), 0, sw.now),
+      std::nullopt);
 }
 
 // A turn has so much to clear and no more, and a switch that is idle is soon through, too.

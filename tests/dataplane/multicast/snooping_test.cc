@@ -34,10 +34,10 @@ config::SwitchConfig with_lcores(config::SwitchConfig config, std::size_t lcores
 
 // Ports that a frame leaves through, of four. Port p is polled by lcore p modulo their number.
 std::vector<std::size_t> pass_through(RingSwitch& sw, std::size_t port, const Bytes& frame) {
-  if (sw.workers().size() > 1) settle(sw);
+  if (sw.packet_loops().size() > 1) settle(sw);
   sw.inject(port, frame);
   // To the keeper, to the lcore of its way out, and out.
-  for (std::size_t turn = 0; turn < sw.workers().size(); ++turn) sw.turn();
+  for (std::size_t turn = 0; turn < sw.packet_loops().size(); ++turn) sw.turn();
   std::vector<std::size_t> out;
   for (std::size_t p = 0; p < 4; ++p)
     if (!sw.sent(p).empty()) out.push_back(p);
@@ -125,7 +125,7 @@ TEST_P(Snoop, MembersLeaveAndAge) {
   sw.now = sw.now + Duration::seconds(8);
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));  // 260 s of silence: nobody asks for it
   for (int turn = 0; turn < 8; ++turn) sw.turn();
-  EXPECT_EQ(sw.worker().snooping()->groups().counters().groups.get(), 0u);
+  EXPECT_EQ(sw.packet_loop().snooping()->groups().counters().groups.get(), 0u);
   // Without its querier, the network is a plain one again.
   pass(1, igmp_frame(0x16, kTestGroup4));
   EXPECT_EQ(data4(3), (Ports{0, 1}));
@@ -185,7 +185,7 @@ TEST_P(Snoop, O1_AFloodOfReportsIsLimitedByPort) {
   };
   flood(long_report(kGroups));
   EXPECT_EQ(sw.drops(1, DropReason::snooping_limit), kHeard);
-  EXPECT_EQ(sw.worker().snooping()->counters().reports.get(), kHeard);
+  EXPECT_EQ(sw.packet_loop().snooping()->counters().reports.get(), kHeard);
   EXPECT_EQ(pass(1, mld2_frame({{4, 0x77, 0}})), Ports{0}) << "a short one has room still";
   EXPECT_EQ(pass(1, igmp_frame(0x11, 0)), (Ports{0, 2, 3})) << "queries are none";
   EXPECT_EQ(pass(2, igmp_frame(0x16, kTestGroup4)), (Ports{0, 1}));
@@ -216,7 +216,7 @@ TEST_P(SnoopKeys, C1_AQueryFromAHostsPortIsDropped) {
   RingSwitch sw(config);
   EXPECT_EQ(pass_through(sw, 1, igmp_frame(0x11, 0)), Ports{});
   EXPECT_EQ(sw.drops(1, DropReason::no_member), 1u);
-  const Snooping& snooping = *sw.worker().snooping();
+  const Snooping& snooping = *sw.packet_loop().snooping();
   EXPECT_EQ(snooping.counters().queries_refused.get(), 1u);
   EXPECT_EQ(snooping.counters().queries.get(), 0u);
   EXPECT_EQ(snooping.routers(0, sw.now), 0u);
@@ -231,7 +231,7 @@ TEST_P(Snoop, O1_RowsAreOfRoutersAndOfGroups) {
   pass(0, igmp_frame(0x11, 0));
   pass(1, igmp_frame(0x16, kTestGroup4));
   pass(2, igmp_frame(0x16, kTestGroup4 + 1));
-  const Snooping& snooping = *sw.worker().snooping();
+  const Snooping& snooping = *sw.packet_loop().snooping();
   constexpr std::uint32_t kLooks = 5;
   std::vector<GroupRow> rows;
   for (std::uint32_t place = 0, looks = 0; place != snooping.row_places();) {
@@ -259,7 +259,7 @@ TEST_P(Snoop, GroupsOfTheLinkAndOfJobsGoEverywhere) {
   EXPECT_EQ(to({0x33, 0x33, 0, 0, 0, 1}), (Ports{0, 1, 2}));
   EXPECT_EQ(to({0x01, 0x00, 0x0C, 0xCC, 0xCC, 0xCD}), (Ports{0, 1, 2}));  // no IP group
   EXPECT_EQ(to(kEverybody), (Ports{0, 1, 2}));
-  EXPECT_EQ(sw.worker().snooping()->groups().counters().groups.get(), 0u);
+  EXPECT_EQ(sw.packet_loop().snooping()->groups().counters().groups.get(), 0u);
 }
 
 TEST_P(Snoop, DamagedMessagesAreDropped) {
@@ -278,9 +278,9 @@ TEST_P(Snoop, RulesChangeAndWhatIsKnownStays) {
   next.forwarding.snooping.leave_delay = Duration::seconds(50);
   config::ForwardingChange parts;
   parts.snooping = true;
-  for (const auto& worker : sw.workers()) {
-    const auto prepared = worker->prepare(next, parts);
-    worker->apply(*prepared, sw.now);
+  for (const auto& packet_loop : sw.packet_loops()) {
+    const auto prepared = packet_loop->prepare(next, parts);
+    packet_loop->apply(*prepared, sw.now);
   }
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
   EXPECT_EQ(pass(3, ipv4_frame({}, wire::multicast_mac(0xE0010299))), (Ports{0, 2}));
@@ -308,7 +308,7 @@ TEST_P(SnoopKeys, C1_TheLargestReportIsWithinTheLimit) {
   RingSwitch sw(config);
   constexpr std::size_t kGroups = (config::kMaxMtu - 24 - 8) / 8;
   EXPECT_EQ(pass_through(sw, 1, long_report(kGroups)), (Ports{0, 2, 3}));
-  EXPECT_EQ(sw.worker().snooping()->groups().counters().groups.get(), kGroups);
+  EXPECT_EQ(sw.packet_loop().snooping()->groups().counters().groups.get(), kGroups);
 }
 
 TEST_P(SnoopKeys, GroupsAreOfTheirVlan) {

@@ -111,7 +111,7 @@ class LostPeer : public testing::Test {
     EXPECT_FALSE(port.link_up());
     EXPECT_TRUE(port.lost_peer());
     EXPECT_FALSE(port.poll_link()) << "whatever the driver says";
-    port.put_peer_out();
+    port.disconnect_peer();
     EXPECT_FALSE(port.lost_peer());
     EXPECT_FALSE(port.poll_link());
     while (!client->control.server_left()) sched_yield();
@@ -241,7 +241,7 @@ TEST_F(LostPeer, O1_TheLinkMonitorSaysSoAndPutsItOut) {
   connect();
   {
     const std::array<Port*, 1> ports = {&port};
-    LinkMonitor monitor(ports, {{&sw.worker(), [] {}}}, [&](const std::string& line) {
+    LinkMonitor monitor(ports, {{&sw.packet_loop(), [] {}}}, [&](const std::string& line) {
       const std::lock_guard lock(guard);
       lines += line + '\n';
     });

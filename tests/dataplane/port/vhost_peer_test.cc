@@ -66,7 +66,7 @@ class LostGuest : public testing::Test {
     EXPECT_TRUE(port.lost_peer());
     EXPECT_FALSE(port.poll_link()) << "whatever the driver says";
     while (port.lost_peer()) {
-      port.put_peer_out();
+      port.disconnect_peer();
       sched_yield();
     }
     EXPECT_FALSE(port.poll_link());
@@ -157,7 +157,7 @@ TEST_F(LostGuest, O1_TheLinkMonitorSaysSoAndPutsItOut) {
   connect();
   {
     const std::array<Port*, 1> ports = {&port};
-    LinkMonitor monitor(ports, {{&sw.worker(), [] {}}}, [&](const std::string& line) {
+    LinkMonitor monitor(ports, {{&sw.packet_loop(), [] {}}}, [&](const std::string& line) {
       const std::lock_guard lock(guard);
       lines += line + '\n';
     });

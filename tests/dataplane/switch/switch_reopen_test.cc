@@ -38,15 +38,15 @@ TEST_P(WorkerReopen, C1_APortIsOpenedAgainWhileOthersLoseNothing) {
   for (const auto queues : std::initializer_list<std::uint16_t>{2, 3, 1, 2}) {
     file.ports[2].queues = queues;
     file.ports[2].mtu = 1400u + queues;
-    const std::uint64_t received = sw.workers().port_counters(2).rx_packets.get();
+    const std::uint64_t received = sw.packet_loops().port_counters(2).rx_packets.get();
     sw.reload(file, traffic);
     settle(sw);
     got.collect({0, 1});
     sw.sent(2);
     std::size_t polled = 0;
-    for (const auto& worker : sw.workers()) polled += worker->queues().size();
+    for (const auto& packet_loop : sw.packet_loops()) polled += packet_loop->queues().size();
     EXPECT_EQ(polled, 2u + queues);
-    EXPECT_EQ(sw.workers().port_counters(2).rx_packets.get(), received) << "its counters stay";
+    EXPECT_EQ(sw.packet_loops().port_counters(2).rx_packets.get(), received) << "its counters stay";
     // Whoever is behind it is known still, and may send on each of its queues.
     sw.inject(0, l2_frame(host(3), host(1)));
     settle(sw);
@@ -64,7 +64,7 @@ TEST_P(WorkerReopen, C1_APortIsOpenedAgainWhileOthersLoseNothing) {
   EXPECT_EQ(got[0], sent);
   EXPECT_EQ(got[1], sent);
   for (std::size_t port = 0; port < 2; ++port)
-    EXPECT_EQ(sw.workers().port_counters(port).drops.total(), 0u);
+    EXPECT_EQ(sw.packet_loops().port_counters(port).drops.total(), 0u);
   EXPECT_GT(sw.drops(2, DropReason::tx_link_down), 0u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
@@ -81,8 +81,8 @@ TEST_P(WorkerReopen, C1_APortThatCannotBeOpenedAgainStaysClosed) {
   EXPECT_FALSE(sw.port(2).link_up());
   EXPECT_FALSE(sw.port(2).poll_link());
   EXPECT_EQ(sw.port(2).why(), "refused");
-  for (const auto& worker : sw.workers())
-    for (const auto& queue : worker->queues()) EXPECT_NE(queue.port, 2);
+  for (const auto& packet_loop : sw.packet_loops())
+    for (const auto& queue : packet_loop->queues()) EXPECT_NE(queue.port, 2);
   // As behind a link that is lost: its host may be elsewhere now.
   sw.inject(0, l2_frame(host(3), host(1)));
   settle(sw);
@@ -106,8 +106,8 @@ TEST_P(WorkerReopen, O1_CountersOfAQueueGoOnWhenItComesBack) {
   std::map<std::array<std::size_t, 3>, std::uint64_t> seen;
   std::size_t received = 0;
   const auto look = [&] {
-    for (std::size_t lcore = 0; lcore < sw.workers().size(); ++lcore)
-      for (const auto& queue : sw.worker(lcore).queues()) {
+    for (std::size_t lcore = 0; lcore < sw.packet_loops().size(); ++lcore)
+      for (const auto& queue : sw.packet_loop(lcore).queues()) {
         std::uint64_t& before = seen[{queue.port, queue.queue, lcore}];
         EXPECT_GE(queue.packets.get(), before) << queue.port << ' ' << queue.queue << ' ' << lcore;
         EXPECT_LE(queue.bursts.get(), queue.packets.get());
@@ -140,8 +140,8 @@ TEST_P(WorkerReopen, O1_CountersOfAQueueGoOnWhenItComesBack) {
   sw.reload(file);
   file.ports.push_back(port_named("new"));
   sw.reload(file);
-  for (const auto& worker : sw.workers())
-    for (const auto& queue : worker->queues())
+  for (const auto& packet_loop : sw.packet_loops())
+    for (const auto& queue : packet_loop->queues())
       if (queue.port == 2) {
         EXPECT_EQ(queue.packets.get(), 0u);
       }

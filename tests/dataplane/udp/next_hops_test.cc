@@ -40,8 +40,8 @@ class Routers : public testing::Test {
     const auto who = asked();
     return std::count(who.begin(), who.end(), kRouter) == 1;
   }
-  bool hear(const wire::MacAddress& mac, bool to_us, std::uint16_t port = 0) {
-    return hops.hear({port, kRouter, mac, to_us}, now);
+  bool intercept(const wire::MacAddress& mac, bool to_us, std::uint16_t port = 0) {
+    return hops.intercept({port, kRouter, mac, to_us}, now);
   }
   void pass(Duration time) { now = now + time; }
   // Times between questions to the first router, within so long.
@@ -86,20 +86,20 @@ TEST_F(Routers, O12_AreAskedAtOnceAndEverMoreSeldom) {
 
 TEST_F(Routers, AnAnswerIsAskedForAgainBeforeItIsTooOld) {
   asked();
-  hear(kMac, true);
+  intercept(kMac, true);
   EXPECT_EQ(router().mac, kMac);
   EXPECT_EQ(router().state(), NextHop::State::reachable);
   EXPECT_EQ(gaps_ms(Duration::ms(5100)), Gaps{5000});
   EXPECT_EQ(router().state(), NextHop::State::checking);
   EXPECT_EQ(router().mac, kMac) << "in use as long as it may be right";
-  hear(kMac, true);
+  intercept(kMac, true);
   EXPECT_EQ(router().state(), NextHop::State::reachable);
   EXPECT_EQ(router().counters.moves.get(), 0u);
 }
 
 TEST_F(Routers, ASilentOneIsLostAndComesBack) {
   asked();
-  hear(kMac, true);
+  intercept(kMac, true);
   gaps_ms(NextHops::kLife - Duration::ms(10));
   EXPECT_EQ(router().mac, kMac);
   pass(Duration::ms(10));
@@ -109,49 +109,49 @@ TEST_F(Routers, ASilentOneIsLostAndComesBack) {
   EXPECT_EQ(router().counters.reachable.get(), 0u);
   pass(Duration::ms(250));
   EXPECT_TRUE(asked_router()) << "as at the beginning";
-  hear(kNewMac, true);
+  intercept(kNewMac, true);
   EXPECT_EQ(router().mac, kNewMac);
   EXPECT_EQ(router().counters.reachable.get(), 1u);
 }
 
 TEST_F(Routers, OnlyAnAnswerToAQuestionIsBelieved) {
-  EXPECT_TRUE(hear(kMac, true)) << "known, and to be told to others";
+  EXPECT_TRUE(intercept(kMac, true)) << "known, and to be told to others";
   EXPECT_EQ(router().mac, std::nullopt) << "before anybody was asked";
   asked();
-  hear(kMac, false);
+  intercept(kMac, false);
   EXPECT_EQ(router().mac, std::nullopt) << "a claim";
-  hear(kMac, true, 1);
+  intercept(kMac, true, 1);
   EXPECT_EQ(router().mac, std::nullopt) << "another port";
-  hear(config::derived_mac(0x0A4D00FE), true);
+  intercept(config::derived_mac(0x0A4D00FE), true);
   EXPECT_EQ(router().mac, std::nullopt) << "the switch's own";
-  EXPECT_FALSE(hops.hear({0, 0x0A4D0063, kMac, true}, now)) << "nobody";
-  hear(kMac, true);
+  EXPECT_FALSE(hops.intercept({0, 0x0A4D0063, kMac, true}, now)) << "nobody";
+  intercept(kMac, true);
   EXPECT_EQ(router().mac, kMac);
-  hear(kNewMac, true);
+  intercept(kNewMac, true);
   EXPECT_EQ(router().mac, kMac) << "the first answer is the answer";
 }
 
 TEST_F(Routers, AClaimOfAnotherAddressMakesTheSwitchAskNotBelieve) {
   asked();
-  hear(kMac, true);
+  intercept(kMac, true);
   pass(Duration::seconds(1));
-  hear(kMac, false);
+  intercept(kMac, false);
   EXPECT_FALSE(asked_router()) << "nothing new";
-  hear(kNewMac, false);
+  intercept(kNewMac, false);
   EXPECT_EQ(router().mac, kMac);
   EXPECT_TRUE(asked_router());
-  hear(kNewMac, true);
+  intercept(kNewMac, true);
   EXPECT_EQ(router().mac, kNewMac);
   EXPECT_EQ(router().counters.moves.get(), 1u);
 }
 
 TEST_F(Routers, AFloodOfClaimsDoesNotMakeAFloodOfQuestions) {
   asked();
-  hear(kMac, true);
+  intercept(kMac, true);
   std::size_t questions = 0;
   for (int i = 0; i < 1000; ++i) {
     pass(Duration::ms(1));
-    hear(kNewMac, false);
+    intercept(kNewMac, false);
     questions += asked_router() ? 1 : 0;
   }
   EXPECT_EQ(questions, 4u);
@@ -160,12 +160,12 @@ TEST_F(Routers, AFloodOfClaimsDoesNotMakeAFloodOfQuestions) {
 
 TEST_F(Routers, WithoutALinkNobodyIsAskedOrKnown) {
   asked();
-  hear(kMac, true);
+  intercept(kMac, true);
   has_link[0] = false;
   pass(Duration::ms(10));
   EXPECT_TRUE(asked().empty());
   EXPECT_EQ(router().mac, std::nullopt);
-  hear(kMac, true);
+  intercept(kMac, true);
   EXPECT_EQ(router().mac, std::nullopt) << "of a question before that";
   has_link[0] = true;
   pass(Duration::ms(10));
@@ -174,7 +174,7 @@ TEST_F(Routers, WithoutALinkNobodyIsAskedOrKnown) {
 
 TEST_F(Routers, Rule16_AnotherConfigurationKeepsWhatIsKnown) {
   asked();
-  hear(kMac, true);
+  intercept(kMac, true);
   auto config = routed();
   config.routes.push_back({{0x0A500000, 16}, 0x0A4D0003, "b"});
   config.routes[2].port = "a";  // the other router has moved
@@ -190,12 +190,12 @@ TEST_F(Routers, Rule16_AnotherConfigurationKeepsWhatIsKnown) {
 // What one loop hears it tells the others, but nobody fills their rings with it.
 TEST_F(Routers, AreTalkedAboutNowAndThen) {
   asked();
-  EXPECT_TRUE(hear(kMac, true));
-  EXPECT_FALSE(hear(kMac, true));
-  EXPECT_TRUE(hear(kMac, false)) << "claims do not stand in the way of answers";
-  EXPECT_FALSE(hear(kMac, false));
+  EXPECT_TRUE(intercept(kMac, true));
+  EXPECT_FALSE(intercept(kMac, true));
+  EXPECT_TRUE(intercept(kMac, false)) << "claims do not stand in the way of answers";
+  EXPECT_FALSE(intercept(kMac, false));
   pass(Duration::ms(50));
-  EXPECT_TRUE(hear(kMac, true));
+  EXPECT_TRUE(intercept(kMac, true));
 }
 
 }  // namespace

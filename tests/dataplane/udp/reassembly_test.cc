@@ -8,7 +8,7 @@
 #include "core/net/fragment.h"
 #include "tests/dataplane/fragments.h"
 #include "tests/dataplane/ip_frame.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -75,7 +75,7 @@ class Reassembling : public testing::Test {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(pieces[i]));
       wire::Fragment4View f;
-      EXPECT_EQ(wire::parse_fragment4(view.payload, f), DropReason::count_);
+      EXPECT_EQ(wire::parse_fragment4(view.payload, f), DropReason::none);
       EXPECT_EQ(f.offset, whole.size() - 34);
       EXPECT_EQ(f.more, i + 1 != pieces.size());
       if (i == 0) id = f.id;
@@ -86,7 +86,7 @@ class Reassembling : public testing::Test {
     return whole;
   }
   std::uint64_t reassembled(std::size_t port) {
-    return sw->workers().port_counters(port).reassembled.get();
+    return sw->packet_loops().port_counters(port).reassembled.get();
   }
 
   std::unique_ptr<RingSwitch> sw;
@@ -116,7 +116,7 @@ TEST_F(Reassembling, C1ChunksLongerThanTheMtuAreSummed) {
   }
   EXPECT_EQ(reassembled(0), 40u);
   EXPECT_EQ(reassembled(1), 40u);
-  EXPECT_EQ(sw->workers().port_counters(0).fragmented.get(), 40u);
+  EXPECT_EQ(sw->packet_loops().port_counters(0).fragmented.get(), 40u);
   EXPECT_EQ(sw->buffers_in_use(), 0u);
 }
 
@@ -310,7 +310,8 @@ TEST_F(Reassembling, FragmentsOfSeveralQueuesMeetAtOneLcore) {
     }
   }
   for (const std::size_t lcore : {0u, 1u})
-    EXPECT_GT(sw->worker(lcore).port_counters(0).reassembled.get(), 0u) << "both share the work";
+    EXPECT_GT(sw->packet_loop(lcore).port_counters(0).reassembled.get(), 0u)
+        << "both share the work";
   EXPECT_EQ(reassembled(0), 16u);
   EXPECT_EQ(sw->buffers_in_use(), 0u);
 }
@@ -320,9 +321,9 @@ TEST_F(Reassembling, ADeviceThatIsExchangedTakesItsFragmentsWithIt) {
   sw->inject(0, cut(contribution(0, 0), 1)[0]);
   sw->turn();
   EXPECT_EQ(sw->buffers_in_use(), 1u);
-  const auto change = sw->worker().prepare(sw->config());
+  const auto change = sw->packet_loop().prepare(sw->config());
   change->ports.emplace_back(std::uint16_t{0}, &sw->port(0));
-  sw->worker().apply(*change, sw->now);
+  sw->packet_loop().apply(*change, sw->now);
   EXPECT_EQ(sw->buffers_in_use(), 0u);
   EXPECT_EQ(sw->drops(0, DropReason::fragment_timeout), 1u);
 }

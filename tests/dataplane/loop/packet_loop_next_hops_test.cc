@@ -4,9 +4,9 @@
 
 #include "core/net/arp.h"
 #include "core/net/checksum.h"
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 #include "tests/dataplane/job_ranks.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -103,7 +103,7 @@ class Routed : public testing::Test {
     std::erase_if(out, is_arp);
     return out;
   }
-  const NextHop& router() { return sw->worker().next_hops().hops().front(); }
+  const NextHop& router() { return sw->packet_loop().next_hops().hops().front(); }
 
   static constexpr std::uint32_t kRankIpv4 = 0x0A4E0007;
   std::unique_ptr<RingSwitch> sw;
@@ -204,7 +204,7 @@ TEST_F(Routed, O12_TheRoutersOwnAddressMayChangeUnderARunningJob) {
   const auto frames = packets(0);
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(read_packet(frames[0])->ethernet.destination, kNewMac);
-  EXPECT_EQ(sw->worker().engine().counters(0).completions.get(), 2u);
+  EXPECT_EQ(sw->packet_loop().engine().counters(0).completions.get(), 2u);
   EXPECT_EQ(sw->drops(0, DropReason::sender_mismatch), 0u);
 }
 
@@ -265,8 +265,8 @@ TEST_F(Routed, Rule18_WhoIsBehindARouterCannotSpeakElsewhere) {
   const Bytes frame = ranks[0].contribution(0, std::array{1});
   sw->inject(1, through_router(frame, kRankIpv4, kRouterMac));
   sw->turn();
-  EXPECT_EQ(sw->drops(1, DropReason::wrong_way), 1u);
-  EXPECT_EQ(sw->worker().engine().counters(0).contributions.get(), 0u);
+  EXPECT_EQ(sw->drops(1, DropReason::wrong_ingress_port), 1u);
+  EXPECT_EQ(sw->packet_loop().engine().counters(0).contributions.get(), 0u);
   // Another address, or another UDP port, behind the router is not the rank either.
   sw->inject(0, through_router(frame, kRankIpv4 + 1, kRouterMac));
   sw->inject(0, through_router(frame, kRankIpv4, kRouterMac, 6001));
@@ -319,7 +319,7 @@ TEST(RoutedLoops, AnAnswerIsToldToOtherLoops) {
   sw.inject(1, arp_reply(kRouter, kRouterMac));
   for (int i = 0; i < 3; ++i) sw.turn();
   for (std::size_t lcore = 0; lcore < 2; ++lcore)
-    EXPECT_EQ(sw.worker(lcore).next_hops().hops()[0].mac, kRouterMac) << lcore;
+    EXPECT_EQ(sw.packet_loop(lcore).next_hops().hops()[0].mac, kRouterMac) << lcore;
 }
 
 // With other devargs the port's own device may lead elsewhere. However soon it is there again, what
@@ -341,12 +341,12 @@ TEST(RoutedLoops, C1_ARouterBehindAPortThatIsOpenedWithOtherDevargsIsAskedForAga
   config.ports[1].devargs += ",iface=other";
   sw.reload(config, turn);
   for (std::size_t lcore = 0; lcore < 2; ++lcore)
-    EXPECT_FALSE(sw.worker(lcore).next_hops().hops()[0].mac) << lcore;
+    EXPECT_FALSE(sw.packet_loop(lcore).next_hops().hops()[0].mac) << lcore;
   answer();
   config.ports[0].devargs += ",iface=other";
   sw.reload(config, turn);
   for (std::size_t lcore = 0; lcore < 2; ++lcore)
-    EXPECT_EQ(sw.worker(lcore).next_hops().hops()[0].mac, kRouterMac) << "behind another port";
+    EXPECT_EQ(sw.packet_loop(lcore).next_hops().hops()[0].mac, kRouterMac) << "behind another port";
 }
 
 }  // namespace

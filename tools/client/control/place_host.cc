@@ -1,4 +1,4 @@
-// `tributary elect`: a root chooses the completion hosts of a job anew.
+// `tributary place-host`: a root chooses the completion hosts of a job anew.
 #include <charconv>
 #include <iostream>
 #include <memory>
@@ -11,7 +11,7 @@
 namespace tributary::client {
 namespace {
 
-struct ElectOptions {
+struct PlaceHostOptions {
   std::uint32_t job = 0;
   std::vector<std::string> loads;
   std::vector<std::string> candidates;
@@ -31,8 +31,8 @@ void add_load(const std::string& text, Json& loads) {
   loads[text.substr(0, equals)] = load;
 }
 
-void elect(const ElectOptions& options) {
-  Json request{{"command", "elect"}, {"job", options.job}};
+void place_host(const PlaceHostOptions& options) {
+  Json request{{"command", "place-host"}, {"job", options.job}};
   Json loads = Json::object();
   for (const std::string& text : options.loads) add_load(text, loads);
   if (!loads.empty()) request["loads"] = loads;
@@ -43,12 +43,11 @@ void elect(const ElectOptions& options) {
   std::cout << render_table(data["hosts"], "no hosts");
 }
 
-}  // namespace
-
-void add_elect(CLI::App& app) {
-  auto options = std::make_shared<ElectOptions>();
+void add_command(CLI::App& app, const std::string& name, const std::string& group) {
+  auto options = std::make_shared<PlaceHostOptions>();
   CLI::App* command =
-      app.add_subcommand("elect", "Have a root switch choose a job's completion hosts anew");
+      app.add_subcommand(name, "Have a root switch choose a job's completion hosts anew")
+          ->group(group);
   command->add_option("JOB", options->job, "The job's id")->required();
   command
       ->add_option("--load", options->loads,
@@ -67,8 +66,15 @@ void add_elect(CLI::App& app) {
   command->footer(
       "Ops that run go on: the new host hears of every open chunk, and workers bring what it "
       "lacks.\n"
-      "Example:\n  tributary elect 1 --load A=70 --load B=20");
-  command->callback([options] { elect(*options); });
+      "Example:\n  tributary place-host 1 --load A=70 --load B=20");
+  command->callback([options] { place_host(*options); });
+}
+
+}  // namespace
+
+void add_place_host(CLI::App& app) {
+  add_command(app, "place-host", "Subcommands");
+  add_command(app, "elect", "");  // its former name, which help does not show
 }
 
 }  // namespace tributary::client

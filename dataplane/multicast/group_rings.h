@@ -34,15 +34,15 @@ struct GroupFrame {
 };
 
 // Between the first lcore and one other.
-class GroupWay {
+class GroupRing {
  public:
   static constexpr std::size_t kMessages = config::kGroupMessages;
   static constexpr std::size_t kUpdates = 256;
 
-  GroupWay() = default;
-  ~GroupWay();
-  GroupWay(const GroupWay&) = delete;
-  GroupWay& operator=(const GroupWay&) = delete;
+  GroupRing() = default;
+  ~GroupRing();
+  GroupRing(const GroupRing&) = delete;
+  GroupRing& operator=(const GroupRing&) = delete;
 
   // The other lcore. True: the frame is on its way; false: it is still the caller's, and counted.
   bool give(const GroupFrame& message);
@@ -78,22 +78,22 @@ class GroupWay {
 };
 
 // All of them, of a switch with several lcores. Outlives the loops.
-class GroupWays {
+class GroupRings {
  public:
   // `sockets` of the lcores, where they are known.
-  explicit GroupWays(std::size_t lcores, std::span<const int> sockets = {});
+  explicit GroupRings(std::size_t lcores, std::span<const int> sockets = {});
 
   // Of any lcore but the first.
-  [[nodiscard]] GroupWay& of(std::size_t lcore) const { return *ways_[lcore - 1]; }
-  [[nodiscard]] std::span<const std::unique_ptr<GroupWay>> all() const { return ways_; }
+  [[nodiscard]] GroupRing& of(std::size_t lcore) const { return *ways_[lcore - 1]; }
+  [[nodiscard]] std::span<const std::unique_ptr<GroupRing>> all() const { return ways_; }
 
  private:
-  std::vector<std::unique_ptr<GroupWay>> ways_;
+  std::vector<std::unique_ptr<GroupRing>> ways_;
 };
 
 // What one lcore holds of it; nullptr: there is only one.
 struct GroupEnd {
-  GroupWays* ways = nullptr;
+  GroupRings* ways = nullptr;
   std::size_t lcore = 0;
 
   [[nodiscard]] bool keeps() const { return ways == nullptr || lcore == 0; }

@@ -1,7 +1,7 @@
 // What a shard remembers of one chunk: its state, who has arrived, what it is, and where its bytes
 // are. One cache line, apart from the payload, which it outlives (protocol rule 3).
 //
-// Owner: the shard's ChunkTable decides where a tombstone stands; the Shard attaches buffers.
+// Owner: the shard's ChunkTable decides where a chunk entry stands; the Shard attaches buffers.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 // Instead of a child: somebody who hangs on another switch.
 inline constexpr std::uint16_t kElsewhere = 0xFFFF;
 
-struct alignas(64) Tombstone {
+struct alignas(64) ChunkEntry {
   static constexpr std::uint16_t kMostCombined = 0x7FF;
 
   std::uint32_t seq = 0;
@@ -54,7 +54,7 @@ struct alignas(64) Tombstone {
     description = c.description;
   }
 };
-static_assert(sizeof(Tombstone) == 64);
-static_assert(config::kMaxWorkers <= Tombstone::kMostCombined);
+static_assert(sizeof(ChunkEntry) == 64);
+static_assert(config::kMaxWorkers <= ChunkEntry::kMostCombined);
 
 }  // namespace tributary::aggregator

@@ -3,11 +3,11 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 
 namespace tributary::dataplane {
 
-bool Worker::put_together(std::uint16_t port, std::size_t place, Instant now) {
+bool PacketLoop::put_together(std::uint16_t port, std::size_t place, Instant now) {
   rte_mbuf* const frame = burst_[place];
   const std::uint16_t owner = reassembly_->owner(port, what_[place].ethernet);
   if (owner != lcore_) {
@@ -19,8 +19,8 @@ bool Worker::put_together(std::uint16_t port, std::size_t place, Instant now) {
   return burst_[place] != nullptr;
 }
 
-rte_mbuf* Worker::join_fragment(std::uint16_t port, rte_mbuf* frame, Classified& what,
-                                Instant now) {
+rte_mbuf* PacketLoop::join_fragment(std::uint16_t port, rte_mbuf* frame, Classified& what,
+                                    Instant now) {
   tell(port, frame, {.action = Action::reassemble});
   rte_mbuf* const whole = reassembly_->add(port, frame, what.ethernet, now);
   if (whole == nullptr) return nullptr;
@@ -33,7 +33,7 @@ rte_mbuf* Worker::join_fragment(std::uint16_t port, rte_mbuf* frame, Classified&
   return whole;
 }
 
-bool Worker::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
+bool PacketLoop::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
   if (what.action != Action::aggregate && what.action != Action::host) return false;
   const auto owner = owners_.of(what.udp.payload);
   if (!owner || *owner == lcore_) return false;
@@ -42,7 +42,7 @@ bool Worker::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& wh
   return true;
 }
 
-std::size_t Worker::take_over(Instant now) {
+std::size_t PacketLoop::take_over(Instant now) {
   std::size_t all = forwarder_.take_groups(now);
   for (std::size_t from = 0; from < peers_->lcores(); ++from) {
     if (from == lcore_) continue;
@@ -52,20 +52,20 @@ std::size_t Worker::take_over(Instant now) {
       if (address.ipv4 == 0)
         forwarder_.learn_from_peer(address);
       else
-        next_hops_.hear({address.port, address.ipv4, address.mac, address.to_us}, now);
+        next_hops_.intercept({address.port, address.ipv4, address.mac, address.to_us}, now);
     all += addresses.size() + take_frames(from, now);
   }
   return all;
 }
 
-void Worker::drain_peers(Instant now) {
+void PacketLoop::drain_peers(Instant now) {
   constexpr std::size_t kMost = config::kHandoverClasses * config::kHandoverFrames;
   for (std::size_t taken = 0; peers_ && taken < kMost; taken += kBurst)
     if (take_over(now) == 0) break;
   if (!held_.empty()) let_go_of_frames();
 }
 
-std::size_t Worker::take_frames(std::size_t from, Instant now) {
+std::size_t PacketLoop::take_frames(std::size_t from, Instant now) {
   std::array<Handed, kBurst> room;
   const std::span<Handed> handed = peers_->take(from, room);
   for (const Handed& h : handed) rte_prefetch0(rte_pktmbuf_mtod(h.frame, void*));
@@ -84,7 +84,7 @@ std::size_t Worker::take_frames(std::size_t from, Instant now) {
 
 // Looked into again: views into the frame do not travel, and between two lcores that take over a
 // new configuration one after the other, a packet may be on its way to where its job was.
-void Worker::take_packet(std::size_t place, Handed& h, Instant now) {
+void PacketLoop::take_packet(std::size_t place, Handed& h, Instant now) {
   const std::span bytes(rte_pktmbuf_mtod(h.frame, const std::byte*), h.frame->data_len);
   Classified& what = what_[place];
   classify(identity_, bytes, h.frame->nb_segs == 1, what);

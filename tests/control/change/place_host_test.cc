@@ -1,5 +1,5 @@
 // Elections by request, and what a switch shows of its hosts and of what it hosts (T10, T11).
-#include "control/change/elect.h"
+#include "control/change/place_host.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,9 +39,9 @@ class ElectTest : public testing::Test {
   RunningSwitch sw{hosts_config()};
   Show show{sw.get()};
 
-  std::string refusal(const ElectRequest& wish) {
+  std::string refusal(const PlaceHostRequest& wish) {
     try {
-      (void)elect_hosts(sw.get(), wish);
+      (void)place_hosts(sw.get(), wish);
     } catch (const std::invalid_argument& e) {
       return e.what();
     }
@@ -50,7 +50,7 @@ class ElectTest : public testing::Test {
 };
 
 TEST_F(ElectTest, T11_NobodyLivesSoNobodyMoves) {
-  const auto data = elect_hosts(sw.get(), {7, {{"A", 3}}, {"B"}});
+  const auto data = place_hosts(sw.get(), {7, {{"A", 3}}, {"B"}});
   EXPECT_EQ(data["moved"], 0);
   ASSERT_EQ(data["hosts"].size(), 1u);
   EXPECT_EQ(data["hosts"][0]["host"], "A");

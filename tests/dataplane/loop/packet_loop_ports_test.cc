@@ -36,12 +36,12 @@ TEST_P(WorkerPorts, APortComesAndGoesWhileOthersLoseNothing) {
     const std::size_t place = 3;
     settle(sw);
     got.collect({0, 1});
-    EXPECT_EQ(sw.workers().port_counters(place).rx_packets.get(), 0u) << "of the one before";
+    EXPECT_EQ(sw.packet_loops().port_counters(place).rx_packets.get(), 0u) << "of the one before";
     // Who is behind it learns, and is learned.
     sw.inject(place, l2_frame(host(1), host(9)));
     settle(sw);
     EXPECT_EQ(sw.sent(0).size(), 1u);
-    EXPECT_EQ(sw.workers().port_counters(place).rx_packets.get(), 1u);
+    EXPECT_EQ(sw.packet_loops().port_counters(place).rx_packets.get(), 1u);
     sw.inject(0, l2_frame(host(9), host(1)));
     settle(sw);
     EXPECT_EQ(sw.sent(place).size(), 1u);
@@ -64,7 +64,7 @@ TEST_P(WorkerPorts, APortComesAndGoesWhileOthersLoseNothing) {
   EXPECT_EQ(got[0], sent);
   EXPECT_EQ(got[1], sent);
   for (std::size_t port = 0; port < 3; ++port)
-    EXPECT_EQ(sw.workers().port_counters(port).drops.total(), 0u);
+    EXPECT_EQ(sw.packet_loops().port_counters(port).drops.total(), 0u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
@@ -88,7 +88,7 @@ TEST(PortSteps, O1_WhoReadsCountersReadsThoseOfOnePort) {
     std::thread reader([&] {
       while (!over.load()) {
         for (std::size_t place = 0; place < 4; ++place)
-          seen += sw.workers().port_counters(place).rx_packets.get();
+          seen += sw.packet_loops().port_counters(place).rx_packets.get();
         begun.store(true);
       }
     });
@@ -101,13 +101,13 @@ TEST(PortSteps, O1_WhoReadsCountersReadsThoseOfOnePort) {
     sw.reload(round % 2 == 0 ? other : file, [&](Step step, std::size_t lcore) {
       sw.inject(0, l2_frame(kEverybody, host(1)));
       sw.turn();
-      if (step == Step::take_in && lcore == 1) stop();
+      if (step == Step::attach && lcore == 1) stop();
     });
     stop();
     EXPECT_GT(seen, 0u);
     settle(sw);
   }
-  EXPECT_EQ(sw.workers().port_counters(0).rx_packets.get(), 1u + 6u * 12u);
+  EXPECT_EQ(sw.packet_loops().port_counters(0).rx_packets.get(), 1u + 6u * 12u);
 }
 
 // A change that comes late, while somebody reads: the old list stays as it is as long as the
@@ -116,8 +116,8 @@ TEST(PortSteps, O1_WhoReadsQueuesKeepsThemThroughAChange) {
   auto file = with_lcores(2, 3);
   for (auto& port : file.ports) port.lcores = {0};
   RingSwitch sw(file);
-  const auto read = sw.worker(0).queues();
-  const auto ports = [](std::span<const Worker::Queue> queues) {
+  const auto read = sw.packet_loop(0).queues();
+  const auto ports = [](std::span<const PacketLoop::Queue> queues) {
     std::vector<std::uint16_t> out;
     for (const auto& queue : queues) out.push_back(queue.port);
     return out;
@@ -126,11 +126,11 @@ TEST(PortSteps, O1_WhoReadsQueuesKeepsThemThroughAChange) {
   file.ports[0].lcores = {1};
   sw.reload(file, [&](Step step, std::size_t lcore) {
     if (lcore == 0 && step == Step::apply) {
-      EXPECT_EQ(ports(sw.worker(0).queues()), (std::vector<std::uint16_t>{1, 2}));
+      EXPECT_EQ(ports(sw.packet_loop(0).queues()), (std::vector<std::uint16_t>{1, 2}));
     }
     EXPECT_EQ(ports(read), (std::vector<std::uint16_t>{0, 1, 2}));
   });
-  EXPECT_EQ(ports(sw.worker(0).queues()), (std::vector<std::uint16_t>{1, 2}));
+  EXPECT_EQ(ports(sw.packet_loop(0).queues()), (std::vector<std::uint16_t>{1, 2}));
 }
 
 TEST(PortSteps, QueuesMoveAndLoseNothing) {
@@ -166,9 +166,9 @@ TEST(PortSteps, QueuesMoveAndLoseNothing) {
     file.ports[1].lcores = {plan[2]};
     file.ports[2].lcores = {plan[3]};
     sw.reload(file, traffic);
-    traffic(Step::take_in, 0);
+    traffic(Step::attach, 0);
     std::size_t queues = 0;
-    for (const auto& worker : sw.workers()) queues += worker->queues().size();
+    for (const auto& packet_loop : sw.packet_loops()) queues += packet_loop->queues().size();
     EXPECT_EQ(queues, 4u);
     settle(sw);
     got.collect({0, 1, 2});
@@ -177,7 +177,7 @@ TEST(PortSteps, QueuesMoveAndLoseNothing) {
   EXPECT_EQ(got[1], 2 * rounds);
   EXPECT_EQ(got[2], 2 * rounds);
   for (std::size_t port = 0; port < 3; ++port)
-    EXPECT_EQ(sw.workers().port_counters(port).drops.total(), 0u);
+    EXPECT_EQ(sw.packet_loops().port_counters(port).drops.total(), 0u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
@@ -201,8 +201,8 @@ TEST(PortSteps, WhatWaitsForASlowPortIsHandedOn) {
   settle(sw);
   got += sw.sent(1).size();
   EXPECT_EQ(got, kFill + 100);
-  EXPECT_EQ(sw.workers().port_counters(1).drops.total(), 0u);
-  EXPECT_EQ(sw.worker(0).port_counters(1).tx_packets.get(), 100u);
+  EXPECT_EQ(sw.packet_loops().port_counters(1).drops.total(), 0u);
+  EXPECT_EQ(sw.packet_loop(0).port_counters(1).tx_packets.get(), 100u);
 }
 
 // A loop that is silent in the middle of it keeps the others from polling what it may still poll;
@@ -217,24 +217,24 @@ TEST(PortSteps, NobodyTakesWhatASilentLoopMayStillHave) {
   next.ports[1].lcores = {0};
   const auto change = config::difference(file, next, {2048, 4096});
   std::atomic<std::size_t> left = 2;
-  std::vector<std::shared_ptr<Worker::Change>> prepared;
+  std::vector<std::shared_ptr<PacketLoop::Change>> prepared;
   for (std::size_t lcore = 0; lcore < 2; ++lcore) {
-    prepared.push_back(sw.worker(lcore).prepare(next, change.forwarding));
-    prepared[lcore]->plan = sw.worker(lcore).plan_ports(next, change.ports);
+    prepared.push_back(sw.packet_loop(lcore).prepare(next, change.forwarding));
+    prepared[lcore]->plan = sw.packet_loop(lcore).plan_ports(next, change.ports);
     prepared[lcore]->plan->loops_left = &left;
   }
-  sw.worker(0).make_room(*prepared[0]->plan);
-  sw.worker(0).apply(*prepared[0], sw.now);
+  sw.packet_loop(0).make_room(*prepared[0]->plan);
+  sw.packet_loop(0).apply(*prepared[0], sw.now);
   for (int i = 0; i < 5; ++i) sw.turn(0);
-  EXPECT_TRUE(sw.worker(0).queues().empty());
-  EXPECT_FALSE(sw.worker(0).has_taken_in());
-  sw.worker(1).make_room(*prepared[1]->plan);
-  sw.worker(1).apply(*prepared[1], sw.now);
+  EXPECT_TRUE(sw.packet_loop(0).queues().empty());
+  EXPECT_FALSE(sw.packet_loop(0).has_attached());
+  sw.packet_loop(1).make_room(*prepared[1]->plan);
+  sw.packet_loop(1).apply(*prepared[1], sw.now);
   sw.turn();
   for (std::size_t lcore = 0; lcore < 2; ++lcore) {
-    EXPECT_TRUE(sw.worker(lcore).has_taken_in());
-    ASSERT_EQ(sw.worker(lcore).queues().size(), 1u);
-    EXPECT_EQ(sw.worker(lcore).queues()[0].port, 1 - lcore);
+    EXPECT_TRUE(sw.packet_loop(lcore).has_attached());
+    ASSERT_EQ(sw.packet_loop(lcore).queues().size(), 1u);
+    EXPECT_EQ(sw.packet_loop(lcore).queues()[0].port, 1 - lcore);
   }
   sw.inject(0, l2_frame(kEverybody, host(1)));
   settle(sw);
@@ -253,7 +253,7 @@ TEST_P(WorkerPorts, MembersBehindAPortThatGoesEndTheEpoch) {
   std::vector<Bytes> told;
   sw.reload(fewer, [&](Step step, std::size_t lcore) {
     sw.turn();
-    if (step == Step::take_in && lcore + 1 == sw.workers().size()) told = sw.sent(1);
+    if (step == Step::attach && lcore + 1 == sw.packet_loops().size()) told = sw.sent(1);
   });
   settle(sw);
   const auto farewell = last_packet(told);
@@ -304,7 +304,7 @@ TEST(PortSteps, ACaptureOfAPortDoesNotShowTheNextOneThere) {
   auto wish = std::make_shared<CaptureWish>();
   wish->ports.assign(3, true);
   CaptureTap tap(wish);
-  sw.worker().capture(&tap);
+  sw.packet_loop().capture(&tap);
   auto fewer = file;
   fewer.ports.erase(fewer.ports.begin() + 1);
   sw.reload(fewer);
@@ -317,7 +317,7 @@ TEST(PortSteps, ACaptureOfAPortDoesNotShowTheNextOneThere) {
   std::vector<std::uint16_t> seen;
   while (tap.take(frame, bytes)) seen.push_back(frame.port);
   EXPECT_THAT(seen, testing::UnorderedElementsAre(0, 2)) << "where it was flooded to";
-  sw.worker().capture(nullptr);
+  sw.packet_loop().capture(nullptr);
 }
 
 }  // namespace

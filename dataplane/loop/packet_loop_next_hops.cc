@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/net/arp.h"
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -20,7 +20,7 @@ bool is_of_router(const NextHops& routers, std::uint16_t port, const wire::Ether
 
 }  // namespace
 
-void Worker::hear_arp(std::uint16_t port, std::size_t place, Instant now) {
+void PacketLoop::intercept_arp(std::uint16_t port, std::size_t place, Instant now) {
   const Classified& what = what_[place];
   rte_mbuf* const frame = burst_[place];
   learn_router(port, what, now);
@@ -29,21 +29,21 @@ void Worker::hear_arp(std::uint16_t port, std::size_t place, Instant now) {
     tell(port, frame, {.action = Action::drop});
     return drop(*lanes_[port], frame, DropReason::unhandled);
   }
-  tell(port, frame, {.action = Action::hear_arp});
+  tell(port, frame, {.action = Action::intercept_arp});
   rte_pktmbuf_free(frame);
 }
 
-void Worker::learn_router(std::uint16_t port, const Classified& what, Instant now) {
+void PacketLoop::learn_router(std::uint16_t port, const Classified& what, Instant now) {
   const auto arp = wire::parse_arp(what.ethernet.payload);
   if (!arp || what.ethernet.vlan_tci) return;
   const bool to_us = !arp->is_request && arp->target_ip == identity_.ipv4 &&
                      what.ethernet.destination == identity_.mac;
-  if (!next_hops_.hear({port, arp->sender_ip, arp->sender_mac, to_us}, now) || !peers_) return;
+  if (!next_hops_.intercept({port, arp->sender_ip, arp->sender_mac, to_us}, now) || !peers_) return;
   peers_->announce(
       {.mac = arp->sender_mac, .port = port, .at = now, .ipv4 = arp->sender_ip, .to_us = to_us});
 }
 
-std::size_t Worker::ask_routers(Instant now) {
+std::size_t PacketLoop::ask_routers(Instant now) {
   const auto has_link = [&](std::uint16_t port) { return lanes_[port]->port->link_up(); };
   return next_hops_.expire(now, has_link, [&](const NextHop& hop) {
     rte_mbuf* const frame = rte_pktmbuf_alloc(pool_);

@@ -1,4 +1,4 @@
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
@@ -23,9 +23,9 @@ Lanes make_lanes(const config::SwitchConfig& config, std::span<Port* const> port
 }
 
 // Ports on which this lcore speaks for the switch.
-std::vector<std::uint16_t> first_queues(std::span<const Worker::Queue> queues) {
+std::vector<std::uint16_t> first_queues(std::span<const PacketLoop::Queue> queues) {
   std::vector<std::uint16_t> ports;
-  for (const Worker::Queue& queue : queues)
+  for (const PacketLoop::Queue& queue : queues)
     if (queue.queue == 0) ports.push_back(queue.port);
   return ports;
 }
@@ -53,15 +53,15 @@ void sleep_for(Duration duration) {
 
 }  // namespace
 
-Worker::Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
-               const Randomness& randomness, const LoopPlace& place)
-    : Worker(config,
-             config::lcore_part(config, place.lcore, config::lcore_share(config, place.lcore)),
-             config::lcore_share(config, place.lcore), ports, pool, randomness, place) {}
+PacketLoop::PacketLoop(const config::SwitchConfig& config, std::span<Port* const> ports,
+                       rte_mempool* pool, const Randomness& randomness, const LoopPlace& place)
+    : PacketLoop(config,
+                 config::lcore_part(config, place.lcore, config::lcore_share(config, place.lcore)),
+                 config::lcore_share(config, place.lcore), ports, pool, randomness, place) {}
 
-Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& part,
-               const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
-               const Randomness& randomness, const LoopPlace& place)
+PacketLoop::PacketLoop(const config::SwitchConfig& config, const config::SwitchConfig& part,
+                       const config::LcoreShare& share, std::span<Port* const> ports,
+                       rte_mempool* pool, const Randomness& randomness, const LoopPlace& place)
     : lcore_(place.lcore),
       share_(share),
       identity_(identity_of(config)),
@@ -87,17 +87,17 @@ Worker::Worker(const config::SwitchConfig& config, const config::SwitchConfig& p
     shown_counters_[port].store(&lanes_[port]->counters, std::memory_order_release);
 }
 
-std::unique_ptr<Lldp> Worker::make_lldp(const config::SwitchConfig& config) {
+std::unique_ptr<Lldp> PacketLoop::make_lldp(const config::SwitchConfig& config) {
   if (!config.forwarding.lldp.enabled) return nullptr;
   return std::make_unique<Lldp>(config, identity_, lanes_, transmitter_, pool_,
                                 first_queues(*queues_));
 }
 
-Worker::~Worker() {
+PacketLoop::~PacketLoop() {
   for (std::uint16_t port = 0; port < lanes_.size(); ++port) transmitter_.discard(port);
 }
 
-std::size_t Worker::turn(Instant now) {
+std::size_t PacketLoop::turn(Instant now) {
   if (counters_.turns.get() != 0)
     counters_.longest_turn_ns.raise_to(static_cast<std::uint64_t>((now - turn_began_).to_ns()));
   turn_began_ = now;
@@ -139,7 +139,7 @@ std::size_t Worker::turn(Instant now) {
   return total;
 }
 
-void Worker::run(const TscClock& clock) {
+void PacketLoop::run(const TscClock& clock) {
   prctl(PR_SET_TIMERSLACK, 1'000);  // the default of 50 µs would be the shortest sleep
   while (!stopping_.load(std::memory_order_relaxed)) {
     const Duration pause = idle_.after_turn(turn(clock.now()));
@@ -149,7 +149,7 @@ void Worker::run(const TscClock& clock) {
   }
 }
 
-std::size_t Worker::receive(Lane& lane, Queue& queue) {
+std::size_t PacketLoop::receive(Lane& lane, Queue& queue) {
   std::uint16_t received = 0;
   if (!receive_burst(*lane.port, queue.queue, burst_.data(), kBurst, received)) {
     lane.counters.peer_faults.add();
@@ -175,7 +175,7 @@ std::size_t Worker::receive(Lane& lane, Queue& queue) {
   return received;
 }
 
-void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant now) {
+void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instant now) {
   to_aggregate_.count = to_host_.count = to_forward_.count = to_answer_.count = 0;
   const std::span burst = std::span(burst_).first(received);
   forwarder_.filter(port, burst);
@@ -192,8 +192,8 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
       case Action::aggregate: to_aggregate_.add(i); break;
       case Action::host: to_host_.add(i); break;
       case Action::forward: to_forward_.add(i); break;
-      case Action::lldp: hear(port, frame, what, now); break;
-      case Action::hear_arp: hear_arp(port, i, now); break;
+      case Action::lldp: intercept(port, frame, what, now); break;
+      case Action::intercept_arp: intercept_arp(port, i, now); break;
       case Action::answer_arp:
         if (!next_hops_.empty()) learn_router(port, what, now);
         to_answer_.add(i);
@@ -208,7 +208,7 @@ void Worker::classify_burst(std::uint16_t port, std::size_t received, Instant no
   }
 }
 
-std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
+std::size_t PacketLoop::aggregate(std::uint16_t port, Instant now) {
   for (const std::size_t i : to_aggregate_.get()) {
     take_device_check(port, *burst_[i], what_[i]);
     aggregation_.receive(port, what_[i]);
@@ -219,12 +219,12 @@ std::size_t Worker::aggregate(std::uint16_t port, Instant now) {
   return to_aggregate_.count;
 }
 
-void Worker::let_go_of_frames() {
+void PacketLoop::let_go_of_frames() {
   aggregation_.finish();
   held_.free_all();
 }
 
-std::size_t Worker::host(std::uint16_t port, Instant now) {
+std::size_t PacketLoop::host(std::uint16_t port, Instant now) {
   for (const std::size_t i : to_host_.get()) {
     take_device_check(port, *burst_[i], what_[i]);
     aggregation_.host(port, what_[i], now);
@@ -233,7 +233,7 @@ std::size_t Worker::host(std::uint16_t port, Instant now) {
   return to_host_.count;
 }
 
-std::size_t Worker::forward(std::uint16_t port, Instant now) {
+std::size_t PacketLoop::forward(std::uint16_t port, Instant now) {
   const std::span places = to_forward_.get();
   if (tap_ == nullptr || !tap_->wants_verdicts()) {
     forwarder_.forward(port, burst_, what_, places, now);
@@ -246,12 +246,12 @@ std::size_t Worker::forward(std::uint16_t port, Instant now) {
   return places.size();
 }
 
-std::size_t Worker::answer(std::uint16_t port) {
+std::size_t PacketLoop::answer(std::uint16_t port) {
   for (const std::size_t i : to_answer_.get()) answer_one(port, burst_[i], what_[i]);
   return to_answer_.count;
 }
 
-void Worker::answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
+void PacketLoop::answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
   tell(port, frame, {.action = what.action});
   // It becomes the answer: whoever shares a ring with the switch may hold it still (rule 19).
   rte_mbuf* const answer = own_frame(frame, pool_);
@@ -267,15 +267,16 @@ void Worker::answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& w
   transmitter_.send(port, answer, long_one ? TrafficClass::jobs : TrafficClass::others);
 }
 
-void Worker::hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now) {
+void PacketLoop::intercept(std::uint16_t port, rte_mbuf* frame, const Classified& what,
+                           Instant now) {
   tell(port, frame, {.action = Action::lldp});
   const DropReason useless = lldp_ ? lldp_->receive(port, what.ethernet, now) : what.reason;
-  if (useless != DropReason::count_) return drop(*lanes_[port], frame, useless);
+  if (useless != DropReason::none) return drop(*lanes_[port], frame, useless);
   rte_pktmbuf_free(frame);
 }
 
-std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next,
-                                                const config::ForwardingChange& parts) {
+std::shared_ptr<PacketLoop::Change> PacketLoop::prepare(const config::SwitchConfig& next,
+                                                        const config::ForwardingChange& parts) {
   auto change = std::make_shared<Change>(
       Change{.aggregation = aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
              .identity = identity_of(next),
@@ -295,7 +296,7 @@ std::shared_ptr<Worker::Change> Worker::prepare(const config::SwitchConfig& next
   return change;
 }
 
-void Worker::apply(Change& change, Instant now) {
+void PacketLoop::apply(Change& change, Instant now) {
   // What is said of ends goes the way that has been so far.
   aggregation_.end_rerouted(change.next_hops, now);
   aggregation_.apply(*change.aggregation, now);
@@ -313,16 +314,16 @@ void Worker::apply(Change& change, Instant now) {
       transmitter_.discard(port, DropReason::vlan_denied);
   for (const auto& [place, port] : change.ports) exchange_port(place, *port);
   for (const auto& [place, mtu] : change.mtus) lanes_[place]->set_mtu(mtu);
-  if (change.plan) let_go(*change.plan, now);
+  if (change.plan) release(*change.plan, now);
 }
 
-void Worker::apply_lldp(Change& change, Instant now) {
+void PacketLoop::apply_lldp(Change& change, Instant now) {
   if (lldp_ && change.lldp_rules->enabled) return lldp_->set_rules(*change.lldp_rules, now);
   if (lldp_) lldp_->say_goodbye();
   std::swap(lldp_, change.lldp);
 }
 
-void Worker::exchange_port(std::uint16_t place, Port& port) {
+void PacketLoop::exchange_port(std::uint16_t place, Port& port) {
   transmitter_.discard(place);
   if (reassembly_) reassembly_->discard(place);
   lanes_[place]->exchange(port);
@@ -331,18 +332,18 @@ void Worker::exchange_port(std::uint16_t place, Port& port) {
   next_hops_.forget_behind(place);
 }
 
-void Worker::forget_behind(PortMask ports) {
+void PacketLoop::forget_behind(PortMask ports) {
   forwarder_.forget_behind(ports);
   for (std::uint16_t port = 0; lldp_ && port < lanes_.size(); ++port)
     if ((ports & mask_of(port)) != 0) lldp_->forget_behind(port);
 }
 
-void Worker::capture(CaptureTap* tap) {
+void PacketLoop::capture(CaptureTap* tap) {
   tap_ = tap;
   for (const auto& lane : lanes_) lane->tap = tap;
 }
 
-void Worker::shut_down(Instant now) {
+void PacketLoop::shut_down(Instant now) {
   aggregation_.shut_down(now);
   if (lldp_) lldp_->say_goodbye();
   transmitter_.flush();

@@ -32,7 +32,7 @@ inline std::optional<Received> read_packet(std::span<const std::byte> frame) {
   const auto packet = wire::parse(r.udp.payload);
   if (!std::holds_alternative<wire::Packet>(packet)) return std::nullopt;
   r.packet = std::get<wire::Packet>(packet);
-  if (wire::check_integrity(r.udp, r.packet) != DropReason::count_) return std::nullopt;
+  if (wire::check_integrity(r.udp, r.packet) != DropReason::none) return std::nullopt;
   return r;
 }
 
@@ -40,7 +40,7 @@ class TestWorker {
  public:
   TestWorker(const config::SwitchConfig& config, std::uint32_t job, std::uint32_t rank,
              std::uint16_t workers)
-      : config_(config), job_(job), rank_(rank), workers_(workers) {}
+      : config_(config), job_(job), rank_(rank), packet_loops_(workers) {}
 
   [[nodiscard]] wire::MacAddress mac() const {
     return {2, 0, 0, 0, 1, static_cast<std::uint8_t>(rank_)};
@@ -60,7 +60,7 @@ class TestWorker {
     h.epoch = epoch;
     h.origin = rank_;
     h.child = static_cast<std::uint16_t>(rank_);
-    h.fan_in = workers_;
+    h.fan_in = packet_loops_;
     h.plane = plane;
     return h;
   }
@@ -114,7 +114,7 @@ class TestWorker {
   config::SwitchConfig config_;
   std::uint32_t job_;
   std::uint32_t rank_;
-  std::uint16_t workers_;
+  std::uint16_t packet_loops_;
 };
 
 }  // namespace tributary::dataplane

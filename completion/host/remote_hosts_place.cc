@@ -1,4 +1,4 @@
-// Elections of completion hosts (T11), and the words for who serves and why.
+// Placement of completion hosts (T11), and the words for who serves and why.
 #include "completion/host/remote_hosts.h"
 
 namespace tributary::completion {
@@ -17,7 +17,7 @@ const char* name_of(SeatState state) {
 const char* name_of(Chosen why) {
   switch (why) {
     case Chosen::policy: return "policy";
-    case Chosen::elected: return "elected";
+    case Chosen::requested: return "requested";
     case Chosen::gone: return "gone";
     case Chosen::restarted: return "restarted";
     case Chosen::refused: return "refused";
@@ -25,16 +25,16 @@ const char* name_of(Chosen why) {
   return "?";
 }
 
-Election RemoteHosts::elect(const Ballot& ballot, Instant now, Outbox& box) {
-  HostJob* const job = by_id_.find(ballot.job);
-  if (job == nullptr || ballot.hosts.size() != job->hosts.size()) return {};
+HostPlacement RemoteHosts::place_host(const HostRanking& ranking, Instant now, Outbox& box) {
+  HostJob* const job = by_id_.find(ranking.job);
+  if (job == nullptr || ranking.hosts.size() != job->hosts.size()) return {};
   for (std::size_t host = 0; host < job->hosts.size(); ++host) {
-    job->candidates[host].load = ballot.hosts[host].load;
-    job->candidates[host].shortlisted = ballot.hosts[host].shortlisted;
+    job->candidates[host].load = ranking.hosts[host].load;
+    job->candidates[host].shortlisted = ranking.hosts[host].shortlisted;
   }
   job->rank();
-  job->counters.elections.add();
-  Election election{true, 0};
+  job->counters.placements.add();
+  HostPlacement placement{true, 0};
   for (Seat& seat : job->seats) {
     const std::size_t first = job->first_place(seat.shard);
     const auto best = find_alive(*job, first, now);
@@ -46,12 +46,12 @@ Election RemoteHosts::elect(const Ballot& ballot, Instant now, Outbox& box) {
     if (!stays && seat.state != SeatState::idle) {
       // What it still says is of a term that is over.
       if (seat.state != SeatState::vacant) say_leave(*job, seat, box);
-      take_over(*job, seat, first, Chosen::elected, now, box);
+      take_over(*job, seat, first, Chosen::requested, now, box);
     }
-    seat.chosen = Chosen::elected;
-    if (!stays) ++election.moved;
+    seat.chosen = Chosen::requested;
+    if (!stays) ++placement.moved;
   }
-  return election;
+  return placement;
 }
 
 }  // namespace tributary::completion

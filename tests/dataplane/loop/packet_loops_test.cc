@@ -1,5 +1,5 @@
 // Several packet loops of one switch, turned by hand: what one receives and another owns.
-#include "dataplane/loop/workers.h"
+#include "dataplane/loop/packet_loops.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ wire::MacAddress mac(std::uint8_t last) {
 }
 
 std::uint64_t handed(RingSwitch& sw, std::size_t from, std::size_t to, TrafficClass traffic) {
-  return sw.workers()
+  return sw.packet_loops()
       .handover()
       ->path(from, to)
       .counters.frames[static_cast<std::size_t>(traffic)]
@@ -36,23 +36,24 @@ std::uint64_t handed(RingSwitch& sw, std::size_t from, std::size_t to) {
   return handed(sw, from, to, TrafficClass::jobs) + handed(sw, from, to, TrafficClass::others);
 }
 std::uint64_t found_full(RingSwitch& sw, std::size_t from, std::size_t to, TrafficClass traffic) {
-  return sw.workers()
+  return sw.packet_loops()
       .handover()
       ->path(from, to)
       .counters.full[static_cast<std::size_t>(traffic)]
       .get();
 }
 
-TEST(Workers, OneLcoreHasNoRings) {
+TEST(PacketLoops, OneLcoreHasNoRings) {
   RingSwitch sw(test_config(2));
-  EXPECT_EQ(sw.workers().size(), 1u);
-  EXPECT_EQ(sw.workers().handover(), nullptr);
+  EXPECT_EQ(sw.packet_loops().size(), 1u);
+  EXPECT_EQ(sw.packet_loops().handover(), nullptr);
   sw.inject(0, plain_frame(1, 9));
   sw.turn();
-  EXPECT_EQ(sw.worker().stages()[static_cast<std::size_t>(Stage::handed)].idle_cycles.get(), 0u);
+  EXPECT_EQ(sw.packet_loop().stages()[static_cast<std::size_t>(Stage::handed)].idle_cycles.get(),
+            0u);
 }
 
-TEST(Workers, AJobGivesTheSameBitsWhicheverLcoreOwnsIt) {
+TEST(PacketLoops, AJobGivesTheSameBitsWhicheverLcoreOwnsIt) {
   std::vector<std::pair<wire::Header, Bytes>> results;
   for (const std::size_t lcores : {1u, 2u})
     for (const std::uint32_t job : {4u, 5u}) {
@@ -76,18 +77,18 @@ TEST(Workers, AJobGivesTheSameBitsWhicheverLcoreOwnsIt) {
         const std::size_t owner = job % 2;
         EXPECT_GE(handed(sw, 1 - owner, owner), 21u) << "JOIN and contributions";
         EXPECT_GE(handed(sw, owner, 1 - owner), 21u) << "START and results";
-        EXPECT_EQ(sw.worker(owner).engine().counters(0).completions.get(), 20u);
-        EXPECT_EQ(sw.worker(1 - owner).engine().job_count(), 0u);
+        EXPECT_EQ(sw.packet_loop(owner).engine().counters(0).completions.get(), 20u);
+        EXPECT_EQ(sw.packet_loop(1 - owner).engine().job_count(), 0u);
       }
       for (std::size_t port = 0; port < 2; ++port)
-        EXPECT_EQ(sw.workers().port_counters(port).drops.total(), 0u);
+        EXPECT_EQ(sw.packet_loops().port_counters(port).drops.total(), 0u);
       EXPECT_EQ(sw.buffers_in_use(), 0u);
     }
   for (const auto& [header, payload] : results) EXPECT_EQ(payload, results[0].second);
 }
 
 // A packet that names nobody's job is answered where it came in.
-TEST(Workers, AnUnknownJobIsRefusedByWhoHasIt) {
+TEST(PacketLoops, AnUnknownJobIsRefusedByWhoHasIt) {
   auto config = two_lcores(2);
   config.jobs = {job_of(4)};
   RingSwitch sw(config);
@@ -101,7 +102,7 @@ TEST(Workers, AnUnknownJobIsRefusedByWhoHasIt) {
   EXPECT_EQ(handed(sw, 1, 0), 0u);
 }
 
-TEST(Workers, AFrameLeavesThroughTheLcoreThatOwnsTheQueue) {
+TEST(PacketLoops, AFrameLeavesThroughTheLcoreThatOwnsTheQueue) {
   RingSwitch sw(two_lcores());
   sw.inject(1, plain_frame(7, 9));  // lcore 1 learns where 7 is
   sw.turn();
@@ -114,13 +115,13 @@ TEST(Workers, AFrameLeavesThroughTheLcoreThatOwnsTheQueue) {
   sw.turn(1);
   EXPECT_EQ(sw.sent(1), std::vector<Bytes>{plain_frame(1, 7)});
   EXPECT_TRUE(sw.sent(2).empty()) << "lcore 0 knows what lcore 1 has learned";
-  EXPECT_EQ(sw.workers().port_counters(1).tx_packets.get(),
-            sw.worker(1).port_counters(1).tx_packets.get());
+  EXPECT_EQ(sw.packet_loops().port_counters(1).tx_packets.get(),
+            sw.packet_loop(1).port_counters(1).tx_packets.get());
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
 // One buffer to ports of both lcores.
-TEST(Workers, AFloodReachesEveryPortOnce) {
+TEST(PacketLoops, AFloodReachesEveryPortOnce) {
   RingSwitch sw(two_lcores());
   sw.inject(2, plain_frame(1, 9), 2);
   sw.turn();
@@ -130,7 +131,7 @@ TEST(Workers, AFloodReachesEveryPortOnce) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
-TEST(Workers, AFullRingDropsAndLosesNoBuffer) {
+TEST(PacketLoops, AFullRingDropsAndLosesNoBuffer) {
   RingSwitch sw(two_lcores(2));
   constexpr std::size_t kSent = config::kHandoverFrames + 50;
   for (std::size_t i = 0; i < kSent; ++i) {
@@ -147,7 +148,7 @@ TEST(Workers, AFullRingDropsAndLosesNoBuffer) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
-TEST(Workers, APacketThatFindsTheRingFullIsCountedWhereItCameIn) {
+TEST(PacketLoops, APacketThatFindsTheRingFullIsCountedWhereItCameIn) {
   auto config = two_lcores(2);
   config.jobs = {job_of(5)};
   RingSwitch sw(config);
@@ -163,7 +164,7 @@ TEST(Workers, APacketThatFindsTheRingFullIsCountedWhereItCameIn) {
 
 // Others that lcore 1 does not keep up with: job packets that come meanwhile find their own ring,
 // and half of what lcore 1 takes at a time.
-TEST(Workers, O1_AFloodBetweenLcoresLeavesJobsTheirShare) {
+TEST(PacketLoops, O1_AFloodBetweenLcoresLeavesJobsTheirShare) {
   auto config = two_lcores(2);
   config.jobs = {job_of(5)};
   RingSwitch sw(config);
@@ -184,14 +185,14 @@ TEST(Workers, O1_AFloodBetweenLcoresLeavesJobsTheirShare) {
   EXPECT_EQ(handed(sw, 0, 1, TrafficClass::jobs), before + kChunks);
   EXPECT_EQ(sw.drops(0, DropReason::handover_full), 0u);
   sw.turn(1);  // one burst, of which they are a part
-  EXPECT_EQ(sw.worker(1).engine().counters(0).completions.get(), kChunks);
+  EXPECT_EQ(sw.packet_loop(1).engine().counters(0).completions.get(), kChunks);
   EXPECT_EQ(sw.sent(1).size(), kBurst) << "what jobs leave of it is others', and the results";
   while (sw.turn() != 0) (void)sw.sent(0), (void)sw.sent(1);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
 // The other way round, and each burst is half of each.
-TEST(Workers, O1_AFloodOfJobsBetweenLcoresLeavesOthersTheirShare) {
+TEST(PacketLoops, O1_AFloodOfJobsBetweenLcoresLeavesOthersTheirShare) {
   auto config = two_lcores(2);
   config.jobs = {job_of(5)};
   RingSwitch sw(config);
@@ -220,7 +221,7 @@ TEST(Workers, O1_AFloodOfJobsBetweenLcoresLeavesOthersTheirShare) {
   EXPECT_EQ(forwarded(), 0);
 }
 
-TEST(Workers, WhatWaitsInARingIsFreedAtTheEnd) {
+TEST(PacketLoops, WhatWaitsInARingIsFreedAtTheEnd) {
   RingSwitch sw(two_lcores(2));
   Lanes lanes;
   {
@@ -235,16 +236,16 @@ TEST(Workers, WhatWaitsInARingIsFreedAtTheEnd) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
-TEST(Workers, WhatOneLearnsAllKnow) {
+TEST(PacketLoops, WhatOneLearnsAllKnow) {
   RingSwitch sw(two_lcores());
   sw.inject(3, plain_frame(7, 9));
   sw.turn(1);
-  EXPECT_EQ(sw.worker(0).fdb().lookup(mac(7), 0, sw.now), std::nullopt);
+  EXPECT_EQ(sw.packet_loop(0).fdb().lookup(mac(7), 0, sw.now), std::nullopt);
   sw.turn(0);
-  EXPECT_EQ(sw.worker(0).fdb().lookup(mac(7), 0, sw.now), 3);
+  EXPECT_EQ(sw.packet_loop(0).fdb().lookup(mac(7), 0, sw.now), 3);
   // A steady source is told of again, so that nobody's copy ages: here after an eighth of 300 s, at
   // most a second.
-  const auto& counters = sw.workers().handover()->path(1, 0).counters;
+  const auto& counters = sw.packet_loops().handover()->path(1, 0).counters;
   EXPECT_EQ(counters.addresses.get(), 1u);
   sw.inject(3, plain_frame(7, 9));
   sw.turn();
@@ -254,24 +255,24 @@ TEST(Workers, WhatOneLearnsAllKnow) {
   sw.turn(1);
   sw.turn(0);
   EXPECT_EQ(counters.addresses.get(), 2u);
-  EXPECT_EQ(sw.worker(0).fdb().seen(mac(7), 0)->at, sw.now);
+  EXPECT_EQ(sw.packet_loop(0).fdb().seen(mac(7), 0)->at, sw.now);
 }
 
 // Two sources that take turns on one port are not told of with each frame.
-TEST(Workers, AlternatingSourcesAreToldOfOnce) {
+TEST(PacketLoops, AlternatingSourcesAreToldOfOnce) {
   RingSwitch sw(two_lcores());
   for (int i = 0; i < 10; ++i) {
     sw.inject(1, plain_frame(7, 9));
     sw.inject(1, plain_frame(8, 9));
     sw.turn();
   }
-  EXPECT_EQ(sw.workers().handover()->path(1, 0).counters.addresses.get(), 2u);
+  EXPECT_EQ(sw.packet_loops().handover()->path(1, 0).counters.addresses.get(), 2u);
 }
 
-TEST(Workers, AnAddressThatMovesBetweenLcoresMovesForAll) {
+TEST(PacketLoops, AnAddressThatMovesBetweenLcoresMovesForAll) {
   RingSwitch sw(two_lcores());
   const auto where = [&](std::size_t lcore) {
-    return sw.worker(lcore).fdb().lookup(mac(7), 0, sw.now);
+    return sw.packet_loop(lcore).fdb().lookup(mac(7), 0, sw.now);
   };
   for (const std::uint16_t port : std::array<std::uint16_t, 5>{0, 1, 0, 3, 2}) {
     sw.now = sw.now + Duration::us(10);
@@ -285,7 +286,7 @@ TEST(Workers, AnAddressThatMovesBetweenLcoresMovesForAll) {
 
 // Both see the address before they hear of each other: the later one counts, and where there is
 // none, all choose the same.
-TEST(Workers, AnAddressSeenByTwoAtOnceEndsInOnePlace) {
+TEST(PacketLoops, AnAddressSeenByTwoAtOnceEndsInOnePlace) {
   for (const Duration apart : {Duration::us(1), Duration()}) {
     RingSwitch sw(two_lcores());
     // So many other addresses that lcore 0 is not yet through when it sees this one itself.
@@ -297,12 +298,12 @@ TEST(Workers, AnAddressSeenByTwoAtOnceEndsInOnePlace) {
     sw.now = sw.now + apart;
     sw.inject(0, plain_frame(7, 9));
     sw.turn(0);
-    EXPECT_EQ(sw.worker(0).fdb().lookup(mac(7), 0, sw.now), 0);
-    EXPECT_EQ(sw.worker(1).fdb().lookup(mac(7), 0, sw.now), 1);
+    EXPECT_EQ(sw.packet_loop(0).fdb().lookup(mac(7), 0, sw.now), 0);
+    EXPECT_EQ(sw.packet_loop(1).fdb().lookup(mac(7), 0, sw.now), 1);
     for (int i = 0; i < 3; ++i) sw.turn();
     const std::uint16_t agreed = apart == Duration() ? 1 : 0;
-    EXPECT_EQ(sw.worker(0).fdb().lookup(mac(7), 0, sw.now), agreed);
-    EXPECT_EQ(sw.worker(1).fdb().lookup(mac(7), 0, sw.now), agreed);
+    EXPECT_EQ(sw.packet_loop(0).fdb().lookup(mac(7), 0, sw.now), agreed);
+    EXPECT_EQ(sw.packet_loop(1).fdb().lookup(mac(7), 0, sw.now), agreed);
   }
 }
 
@@ -318,34 +319,34 @@ void flood_addresses(RingSwitch& sw, int addresses) {
 }
 
 // Or it would take the place of those that other ports learn.
-TEST(Workers, APortTellsOfNoMoreAddressesThanItMayTeach) {
+TEST(PacketLoops, APortTellsOfNoMoreAddressesThanItMayTeach) {
   auto config = two_lcores(2);
   config.ports[0].max_addresses = 3;
   RingSwitch sw(config);
   flood_addresses(sw, 300);
-  const auto& counters = sw.workers().handover()->path(0, 1).counters;
+  const auto& counters = sw.packet_loops().handover()->path(0, 1).counters;
   EXPECT_EQ(counters.addresses.get(), 3u);
   EXPECT_EQ(counters.addresses_lost.get(), 0u);
-  EXPECT_EQ(sw.worker(0).fdb().counters().limited.get(), 297u);
+  EXPECT_EQ(sw.packet_loop(0).fdb().counters().limited.get(), 297u);
 }
 
-TEST(Workers, AFloodOfAddressesIsBoundedAndCounted) {
+TEST(PacketLoops, AFloodOfAddressesIsBoundedAndCounted) {
   RingSwitch sw(two_lcores(2));
   flood_addresses(sw, 300);
-  const auto& counters = sw.workers().handover()->path(0, 1).counters;
+  const auto& counters = sw.packet_loops().handover()->path(0, 1).counters;
   EXPECT_EQ(counters.addresses.get(), HandoverPath::kAddresses);
   EXPECT_EQ(counters.addresses_lost.get(), 300 - HandoverPath::kAddresses);
 }
 
-TEST(Workers, QueuesOfAPortBelongToDifferentLcores) {
+TEST(PacketLoops, QueuesOfAPortBelongToDifferentLcores) {
   auto config = two_lcores(2);
   config.ports[0].queues = 2;
   config.ports[0].lcores = {1, 0};
   config.ports[1].lcores = {1};
   RingSwitch sw(config);
-  ASSERT_EQ(sw.worker(0).queues().size(), 1u);
-  EXPECT_EQ(sw.worker(0).queues()[0].queue, 1u);
-  ASSERT_EQ(sw.worker(1).queues().size(), 2u);
+  ASSERT_EQ(sw.packet_loop(0).queues().size(), 1u);
+  EXPECT_EQ(sw.packet_loop(0).queues()[0].queue, 1u);
+  ASSERT_EQ(sw.packet_loop(1).queues().size(), 2u);
   sw.inject_at(0, 0, plain_frame(1, 9));
   EXPECT_EQ(sw.turn(0), 0u);
   EXPECT_EQ(sw.turn(1), 1u);
@@ -370,7 +371,7 @@ config::SwitchConfig with_reserve() {
 
 // Protocol rule 16: a job that stays goes on; one that moves gets a new epoch, and is never
 // refused.
-TEST(Workers, AReloadMovesAJobUnderTraffic) {
+TEST(PacketLoops, AReloadMovesAJobUnderTraffic) {
   auto config = with_reserve();
   RingSwitch sw(config);
   JobRanks moves(sw, 4);
@@ -381,12 +382,12 @@ TEST(Workers, AReloadMovesAJobUnderTraffic) {
   ASSERT_TRUE(moves.last_of(0) && moves.last_of(1));
 
   config.jobs[0].lcore = 1;
-  std::vector<std::shared_ptr<Worker::Change>> changes;
-  for (const auto& worker : sw.workers()) changes.push_back(worker->prepare(config));
+  std::vector<std::shared_ptr<PacketLoop::Change>> changes;
+  for (const auto& packet_loop : sw.packet_loops()) changes.push_back(packet_loop->prepare(config));
   // Half a chunk is there, and half is on its way, when lcore 0 changes before lcore 1.
   sw.inject(0, moves[0].contribution(1, std::array{1}));
   sw.turn(0);
-  sw.worker(0).apply(*changes[0], sw.now);
+  sw.packet_loop(0).apply(*changes[0], sw.now);
   sw.inject(1, moves[1].contribution(1, std::array{1}));
   sw.turn(1);
   sw.turn(0);
@@ -395,7 +396,7 @@ TEST(Workers, AReloadMovesAJobUnderTraffic) {
   sw.turn(0);
   sw.turn(1);
   EXPECT_EQ(sw.drops(0, DropReason::job_moved), 1u) << "and the other way round";
-  sw.worker(1).apply(*changes[1], sw.now);
+  sw.packet_loop(1).apply(*changes[1], sw.now);
   sw.turn();
   sw.turn();
   for (std::size_t rank = 0; rank < 2; ++rank)
@@ -404,8 +405,8 @@ TEST(Workers, AReloadMovesAJobUnderTraffic) {
         EXPECT_NE(packet->packet.header.type, wire::PacketType::nack);
         EXPECT_EQ(packet->packet.header.reason, wire::Reason::configuration_changed);
       }
-  EXPECT_EQ(sw.worker(0).engine().job_count(), 0u);
-  ASSERT_EQ(sw.worker(1).engine().job_count(), 2u);
+  EXPECT_EQ(sw.packet_loop(0).engine().job_count(), 0u);
+  ASSERT_EQ(sw.packet_loop(1).engine().job_count(), 2u);
   ASSERT_TRUE(moves.join());
   moves.contribute(0);
   EXPECT_EQ(moves.last_of(0)->first.type, wire::PacketType::result);
@@ -415,19 +416,19 @@ TEST(Workers, AReloadMovesAJobUnderTraffic) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
-TEST(Workers, ShutDownTellsTheGroupThroughOtherLcores) {
+TEST(PacketLoops, ShutDownTellsTheGroupThroughOtherLcores) {
   auto config = two_lcores(2);
   config.jobs = {job_of(5)};
   RingSwitch sw(config);
   JobRanks ranks(sw, 5);
   ASSERT_TRUE(ranks.join());
-  for (const auto& worker : sw.workers()) worker->shut_down(sw.now);
+  for (const auto& packet_loop : sw.packet_loops()) packet_loop->shut_down(sw.now);
   sw.turn();
   for (std::size_t rank = 0; rank < 2; ++rank)
     EXPECT_EQ(ranks.last_of(rank)->first.reason, wire::Reason::shutdown) << rank;
 }
 
-TEST(Workers, EnginesTakeTogetherWhatWasPlanned) {
+TEST(PacketLoops, EnginesTakeTogetherWhatWasPlanned) {
   auto config = with_reserve();
   config.jobs.push_back(job_of(6));
   config.jobs[2].slots = config::SlotMode::dynamic;
@@ -435,7 +436,7 @@ TEST(Workers, EnginesTakeTogetherWhatWasPlanned) {
   config.cache.megabytes = 3;
   RingSwitch sw(config);
   std::uint64_t taken = 0;
-  for (const auto& worker : sw.workers()) taken += worker->engine().memory_bytes();
+  for (const auto& packet_loop : sw.packet_loops()) taken += packet_loop->engine().memory_bytes();
   EXPECT_EQ(taken, config::aggregation_memory(config).total());
 }
 

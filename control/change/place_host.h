@@ -1,4 +1,5 @@
-// `elect` on the control socket: a job's completion hosts are chosen anew, while its ops run (T11).
+// `place-host` on the control socket: a job's completion hosts are chosen anew, while its ops run
+// (T11).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,6 +11,6 @@ namespace tributary::control {
 
 // Throws std::invalid_argument that names job or host where there is none of that name, and
 // std::runtime_error when the packet loop does not answer.
-nlohmann::ordered_json elect_hosts(dataplane::Switch& sw, const ElectRequest& wish);
+nlohmann::ordered_json place_hosts(dataplane::Switch& sw, const PlaceHostRequest& wish);
 
 }  // namespace tributary::control

@@ -8,8 +8,8 @@
 
 namespace tributary::control {
 
-struct Shown {
-  Shown(nlohmann::ordered_json rows) : data(std::move(rows)) {}  // with nothing besides
+struct ShowAnswer {
+  ShowAnswer(nlohmann::ordered_json rows) : data(std::move(rows)) {}  // with nothing besides
 
   nlohmann::ordered_json data;
   std::vector<std::string> notes;  // why the rows are not all that there is, a line each

@@ -17,11 +17,11 @@ class ElectionTest : public RemoteFixture {
     settle();
     ASSERT_EQ(seat().state, SeatState::serving);
   }
-  Election elect(std::vector<Ballot::Entry> entries) {
-    const Election election = host_->elect({kJob, std::move(entries)}, now_, *box_);
+  HostPlacement place_host(std::vector<HostRanking::Entry> entries) {
+    const HostPlacement placement = host_->place_host({kJob, std::move(entries)}, now_, *box_);
     host_->exchange(*box_, now_, [this](const wire::Packet& p) { return to_engine(p); });
     send();
-    return election;
+    return placement;
   }
 };
 
@@ -34,14 +34,14 @@ TEST_F(ElectionTest, T11_LeastLoadMovesAnOpenChunk) {
   contribute(1, 0);
   settle();
   const std::uint32_t term = seat().term;
-  const Election election = elect({{9, false}, {2, false}});
-  EXPECT_TRUE(election.held);
-  EXPECT_EQ(election.moved, 1u);
+  const HostPlacement placement = place_host({{9, false}, {2, false}});
+  EXPECT_TRUE(placement.held);
+  EXPECT_EQ(placement.moved, 1u);
   live(5);
   EXPECT_EQ(seat().host, "ps1");
   EXPECT_EQ(seat().term, term + 1);
   EXPECT_EQ(seat().state, SeatState::serving);
-  EXPECT_EQ(seat().chosen, Chosen::elected);
+  EXPECT_EQ(seat().chosen, Chosen::requested);
   EXPECT_EQ(servers_[0]->counters().ended.get(), 1u);
   EXPECT_EQ(servers_[0]->engine(0).counters(0).bytes_held.get(), 0u);
   EXPECT_EQ(servers_[1]->engine(0).counters(0).marks.get(), 1u);
@@ -55,23 +55,24 @@ TEST_F(ElectionTest, T11_LeastLoadMovesAnOpenChunk) {
 TEST_F(ElectionTest, WhoIsBestAlreadyStaysUnderItsTerm) {
   begin(HostChoice::least_load);
   const std::uint32_t term = seat().term;
-  EXPECT_EQ(elect({{3, false}, {3, false}}).moved, 0u) << "a tie goes to the first of the list";
-  EXPECT_EQ(elect({{3, false}, {std::nullopt, false}}).moved, 0u);
+  EXPECT_EQ(place_host({{3, false}, {3, false}}).moved, 0u)
+      << "a tie goes to the first of the list";
+  EXPECT_EQ(place_host({{3, false}, {std::nullopt, false}}).moved, 0u);
   EXPECT_EQ(seat().term, term);
-  EXPECT_EQ(seat().chosen, Chosen::elected);
-  EXPECT_EQ(remote().counters(0).elections.get(), 2u);
+  EXPECT_EQ(seat().chosen, Chosen::requested);
+  EXPECT_EQ(remote().counters(0).placements.get(), 2u);
   EXPECT_EQ(remote().counters(0).takeovers.get(), 0u);
 }
 
 // The caller shortlists; the root picks. Whoever is dead is nobody's choice.
 TEST_F(ElectionTest, T11_TwoStage) {
   begin(HostChoice::two_stage);
-  EXPECT_EQ(elect({{std::nullopt, false}, {std::nullopt, true}}).moved, 1u);
+  EXPECT_EQ(place_host({{std::nullopt, false}, {std::nullopt, true}}).moved, 1u);
   live(5);
   EXPECT_EQ(seat().host, "ps1");
   servers_[0].reset();
   live(310);
-  EXPECT_EQ(elect({{std::nullopt, true}, {std::nullopt, false}}).moved, 0u);
+  EXPECT_EQ(place_host({{std::nullopt, true}, {std::nullopt, false}}).moved, 0u);
   EXPECT_EQ(seat().host, "ps1");
 }
 
@@ -79,7 +80,7 @@ TEST_F(ElectionTest, T11_TwoStage) {
 TEST_F(ElectionTest, T11_OneHostForAllShardsUnlessFixed) {
   begin(HostChoice::least_load, 3);
   for (std::size_t shard = 0; shard < 3; ++shard) EXPECT_EQ(seat(shard).host, "ps0");
-  EXPECT_EQ(elect({{2, false}, {1, false}}).moved, 3u);
+  EXPECT_EQ(place_host({{2, false}, {1, false}}).moved, 3u);
   live(5);
   for (std::size_t shard = 0; shard < 3; ++shard) EXPECT_EQ(seat(shard).host, "ps1");
   // The next epoch keeps to it.
@@ -100,7 +101,7 @@ TEST_F(ElectionTest, FixedGoesBackToTheFirst) {
   boot(0);
   live(110);
   EXPECT_EQ(seat().host, "ps1") << "nobody has asked";
-  EXPECT_EQ(elect({{}, {}}).moved, 1u);
+  EXPECT_EQ(place_host({{}, {}}).moved, 1u);
   live(5);
   EXPECT_EQ(seat().host, "ps0");
 }
@@ -114,22 +115,22 @@ TEST_F(ElectionTest, TheRootIsNotVotedOut) {
   ASSERT_EQ(seat().state, SeatState::here);
   boot(0);
   live(110);
-  EXPECT_EQ(elect({{}, {}}).moved, 0u);
+  EXPECT_EQ(place_host({{}, {}}).moved, 0u);
   EXPECT_EQ(seat().state, SeatState::here);
 }
 
 TEST_F(ElectionTest, ABallotOfAnotherJobOrOtherHostsIsNotHeld) {
   begin(HostChoice::least_load);
-  EXPECT_FALSE(elect({{1, false}}).held);
-  EXPECT_FALSE(host_->elect({kJob + 1, {{}, {}}}, now_, *box_).held);
-  EXPECT_EQ(remote().counters(0).elections.get(), 0u);
+  EXPECT_FALSE(place_host({{1, false}}).held);
+  EXPECT_FALSE(host_->place_host({kJob + 1, {{}, {}}}, now_, *box_).held);
+  EXPECT_EQ(remote().counters(0).placements.get(), 0u);
 }
 
 // T9: ranks know the present host by START.
 TEST_F(ElectionTest, T9_AHostThatNotifiesStaysUntilTheEpochEnds) {
   notify_ = wire::Notify::direct;
   begin(HostChoice::least_load);
-  EXPECT_EQ(elect({{2, false}, {1, false}}).moved, 0u);
+  EXPECT_EQ(place_host({{2, false}, {1, false}}).moved, 0u);
   live(5);
   EXPECT_EQ(seat().host, "ps0");
   leave();

@@ -16,7 +16,7 @@
 // may be closed.
 #include <algorithm>
 
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -26,8 +26,9 @@ bool is_among(const std::vector<std::pair<std::uint16_t, T>>& all, std::uint16_t
   return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.first == place; });
 }
 
-const Worker::Queue* find_queue(std::span<const Worker::Queue> queues, const Worker::Queue& like) {
-  const auto found = std::find_if(queues.begin(), queues.end(), [&](const Worker::Queue& q) {
+const PacketLoop::Queue* find_queue(std::span<const PacketLoop::Queue> queues,
+                                    const PacketLoop::Queue& like) {
+  const auto found = std::find_if(queues.begin(), queues.end(), [&](const PacketLoop::Queue& q) {
     return q.port == like.port && q.queue == like.queue;
   });
   return found == queues.end() ? nullptr : &*found;
@@ -43,8 +44,8 @@ std::unique_ptr<Lane> make_lane(Port& port, std::uint16_t place, const config::W
   return lane;
 }
 
-Worker::PortPlan Worker::plan_ports(const config::SwitchConfig& next,
-                                    const config::PortChange& ports) const {
+PacketLoop::PortPlan PacketLoop::plan_ports(const config::SwitchConfig& next,
+                                            const config::PortChange& ports) const {
   PortPlan plan;
   plan.places = next.ports.size();
   plan.ways = config::ways_out(next, lcore_);
@@ -63,7 +64,7 @@ Worker::PortPlan Worker::plan_ports(const config::SwitchConfig& next,
 }
 
 // A place that is given up may be another port's later.
-std::unique_ptr<Worker::Queues> Worker::plan_past(const config::PortChange& ports) const {
+std::unique_ptr<PacketLoop::Queues> PacketLoop::plan_past(const config::PortChange& ports) const {
   auto past = std::make_unique<Queues>();
   past->reserve(past_queues_->size() + queues_->size());
   const auto& removed = ports.removed;
@@ -74,12 +75,12 @@ std::unique_ptr<Worker::Queues> Worker::plan_past(const config::PortChange& port
   return past;
 }
 
-void Worker::put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane) {
+void PacketLoop::put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane) {
   std::swap(lanes_[place], lane);
   shown_counters_[place].store(&lanes_[place]->counters, std::memory_order_release);
 }
 
-void Worker::make_room(PortPlan& plan) {
+void PacketLoop::make_room(PortPlan& plan) {
   lanes_.use(plan.places);
   for (auto& [place, lane] : plan.added) {
     put_lane(place, lane);
@@ -110,12 +111,12 @@ void Worker::make_room(PortPlan& plan) {
   }
 }
 
-void Worker::poll(std::unique_ptr<Queues>& queues) {
+void PacketLoop::poll(std::unique_ptr<Queues>& queues) {
   std::swap(queues_, queues);
   shown_queues_.store(queues_.get(), std::memory_order_release);
 }
 
-void Worker::let_go(PortPlan& plan, Instant now) {
+void PacketLoop::release(PortPlan& plan, Instant now) {
   for (const auto& [place, lane] : plan.removed) {
     aggregation_.end_behind(place, now);
     if (lldp_) lldp_->say_goodbye(place);
@@ -142,7 +143,7 @@ void Worker::let_go(PortPlan& plan, Instant now) {
 }
 
 // What is still on its way here may be from there, or for it.
-void Worker::give_up_ports(PortPlan& plan, Instant now) {
+void PacketLoop::give_up_ports(PortPlan& plan, Instant now) {
   drain_peers(now);
   transmitter_.flush();
   for (const auto& [place, port] : plan.closed) {
@@ -163,7 +164,7 @@ void Worker::give_up_ports(PortPlan& plan, Instant now) {
   }
 }
 
-void Worker::take_in(Instant now) {
+void PacketLoop::attach(Instant now) {
   if (taking_in_ == nullptr) return;
   PortPlan& plan = *taking_in_;
   taking_in_ = nullptr;
@@ -174,7 +175,7 @@ void Worker::take_in(Instant now) {
       if (const Queue* const before = find_queue(*known, queue)) queue = *before;
   std::swap(past_queues_, plan.past);
   poll(plan.queues);
-  if (reassembly_) reassembly_->take_in(plan.reassembly);
+  if (reassembly_) reassembly_->attach(plan.reassembly);
   for (const auto& lane : lanes_) lane->held = false;
   forwarder_.look_at_ports();
   PortMask speaks = 0;

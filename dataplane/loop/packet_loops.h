@@ -8,53 +8,53 @@
 #include <span>
 #include <vector>
 
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 #include "dataplane/port/frame_pools.h"
 
 namespace tributary::dataplane {
 
 // A job where it is, or a plane of it: the engine of its lcore, and its index there. The plane is
 // in config().
-struct PlacedJob {
+struct LoopJob {
   std::size_t lcore = 0;
   std::size_t index = 0;
-  Worker* worker = nullptr;
+  PacketLoop* packet_loop = nullptr;
 
-  [[nodiscard]] const aggregator::Engine& engine() const { return worker->engine(); }
+  [[nodiscard]] const aggregator::Engine& engine() const { return packet_loop->engine(); }
   [[nodiscard]] const config::JobConfig& config() const { return engine().job_config(index); }
 };
 
-class Workers {
+class PacketLoops {
  public:
   // Each has a pool and memory of its own socket, by the pools' plan.
-  Workers(const config::SwitchConfig& config, std::span<Port* const> ports, const FramePools& pools,
-          const Randomness& randomness);
+  PacketLoops(const config::SwitchConfig& config, std::span<Port* const> ports,
+              const FramePools& pools, const Randomness& randomness);
 
-  [[nodiscard]] std::size_t size() const { return workers_.size(); }
-  [[nodiscard]] Worker& operator[](std::size_t lcore) const { return *workers_[lcore]; }
-  [[nodiscard]] auto begin() const { return workers_.begin(); }
-  [[nodiscard]] auto end() const { return workers_.end(); }
+  [[nodiscard]] std::size_t size() const { return packet_loops_.size(); }
+  [[nodiscard]] PacketLoop& operator[](std::size_t lcore) const { return *packet_loops_[lcore]; }
+  [[nodiscard]] auto begin() const { return packet_loops_.begin(); }
+  [[nodiscard]] auto end() const { return packet_loops_.end(); }
 
   // nullptr: there is one lcore.
   [[nodiscard]] const Handover* handover() const { return handover_.get(); }
   // nullptr, too, where nobody snoops.
-  [[nodiscard]] const GroupWays* group_ways() const { return group_ways_.get(); }
+  [[nodiscard]] const GroupRings* group_rings() const { return group_rings_.get(); }
 
   // Any thread.
   [[nodiscard]] PortCounters port_counters(std::size_t port) const;
   // While the configuration is held: some loop is late, so a sum over all cannot be made.
   [[nodiscard]] bool any_late() const;
   // The same; in the order of `config`, which is the one that runs. Of loops that are not late.
-  [[nodiscard]] std::vector<PlacedJob> jobs(const config::SwitchConfig& config) const;
+  [[nodiscard]] std::vector<LoopJob> jobs(const config::SwitchConfig& config) const;
   // Whose a job is, or each of its planes in their order; a job that is not there is as good as the
   // first one's.
-  [[nodiscard]] std::vector<Worker*> owners_of(const config::SwitchConfig& config,
-                                               std::uint32_t job) const;
+  [[nodiscard]] std::vector<PacketLoop*> owners_of(const config::SwitchConfig& config,
+                                                   std::uint32_t job) const;
 
  private:
   std::unique_ptr<Handover> handover_;
-  std::unique_ptr<GroupWays> group_ways_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<GroupRings> group_rings_;
+  std::vector<std::unique_ptr<PacketLoop>> packet_loops_;
 };
 
 }  // namespace tributary::dataplane

@@ -38,7 +38,7 @@
 #include "dataplane/io/mailbox.h"
 #include "dataplane/io/stage.h"
 #include "dataplane/io/transmitter.h"
-#include "dataplane/multicast/group_ways.h"
+#include "dataplane/multicast/group_rings.h"
 #include "dataplane/udp/next_hops.h"
 #include "dataplane/udp/reassembly.h"
 
@@ -55,20 +55,20 @@ struct Randomness {
 struct LoopPlace {
   std::size_t lcore = 0;
   Handover* handover = nullptr;
-  GroupWays* groups = nullptr;  // none, too, where nobody snoops
+  GroupRings* groups = nullptr;  // none, too, where nobody snoops
 };
 
 // Of a port at a place, for the loop whose frames leave it this way.
 std::unique_ptr<Lane> make_lane(Port& port, std::uint16_t place, const config::WayOut& way,
                                 std::size_t lcore);
 
-class Worker {
+class PacketLoop {
  public:
-  Worker(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
-         const Randomness& randomness, const LoopPlace& place = {});
-  ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  PacketLoop(const config::SwitchConfig& config, std::span<Port* const> ports, rte_mempool* pool,
+             const Randomness& randomness, const LoopPlace& place = {});
+  ~PacketLoop();
+  PacketLoop(const PacketLoop&) = delete;
+  PacketLoop& operator=(const PacketLoop&) = delete;
 
   // One turn at the given time; returns the packets received.
   std::size_t turn(Instant now);
@@ -83,8 +83,8 @@ class Worker {
                              std::optional<std::uint32_t> from, Instant now) {
     return aggregation_.exclude(job, child, exclude, from, now);
   }
-  completion::Election elect(const completion::Ballot& ballot, Instant now) {
-    return aggregation_.elect(ballot, now);
+  completion::HostPlacement place_host(const completion::HostRanking& ranking, Instant now) {
+    return aggregation_.place_host(ranking, now);
   }
   // Everything goes by this tap from now on, until the next call; nullptr: no longer.
   void capture(CaptureTap* tap);
@@ -132,13 +132,13 @@ class Worker {
   void apply(Change& change, Instant now);  // see Aggregation and Forwarder; lets go of queues
   // Also done by catch_up() in each turn, after the last loop has let go: one that falls silent in
   // between holds up nobody for longer than that. The change lives until then.
-  void take_in(Instant now);
+  void attach(Instant now);
   bool catch_up(Instant now) {
     if (taking_in_ != nullptr && taking_in_->loops_left->load(std::memory_order_acquire) == 0)
-      take_in(now);
-    return has_taken_in();
+      attach(now);
+    return has_attached();
   }
-  [[nodiscard]] bool has_taken_in() const { return taking_in_ == nullptr; }
+  [[nodiscard]] bool has_attached() const { return taking_in_ == nullptr; }
   // Addresses and neighbours there. Once more when every loop has applied a change: one that had
   // not yet may have told this one what it learned by the rules before.
   void forget_behind(PortMask ports);
@@ -193,16 +193,16 @@ class Worker {
   }
 
  private:
-  Worker(const config::SwitchConfig& config, const config::SwitchConfig& part,
-         const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
-         const Randomness& randomness, const LoopPlace& place);
+  PacketLoop(const config::SwitchConfig& config, const config::SwitchConfig& part,
+             const config::LcoreShare& share, std::span<Port* const> ports, rte_mempool* pool,
+             const Randomness& randomness, const LoopPlace& place);
 
   [[nodiscard]] std::unique_ptr<Lldp> make_lldp(const config::SwitchConfig& config);
   void apply_lldp(Change& change, Instant now);
   void exchange_port(std::uint16_t place, Port& port);
   // Another lane at that place, in exchange for the one that was there.
   void put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane);
-  void let_go(PortPlan& plan, Instant now);
+  void release(PortPlan& plan, Instant now);
   // Room for queues that this loop gives up, behind those that it has given up before.
   [[nodiscard]] std::unique_ptr<Queues> plan_past(const config::PortChange& ports) const;
   // These from now on, in the place of those that were polled.
@@ -220,9 +220,9 @@ class Worker {
   std::size_t answer(std::uint16_t port);
   void answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what);
   // What a neighbour says of itself.
-  void hear(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
+  void intercept(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
   // What ARP says of routers, to this loop and to others; what is to everybody goes on.
-  void hear_arp(std::uint16_t port, std::size_t place, Instant now);
+  void intercept_arp(std::uint16_t port, std::size_t place, Instant now);
   void learn_router(std::uint16_t port, const Classified& what, Instant now);
   std::size_t ask_routers(Instant now);
   // What becomes of a received frame, to whoever traces; aggregation tells of its own.
@@ -293,8 +293,8 @@ class Worker {
   std::atomic<std::uint32_t> steps_left_{0};  // see is_late()
 };
 
-inline void Worker::take_device_check(std::uint16_t port, const rte_mbuf& frame,
-                                      Classified& what) const {
+inline void PacketLoop::take_device_check(std::uint16_t port, const rte_mbuf& frame,
+                                          Classified& what) const {
   what.udp.checksum_checked =
       lanes_[port]->checks_udp &&
       (frame.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD;

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "config/plan/steering_plan.h"
-#include "dataplane/loop/workers.h"
+#include "dataplane/loop/packet_loops.h"
 #include "tests/dataplane/job_ranks.h"
 #include "tests/dataplane_nic/fake_nic.h"
 #include "tests/dataplane_nic/nic_eal.h"
@@ -35,7 +35,7 @@ class SteeredJob {
       ports_.back()->steering().apply(config::steering_plan(config_, place));
       raw.push_back(ports_.back().get());
     }
-    workers_ = std::make_unique<Workers>(config_, raw, *pools_, Randomness{77, 1});
+    packet_loops_ = std::make_unique<PacketLoops>(config_, raw, *pools_, Randomness{77, 1});
     for (std::uint8_t plane = 0; plane < 2; ++plane)
       for (std::uint32_t rank = 0; rank < 2; ++rank) {
         TestWorker& of = ranks_[plane][rank].emplace(config_, kJob, rank, std::uint16_t{2});
@@ -68,14 +68,14 @@ class SteeredJob {
       }
     }
     for (std::size_t port = 0; port < 2; ++port)
-      EXPECT_EQ(workers_->port_counters(port).drops.total(), 0u);
+      EXPECT_EQ(packet_loops_->port_counters(port).drops.total(), 0u);
   }
 
   // Frames of jobs that went from one lcore to another.
   [[nodiscard]] std::uint64_t handed_over() const {
     constexpr auto kJobs = static_cast<std::size_t>(TrafficClass::jobs);
-    return workers_->handover()->path(0, 1).counters.frames[kJobs].get() +
-           workers_->handover()->path(1, 0).counters.frames[kJobs].get();
+    return packet_loops_->handover()->path(0, 1).counters.frames[kJobs].get() +
+           packet_loops_->handover()->path(1, 0).counters.frames[kJobs].get();
   }
   // Queues that frames to each plane's UDP port have come to.
   [[nodiscard]] const std::vector<std::size_t>& queues(std::size_t plane) const {
@@ -91,7 +91,7 @@ class SteeredJob {
   }
   void settle() {
     for (int i = 0; i < 3; ++i)
-      for (const auto& worker : *workers_) worker->turn(now_);
+      for (const auto& packet_loop : *packet_loops_) packet_loop->turn(now_);
   }
   std::optional<wire::Header> last_of(std::size_t rank) {
     std::optional<wire::Header> out;
@@ -104,7 +104,7 @@ class SteeredJob {
   config::SwitchConfig config_;
   std::unique_ptr<FramePools> pools_;
   std::vector<std::unique_ptr<Port>> ports_;
-  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<PacketLoops> packet_loops_;
   std::array<std::array<std::optional<TestWorker>, 2>, 2> ranks_;  // by plane
   std::array<std::vector<std::size_t>, 2> queues_;
   Instant now_ = Instant::from_ns(1'000'000'000);

@@ -1,11 +1,11 @@
 // L2 switching, the switch's own address, and transmit limits, through whole turns of the loop.
-#include "dataplane/loop/worker.h"
+#include "dataplane/loop/packet_loop.h"
 
 #include <gtest/gtest.h>
 
 #include "core/net/arp.h"
 #include "tests/dataplane/ip_frame.h"
-#include "tests/dataplane/test_worker.h"
+#include "tests/dataplane/test_packet_loop.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -51,7 +51,7 @@ TEST_F(Switching, MacMovesAtOnceAndBack) {
 
 TEST_F(Switching, KnownSourcesAreRefreshedNowAndThen) {
   const auto age_of = [&](const wire::MacAddress& mac) {
-    for (const FdbRow& row : sw.worker().fdb().rows(sw.now))
+    for (const FdbRow& row : sw.packet_loop().fdb().rows(sw.now))
       if (row.mac == mac) return row.age;
     return Duration::max();
   };
@@ -68,7 +68,7 @@ TEST_F(Switching, KnownSourcesAreRefreshedNowAndThen) {
   both_speak();
   EXPECT_EQ(age_of(host(1)), Duration());
   EXPECT_EQ(age_of(host(2)), Duration());
-  EXPECT_EQ(sw.worker().fdb().counters().learned.get(), 2u);
+  EXPECT_EQ(sw.packet_loop().fdb().counters().learned.get(), 2u);
 }
 
 TEST_F(Switching, AgedAddressesAreFloodedAgain) {
@@ -95,7 +95,7 @@ TEST_F(Switching, BadSourcesAreDropped) {
   EXPECT_EQ(pass(0, l2_frame(host(1), {})), (Counts{0, 0, 0}));
   EXPECT_EQ(pass(0, l2_frame(host(1), kSwitchMac)), (Counts{0, 0, 0}));
   EXPECT_EQ(sw.drops(0, DropReason::bad_source_mac), 3u);
-  EXPECT_EQ(sw.worker().fdb().counters().entries.get(), 0u);
+  EXPECT_EQ(sw.packet_loop().fdb().counters().entries.get(), 0u);
 }
 
 TEST_F(Switching, FramesToTheSwitchAreNeverFlooded) {
@@ -226,7 +226,7 @@ TEST_F(Switching, AddressesBehindALinkThatGoesDownAreForgotten) {
   for (int port = 0; port < 3; ++port) sw.turn();
   EXPECT_EQ(pass(0, l2_frame(host(2), host(1))), (Counts{0, 0, 1})) << "wherever it is now";
   EXPECT_EQ(pass(0, l2_frame(host(3), host(1))), (Counts{0, 0, 1})) << "others are where they were";
-  EXPECT_EQ(sw.worker().fdb().counters().forgotten.get(), 1u);
+  EXPECT_EQ(sw.packet_loop().fdb().counters().forgotten.get(), 1u);
 
   ASSERT_EQ(rte_eth_dev_set_link_up(sw.port(1).ethdev()), 0);
   EXPECT_TRUE(sw.port(1).poll_link());
@@ -249,7 +249,7 @@ TEST_F(Switching, SlowPortHasABoundedBacklogAndCatchesUp) {
   EXPECT_EQ(sw.sent(1).size(), kRoom);
   sw.turn();
   EXPECT_EQ(sw.sent(1).size(), kTransmitBacklog);
-  EXPECT_EQ(sw.worker().port_counters(1).tx_packets.get(), kRoom + kTransmitBacklog);
+  EXPECT_EQ(sw.packet_loop().port_counters(1).tx_packets.get(), kRoom + kTransmitBacklog);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
@@ -271,7 +271,7 @@ TEST_F(Switching, FramesThatJoinALongQueueAreMarked) {
     sw.inject(0, l2_frame(host(2), host(1)));
     sw.inject(0, ipv4_frame({}, host(2), host(1)));  // does not listen
     sw.turn();
-    return sw.worker().port_counters(1).ecn_marked.get();
+    return sw.packet_loop().port_counters(1).ecn_marked.get();
   };
   EXPECT_EQ(offer(), 0u) << "nothing waits";
   fill(RingSwitch::kRingSize - 1 - 3 + kMarkBacklog - 3);
@@ -296,7 +296,7 @@ TEST_F(Switching, FramesOfSeveralPortsAreNotMarked) {
     if (i % kBurst == kBurst - 1) sw.turn();
   }
   sw.turn();
-  EXPECT_EQ(sw.worker().port_counters(1).ecn_marked.get(), 0u);
+  EXPECT_EQ(sw.packet_loop().port_counters(1).ecn_marked.get(), 0u);
   for (const std::size_t port : {1u, 2u}) (void)sw.sent(port);
   sw.turn();
   for (const std::size_t port : {1u, 2u}) (void)sw.sent(port);
@@ -306,26 +306,26 @@ TEST_F(Switching, FramesOfSeveralPortsAreNotMarked) {
 TEST_F(Switching, CountersAndStagesAddUp) {
   pass(0, l2_frame(kEverybody, host(1), 100));
   sw.turn();
-  const auto& in = sw.worker().port_counters(0);
+  const auto& in = sw.packet_loop().port_counters(0);
   EXPECT_EQ(in.rx_packets.get(), 1u);
   EXPECT_EQ(in.rx_bytes.get(), 100u);
-  EXPECT_EQ(sw.worker().port_counters(2).tx_packets.get(), 1u);
-  EXPECT_EQ(sw.worker().port_counters(2).tx_bytes.get(), 100u);
+  EXPECT_EQ(sw.packet_loop().port_counters(2).tx_packets.get(), 1u);
+  EXPECT_EQ(sw.packet_loop().port_counters(2).tx_bytes.get(), 100u);
   const auto packets = [&](Stage s) {
-    return sw.worker().stages()[static_cast<std::size_t>(s)].packets.get();
+    return sw.packet_loop().stages()[static_cast<std::size_t>(s)].packets.get();
   };
   EXPECT_EQ(packets(Stage::receive), 1u);
   EXPECT_EQ(packets(Stage::forward), 1u);
   EXPECT_EQ(packets(Stage::aggregate), 0u);
   EXPECT_EQ(packets(Stage::transmit), 2u);
-  EXPECT_EQ(sw.worker().counters().turns.get(), 2u);
-  EXPECT_EQ(sw.worker().counters().idle_turns.get(), 1u);
-  EXPECT_EQ(sw.worker().counters().longest_turn_ns.get(), 0u);
+  EXPECT_EQ(sw.packet_loop().counters().turns.get(), 2u);
+  EXPECT_EQ(sw.packet_loop().counters().idle_turns.get(), 1u);
+  EXPECT_EQ(sw.packet_loop().counters().longest_turn_ns.get(), 0u);
   for (const Duration later : {Duration::us(30), Duration::us(70), Duration::us(20)}) {
     sw.now = sw.now + later;
     sw.turn();
   }
-  EXPECT_EQ(sw.worker().counters().longest_turn_ns.get(), 70'000u);
+  EXPECT_EQ(sw.packet_loop().counters().longest_turn_ns.get(), 70'000u);
 }
 
 TEST(StaticForwarding, GoesToItsPortWithoutLearning) {
@@ -358,7 +358,7 @@ TEST(StaticForwarding, C1_ItsAddressComesThroughItsPortOnly) {
   EXPECT_EQ(left(0, l2_frame(kEverybody, host(9), 64, std::uint16_t{7})), 0u) << "in any VLAN";
   EXPECT_EQ(left(2, l2_frame(host(1), host(9))), 1u);
   EXPECT_EQ(sw.drops(2, DropReason::spoofed_mac), 0u);
-  EXPECT_EQ(sw.worker().fdb().counters().learned.get(), 1u);
+  EXPECT_EQ(sw.packet_loop().fdb().counters().learned.get(), 1u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
