@@ -194,7 +194,7 @@ TEST_F(AllocationTest, AnEpochWhoseHostIsLost) {
   EXPECT_EQ(counters().aborts_host.get(), 1u);
 }
 
-// Their bits are in words beside the tombstones.
+// Their bits are in words beside the chunk entries.
 TEST_F(AllocationTest, MoreChildrenThanAWordHasBits) {
   build(130, 4);
   join_all();

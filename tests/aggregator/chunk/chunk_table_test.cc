@@ -22,9 +22,9 @@ enum class Add { opened, added, completed, duplicate, stale, beyond_window };
 class ChunkTableTest : public ::testing::Test {
  protected:
   ChunkTableTest()
-      : tombstones_(2 * kWindow),
-        deadlines_(Duration::ms(10), tombstones_),
-        table_(tombstones_, kWorkers, kWindow) {}
+      : entries_(2 * kWindow),
+        deadlines_(Duration::ms(10), entries_),
+        table_(entries_, kWorkers, kWindow) {}
 
   // What a shard does with a contribution, with one integer for a payload.
   Add add(std::uint32_t child, std::uint32_t seq, std::int32_t value) {
@@ -64,15 +64,15 @@ class ChunkTableTest : public ::testing::Test {
     release();
   }
   [[nodiscard]] std::size_t index() const {
-    return static_cast<std::size_t>(entry_ - tombstones_.data());
+    return static_cast<std::size_t>(entry_ - entries_.data());
   }
   [[nodiscard]] std::int32_t result() const { return sums_[index()]; }
 
-  std::vector<Tombstone> tombstones_;
+  std::vector<ChunkEntry> entries_;
   ChunkDeadlines deadlines_;
   ChunkTable table_;
   std::array<std::int32_t, 2 * kWindow> sums_{};
-  Tombstone* entry_ = nullptr;
+  ChunkEntry* entry_ = nullptr;
   Instant now_;
 };
 
@@ -147,7 +147,7 @@ TEST_F(ChunkTableTest, DeadlineRunsFromTheFirstContribution) {
   now_ = now_ + Duration::ms(5);
   add(0, 0, 1);
   EXPECT_EQ(deadlines_.due(Instant::from_ns(9'999'999)), nullptr);
-  Tombstone* const due = deadlines_.due(Instant::from_ns(10'000'000));
+  ChunkEntry* const due = deadlines_.due(Instant::from_ns(10'000'000));
   ASSERT_NE(due, nullptr);
   EXPECT_EQ(due->seq, 1u);
   deadlines_.cancel(*due);
@@ -161,7 +161,7 @@ TEST_F(ChunkTableTest, RandomSchedulesAreExact) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Prng prng(seed);
     const auto first = static_cast<std::uint32_t>(0u - prng.below(40));
-    for (Tombstone& e : tombstones_) deadlines_.cancel(e);
+    for (ChunkEntry& e : entries_) deadlines_.cancel(e);
     table_.reset(first);
     constexpr std::uint32_t kChunks = 60;
     std::array<std::set<std::uint32_t>, kWorkers> sent;  // offsets from first

@@ -24,7 +24,7 @@ const Kernels& of_floats() {
 
 // A chunk with its sum.
 struct Chunk {
-  Tombstone tombstone;
+  ChunkEntry entry;
   std::array<std::byte, kElements * 8> sum{};
   const Kernels* kernels = nullptr;
   bool open = false;
@@ -33,7 +33,7 @@ struct Chunk {
     const How how =
         open ? (accumulator ? How::merge : How::fold) : (accumulator ? How::copy : How::open);
     open = true;
-    return {&tombstone, sum.data(), data.data(), kernels, kElements, how};
+    return {&entry, sum.data(), data.data(), kernels, kElements, how};
   }
 };
 
@@ -72,9 +72,9 @@ TEST(FoldQueue, T15_SumsHaveTheBitsOfFoldsMadeAtOnce) {
       const std::uint32_t what = prng.below(100);
       if (what == 0) queue.settle();
       if (what < 5) {
-        queue.settle(waits[i].tombstone);
+        queue.settle(waits[i].entry);
         EXPECT_EQ(waits[i].sum, at_once[i].sum);
-        EXPECT_EQ(waits[i].tombstone.overflow, at_once[i].tombstone.overflow);
+        EXPECT_EQ(waits[i].entry.overflow, at_once[i].entry.overflow);
         continue;
       }
       data.emplace_back(sizeof waits[i].sum);
@@ -87,8 +87,8 @@ TEST(FoldQueue, T15_SumsHaveTheBitsOfFoldsMadeAtOnce) {
     std::size_t overflows = 0;
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_EQ(waits[i].sum, at_once[i].sum) << "chunk " << i;
-      ASSERT_EQ(waits[i].tombstone.overflow, at_once[i].tombstone.overflow) << "chunk " << i;
-      overflows += waits[i].tombstone.overflow ? 1 : 0;
+      ASSERT_EQ(waits[i].entry.overflow, at_once[i].entry.overflow) << "chunk " << i;
+      overflows += waits[i].entry.overflow ? 1 : 0;
     }
     EXPECT_TRUE(overflows > 0 || count <= 4);
   }
@@ -105,7 +105,7 @@ TEST(FoldQueue, SettlesOneChunkAlone) {
       chunk.kernels = &of_floats();
       queue.add(chunk.fold(one));
     }
-  queue.settle(chunks[0].tombstone);
+  queue.settle(chunks[0].entry);
   EXPECT_EQ(first_of(chunks[0]), 3);
   EXPECT_EQ(first_of(chunks[1]), 0);
   queue.settle();
@@ -113,7 +113,7 @@ TEST(FoldQueue, SettlesOneChunkAlone) {
   EXPECT_EQ(first_of(chunks[1]), 3);
 }
 
-// A tombstone's next chunk has another buffer.
+// A chunk entry's next chunk has another buffer.
 TEST(FoldQueue, AChunkInTheSamePlaceHasASumOfItsOwn) {
   FoldQueue queue;
   Chunk chunk;
@@ -122,10 +122,10 @@ TEST(FoldQueue, AChunkInTheSamePlaceHasASumOfItsOwn) {
   const auto ten = floats(10);
   queue.begin();
   queue.add(chunk.fold(one));
-  queue.settle(chunk.tombstone);
+  queue.settle(chunk.entry);
   std::array<std::byte, sizeof chunk.sum> next{};
-  queue.add({&chunk.tombstone, next.data(), ten.data(), chunk.kernels, kElements, How::open});
-  queue.add({&chunk.tombstone, next.data(), ten.data(), chunk.kernels, kElements, How::fold});
+  queue.add({&chunk.entry, next.data(), ten.data(), chunk.kernels, kElements, How::open});
+  queue.add({&chunk.entry, next.data(), ten.data(), chunk.kernels, kElements, How::fold});
   queue.end();
   EXPECT_EQ(first_of(chunk), 1);
   float sum = 0;

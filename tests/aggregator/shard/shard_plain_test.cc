@@ -27,7 +27,7 @@ struct Parsed {
     const std::size_t at = wire::serialize(made.header, extensions, p.bytes);
     std::copy(made.payload.begin(), made.payload.end(),
               p.bytes.begin() + static_cast<std::ptrdiff_t>(at));
-    if (wire::parse(p.bytes, p.packet) != DropReason::count_) return std::nullopt;
+    if (wire::parse(p.bytes, p.packet) != DropReason::none) return std::nullopt;
     return p;
   }
 };

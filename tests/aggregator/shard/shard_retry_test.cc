@@ -190,7 +190,7 @@ TEST_F(ShardRetryTest, O10_ASumThatWasToBeVerifiedIsAskedForToo) {
   EXPECT_TRUE(float_result(0, 1));
 }
 
-// A tombstone that is used anew is of a first attempt again.
+// A chunk entry that is used anew is of a first attempt again.
 TEST_F(ShardRetryTest, O10_TheNextChunkOfThePlaceBeginsWithItsFirstAttempt) {
   for (std::uint32_t seq = 0; seq < 9; ++seq) {
     if (seq == 0) {

@@ -75,7 +75,7 @@ class CompletionHostTest : public ::testing::Test {
              sizeof to);
   }
   // What the host says next, but for more of what it says all the time.
-  wire::Packet hear(PacketType wanted) {
+  wire::Packet intercept(PacketType wanted) {
     while (true) {
       const auto got = ::recv(root_.get(), heard_.data(), heard_.size(), 0);
       if (got <= 0) throw std::runtime_error("the host says nothing");
@@ -94,7 +94,7 @@ class CompletionHostTest : public ::testing::Test {
 
 TEST_F(CompletionHostTest, T10_FinishesChunksAndGoesWithItsOwner) {
   std::optional<CompletionHost> host(std::in_place, server(), 77);
-  const wire::Packet hello = hear(PacketType::lease);
+  const wire::Packet hello = intercept(PacketType::lease);
   EXPECT_EQ(hello.header.origin, kHostIpv4);
   EXPECT_EQ(hello.header.job, kJob);
 
@@ -116,7 +116,7 @@ TEST_F(CompletionHostTest, T10_FinishesChunksAndGoesWithItsOwner) {
   h.epoch = 3;
   h.origin = static_cast<std::uint32_t>(wire::find_nonce(hello.extensions).value());
   say(h, ext.bytes());
-  EXPECT_EQ(hear(PacketType::ack).header.epoch, 3);
+  EXPECT_EQ(intercept(PacketType::ack).header.epoch, 3);
   for (std::int32_t rank = 0; rank < 2; ++rank) {
     h.type = PacketType::contribution;
     h.flags = wire::kFlagBypass;
@@ -128,12 +128,12 @@ TEST_F(CompletionHostTest, T10_FinishesChunksAndGoesWithItsOwner) {
     say(h, {}, std::as_bytes(std::span(&value, 1)));
   }
   std::int32_t sum = 0;
-  const wire::Packet result = hear(PacketType::result);
+  const wire::Packet result = intercept(PacketType::result);
   std::memcpy(&sum, result.payload.data(), sizeof sum);
   EXPECT_EQ(sum, 41);
 
   host.reset();
-  hear(PacketType::leave);
+  intercept(PacketType::leave);
 }
 
 TEST_F(CompletionHostTest, T10_WhatItCannotDoIsRefusedWithItsReason) {
