@@ -7,6 +7,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import builds  # noqa: E402
 import includes  # noqa: E402
+import requirements  # noqa: E402
 import sizes  # noqa: E402
 import structure  # noqa: E402
 import text_rules  # noqa: E402
@@ -68,6 +69,12 @@ class HouseRules(unittest.TestCase):
 
     def test_tests_mirror_sources(self):
         self.holds(structure.check_tests_mirror_sources)
+
+    def test_architecture_names_files_that_exist(self):
+        self.holds(structure.check_paths_in_architecture)
+
+    def test_requirements_resolve(self):
+        self.holds(requirements.check_requirements)
 
     def test_top_level(self):
         self.holds(structure.check_top_level)

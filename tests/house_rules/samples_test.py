@@ -8,6 +8,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import builds  # noqa: E402
 import includes  # noqa: E402
+import requirements  # noqa: E402
 import sizes  # noqa: E402
 import structure  # noqa: E402
 import text_rules  # noqa: E402
@@ -166,6 +167,24 @@ class Samples(unittest.TestCase):
         self.finds(rule, "docs/a.md", "see [x](#gone)\n")
         self.accepts(rule, "docs/a.md", "[x](b.md#the-bytes) [y](https://x.org/) [z](../core/)\n",
                      others={"docs/b.md": "# The bytes\n", "core/a.h": ""})
+
+    def test_requirements(self):
+        rule = requirements.check_requirements
+        page = "docs/requirements.md"
+        good = "| T6 | late data | built | `core/a.cc` | `tests/core/a_test.cc` |\n"
+        files = {"core/a.cc": "", "tests/core/a_test.cc": "TEST(A, T6_IsLate) {}\n"}
+        self.accepts(rule, page, good, others=files)
+        self.finds(rule, page, good, others={**files, "tests/core/a_test.cc": "TEST(A, T60_Is) {}\n"})
+        self.finds(rule, page, good.replace("core/a.cc", "core/gone.cc"), others=files)
+        self.finds(rule, page, good.replace("built", "not yet"), others=files)
+        self.finds(rule, page, good.replace("built", "good"), others=files)
+        for cited in ("TEST(A, T6_O9_IsLate) {}\n", "TEST(A, T6_Is) {}  // (T7, rule 3)\n"):
+            self.finds(rule, page, good, others={**files, "tests/core/a_test.cc": cited})
+
+    def test_trips(self):
+        rule = structure.check_paths_in_architecture
+        self.accepts(rule, "docs/architecture.md", "`core/a.h` and `core/`", others={"core/a.h": ""})
+        self.finds(rule, "docs/architecture.md", "`core/gone.h`", others={"core/a.h": ""})
 
     def test_build_differences(self):
         self.assertEqual(builds.differences({"a", "b"}, {"b", "c"}),

@@ -138,6 +138,16 @@ def check_system_tests_are_run(texts):
     return found
 
 
+_CODE_PATH = re.compile(r"`((?:[a-z_]+/)+[A-Za-z0-9_]+\.(?:cc|h|py|map|yaml))`")
+
+
+def check_paths_in_architecture(texts):
+    """Files that the page names, as on its trips through the code, exist."""
+    page = "docs/architecture.md"
+    return [f"{page}: no such file: {path}" for path in _CODE_PATH.findall(texts.get(page, ""))
+            if path not in texts]
+
+
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 
 
