@@ -318,7 +318,7 @@ void Simulation::on_script(std::uint32_t number) {
   const ScriptEntry& e = scenario_.script[number % size];
   const auto node = target_of(e);
   if (!node) return;
-  if (e.action == ScriptAction::place_host) {
+  if (e.action == ScriptAction::elect) {
     for (std::size_t i = 0; number < size && i < plan_.aggregators; ++i)
       switches_[i]->place_host(e.index, world_.local_now(switches_[i]->id()));
     return;
