@@ -5,7 +5,7 @@ import re
 from tree import is_cpp
 
 # Lowest first: a folder includes itself and what stands before it.
-ORDER = ["core", "config", "aggregator", "completion", "worker", "dataplane", "control", "sim", "tools"]
+ORDER = ["core", "config", "aggregator", "completion", "worker", "pool", "dataplane", "control", "sim", "tools"]
 # The same inside a folder; "" is the folder itself.
 INSIDE = {
     "core": ["", "net", "wire"],
@@ -14,14 +14,17 @@ INSIDE = {
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
     "control": ["socket", "text", "capture", "stragglers", "metrics", "show", "change"],
     "worker": ["transport", "session", "api", "python"],
+    "pool": ["record", "segment", "store", "transport", "loader", "python"],
     "completion": ["pieces", "model", "engine", "host"],
     "sim": ["network", "scenario", "node", "check", "run"],
 }
+# Folders that stand alone: of the product, they include these and nothing else.
+ALONE = {"pool": ("core/", "config/text/", "pool/")}
 # Not part of the product: may include anything, and nothing of the product includes them.
 OUTSIDE = ["tests", "bench", "examples"]
 # Mains that stand beside the sub-folders of what they are made of.
 AT_THE_FOLDERS_TOP = {"sim/sim_swarm.cc"}
-PURE = ["core", "aggregator", "completion", "config"]
+PURE = ["core", "aggregator", "completion", "config", "pool/record"]
 DPDK_ALLOWED = re.compile(r"(dataplane/|worker/transport/memif|tools/impair/|tools/loadgen/|"
                           r"(tests|bench)/(dataplane|forward_load|fuzz/packet_|impair|ring_(bench|forward)|worker_memif))")
 
@@ -52,7 +55,9 @@ def check_directions(texts):
             target = name.split("/")[0]
             if quote != '"':
                 continue
-            if target in OUTSIDE or target in ORDER and ORDER.index(target) > ORDER.index(folder):
+            if folder in ALONE and target in ORDER and not name.startswith(ALONE[folder]):
+                found.append(f"{path}:{line}: {folder}/ includes only {', '.join(ALONE[folder])}, not {name}")
+            elif target in OUTSIDE or target in ORDER and ORDER.index(target) > ORDER.index(folder):
                 found.append(f"{path}:{line}: {folder}/ may not include {name}")
             elif target not in ORDER:
                 found.append(f"{path}:{line}: name '{name}' from the top of the tree")
@@ -97,7 +102,7 @@ def check_purity(texts):
     found = []
     for path, text in texts.items():
         folder = path.split("/")[0]
-        if not is_cpp(path) or folder not in PURE:
+        if not is_cpp(path) or not any(path.startswith(pure + "/") for pure in PURE):
             continue
         reads_files = folder == "config" and path.endswith(".cc")
         for line, _, name in _numbered(text):

@@ -26,6 +26,8 @@ class Samples(unittest.TestCase):
     def test_directions(self):
         rule = includes.check_directions
         self.finds(rule, "core/a.h", '#include "aggregator/engine/engine.h"\n')
+        self.finds(rule, "pool/loader/a.h", '#include "config/model/host_choice.h"\n')
+        self.accepts(rule, "pool/loader/a.h", '#include "config/text/codec.h"\n')
         self.finds(rule, "aggregator/a.h", '#include "dataplane/port/port.h"\n')
         self.finds(rule, "worker/a.cc", '#include "dataplane/port/port.h"\n')
         self.finds(rule, "dataplane/a.cc", '#include "control/metrics/metrics.h"\n')

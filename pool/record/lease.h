@@ -1,0 +1,66 @@
+// Readers' leases, and memory that waits for them to end.
+//
+// A reader may hold an entry of a record that is gone, and may be reading it right now. Its lease
+// says up to which generation of the table it has read. Memory that is freed at generation g waits
+// until each lease has seen g or has ended; only then is it given to another record.
+//
+//   free(g) ──▶ waiting ──(every live lease has seen ≥ g)──▶ reusable
+//
+// Without readers memory is reusable at once. Single-threaded; time is an argument.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "core/time.h"
+
+namespace tributary::pool {
+
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  bool operator==(const Extent&) const = default;
+};
+
+class Leases {
+ public:
+  explicit Leases(Duration length) : length_(length) {}
+
+  // A reader that has seen nothing after `seen`. Returns its number.
+  std::uint64_t open(std::uint64_t seen, Instant now);
+  // False: there is no such lease any more; the reader starts anew.
+  bool renew(std::uint64_t lease, std::uint64_t seen, Instant now);
+  void close(std::uint64_t lease) { leases_.erase(lease); }
+  // Ends those that were not renewed in time. Returns how many.
+  std::size_t expire(Instant now);
+
+  // Not to be reused yet; freed in the table's generation `generation`, which never decreases.
+  void retire(const Extent& extent, std::uint64_t generation);
+  // Those that no lease protects any more.
+  std::vector<Extent> reusable();
+
+  // What every reader has seen; the largest number where there is no reader.
+  [[nodiscard]] std::uint64_t least_seen() const;
+  [[nodiscard]] std::size_t count() const { return leases_.size(); }
+  [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }
+  [[nodiscard]] Duration length() const { return length_; }
+
+ private:
+  struct Lease {
+    std::uint64_t seen;
+    Instant end;
+  };
+  struct Waiting {
+    Extent extent;
+    std::uint64_t generation;
+  };
+  Duration length_;
+  std::uint64_t next_ = 1;
+  std::map<std::uint64_t, Lease> leases_;
+  std::deque<Waiting> waiting_;  // generations ascend
+  std::uint64_t waiting_bytes_ = 0;
+};
+
+}  // namespace tributary::pool

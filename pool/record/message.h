@@ -1,0 +1,186 @@
+// Messages between a node and its readers and operators, over one stream connection.
+//
+//   frame: u32 bytes of what follows | u16 type | fields, in little endian
+//
+//   reader                         node
+//   Hello        ──────────────▶         pool, manifest, nonce
+//                ◀──────────────  Challenge   node's nonce, its own proof of the token
+//   Proof        ──────────────▶         the reader's; only then are keys given
+//                ◀──────────────  Welcome     segment, keys, transport, lease
+//   TableRequest ──────────────▶
+//                ◀──────────────  Entries ...  `more` until the last
+//   Lookup, Renew, Corrupt, Command, StatusRequest: one answer each; Failure instead of any.
+//
+// Pure: bytes in, messages out. Nothing is used before its length is checked.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pool/record/table.h"
+
+namespace tributary::pool {
+
+inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::size_t kMaxFrameBytes = 1 << 20;
+inline constexpr std::size_t kFrameHeadBytes = 6;
+// What fits one frame, with room for the other fields.
+inline constexpr std::size_t kMostEntries = (kMaxFrameBytes - 64) / 24;
+inline constexpr std::size_t kMostIds = (kMaxFrameBytes - 64) / 8;
+
+using Nonce = std::array<std::byte, 16>;
+using TokenProof = std::array<std::byte, 32>;
+
+struct Hello {
+  static constexpr std::uint16_t kType = 1;
+  std::uint32_t version = kProtocolVersion;
+  std::string pool;
+  std::uint64_t manifest = 0;  // fingerprint
+  Nonce nonce{};
+  template <typename V>
+  void each(V& v) {
+    v(version), v(pool), v(manifest), v(nonce);
+  }
+};
+struct Challenge {
+  static constexpr std::uint16_t kType = 2;
+  Nonce nonce{};
+  TokenProof proof{};
+  template <typename V>
+  void each(V& v) {
+    v(nonce), v(proof);
+  }
+};
+struct Proof {
+  static constexpr std::uint16_t kType = 3;
+  TokenProof proof{};
+  std::uint8_t reads = 0;  // 1: wants a lease
+  template <typename V>
+  void each(V& v) {
+    v(proof), v(reads);
+  }
+};
+struct Welcome {
+  static constexpr std::uint16_t kType = 4;
+  std::string node;
+  std::uint32_t incarnation = 0;
+  std::uint64_t base = 0;   // remote address of the segment's first byte
+  std::uint64_t bytes = 0;  // of the segment
+  std::uint64_t key = 0;
+  std::string transport;
+  std::vector<std::byte> address;  // the transport's own
+  std::uint64_t generation = 0;    // the table's
+  std::uint64_t lease = 0;
+  std::uint64_t lease_ms = 0;
+  template <typename V>
+  void each(V& v) {
+    v(node), v(incarnation), v(base), v(bytes), v(key), v(transport), v(address), v(generation),
+        v(lease), v(lease_ms);
+  }
+};
+struct TableRequest {
+  static constexpr std::uint16_t kType = 5;
+  std::uint64_t since = 0;  // entries of later generations; 0: all
+  template <typename V>
+  void each(V& v) {
+    v(since);
+  }
+};
+struct Entries {
+  static constexpr std::uint16_t kType = 6;
+  std::uint64_t generation = 0;
+  std::uint8_t more = 0;
+  std::vector<PlacedRecord> records;
+  template <typename V>
+  void each(V& v) {
+    v(generation), v(more), v(records);
+  }
+};
+struct Lookup {
+  static constexpr std::uint16_t kType = 7;
+  std::vector<std::uint64_t> ids;
+  template <typename V>
+  void each(V& v) {
+    v(ids);
+  }
+};
+struct Renew {
+  static constexpr std::uint16_t kType = 8;
+  std::uint64_t lease = 0;
+  std::uint64_t seen = 0;
+  template <typename V>
+  void each(V& v) {
+    v(lease), v(seen);
+  }
+};
+struct Renewed {
+  static constexpr std::uint16_t kType = 9;
+  std::uint64_t generation = 0;
+  std::uint8_t alive = 0;  // 0: the lease had ended; begin with the whole table
+  template <typename V>
+  void each(V& v) {
+    v(generation), v(alive);
+  }
+};
+struct Corrupt {
+  static constexpr std::uint16_t kType = 10;
+  PlacedRecord record;
+  template <typename V>
+  void each(V& v) {
+    v(record);
+  }
+};
+enum class CommandKind : std::uint8_t { fill = 1, pin, unpin, evict, verify };
+struct Command {
+  static constexpr std::uint16_t kType = 11;
+  std::uint8_t kind = 0;  // CommandKind
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  template <typename V>
+  void each(V& v) {
+    v(kind), v(first), v(count);
+  }
+};
+struct StatusRequest {
+  static constexpr std::uint16_t kType = 12;
+  template <typename V>
+  void each(V&) {}
+};
+// An answer for people and programs, in JSON.
+struct Text {
+  static constexpr std::uint16_t kType = 13;
+  std::string json;
+  template <typename V>
+  void each(V& v) {
+    v(json);
+  }
+};
+struct Failure {
+  static constexpr std::uint16_t kType = 14;
+  std::string text;
+  template <typename V>
+  void each(V& v) {
+    v(text);
+  }
+};
+
+using Message = std::variant<Hello, Challenge, Proof, Welcome, TableRequest, Entries, Lookup, Renew,
+                             Renewed, Corrupt, Command, StatusRequest, Text, Failure>;
+
+// A whole frame.
+std::vector<std::byte> encode(const Message& message);
+
+// How long the frame at the front is: 0 while its head is not whole. nullopt: no frame of ours can
+// begin so, and the connection is of no more use.
+std::optional<std::size_t> frame_bytes(std::span<const std::byte> received);
+
+// `frame` is whole. nullopt: unknown type, fields missing, or bytes left over.
+std::optional<Message> decode(std::span<const std::byte> frame);
+
+}  // namespace tributary::pool

@@ -1,0 +1,72 @@
+// Members of a tar archive, header by header: POSIX ustar, GNU long names and sizes, pax paths.
+//
+// Pure: the caller reads 512-byte blocks from wherever the archive is. WebDataset's convention
+// makes samples of members: those in a row with the same name up to the first dot of the last part.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::pool {
+
+inline constexpr std::size_t kTarBlock = 512;
+
+struct TarMember {
+  std::string name;
+  std::uint64_t header_offset = 0;  // of the first block that belongs to it, long names included
+  std::uint64_t data_offset = 0;
+  std::uint64_t bytes = 0;
+  [[nodiscard]] std::uint64_t end() const {
+    return data_offset + (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
+  }
+};
+
+class TarParser {
+ public:
+  enum class Step : std::uint8_t {
+    header,  // feed the block at offset()
+    body,    // feed `body_bytes()` bytes at offset(): a long name or pax header
+    member,  // member() is whole; then feed the block at offset()
+    end,     // two empty blocks, or one at the archive's end
+    bad,     // problem() says what
+  };
+
+  // `bytes`: kTarBlock, or body_bytes(), of what is at offset().
+  Step feed(std::span<const std::byte> bytes);
+
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  [[nodiscard]] std::size_t body_bytes() const { return body_bytes_; }
+  [[nodiscard]] const TarMember& member() const { return member_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  Step feed_header(std::span<const std::byte> block);
+  Step feed_body(std::span<const std::byte> body);
+  Step fail(const std::string& what);
+
+  std::uint64_t offset_ = 0;
+  std::uint64_t first_ = 0;  // of the member that is being put together
+  bool fresh_ = true;        // no block of it was seen
+  bool in_body_ = false;
+  char body_kind_ = 0;
+  std::size_t body_bytes_ = 0;
+  bool empty_before_ = false;
+  std::string long_name_;
+  std::uint64_t pax_size_ = 0;
+  bool has_pax_size_ = false;
+  TarMember member_;
+  std::string problem_;
+};
+
+// "dir/0001.left.jpg" → "dir/0001" and "left.jpg"; a name without a dot is all key.
+std::string_view webdataset_key(std::string_view name);
+std::string_view webdataset_extension(std::string_view name);
+
+// Every member of a record that is a piece of an archive; false where it is none.
+bool list_tar(std::span<const std::byte> piece, std::vector<TarMember>& out);
+
+}  // namespace tributary::pool

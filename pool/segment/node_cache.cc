@@ -1,0 +1,146 @@
+#include "pool/segment/node_cache.h"
+
+#include <algorithm>
+
+namespace tributary::pool {
+
+NodeCache::NodeCache(std::span<std::byte> memory, const Segment::Owner& owner,
+                     std::uint32_t fresh_incarnation, const CacheLimits& limits)
+    : limits_(limits),
+      leases_(limits.lease),
+      segment_(memory, owner, fresh_incarnation, [this](const PlacedRecord& record) {
+        // Of two with one id, which a crash between put and remove may leave, the first stays.
+        if (records_.contains(record.id)) return false;
+        insert(record);
+        ++counters_.recovered;
+        return true;
+      }) {
+  std::sort(log_.begin(), log_.end());
+}
+
+void NodeCache::insert(const PlacedRecord& record) {
+  records_.emplace(record.id, record);
+  log_.emplace_back(record.generation, record.id);
+  used_bytes_ += footprint(record.length);
+}
+
+std::uint64_t NodeCache::high_water_bytes() const {
+  return segment_.capacity() - segment_.capacity() / 100 * (100 - limits_.high_water_percent);
+}
+
+NodeCache::Put NodeCache::put(std::uint64_t id, std::span<const std::byte> data, Instant now) {
+  if (records_.contains(id)) return Put::present;
+  if (make_room(footprint(data.size()), now)) {
+    if (const auto record = segment_.put(id, data)) {
+      insert(*record);
+      ++counters_.stored;
+      return Put::stored;
+    }
+  }
+  ++counters_.refused;
+  return Put::full;
+}
+
+// False: the record would pass the high-water mark, and nothing may be dropped for it.
+bool NodeCache::make_room(std::uint64_t bytes, Instant now) {
+  const std::uint64_t most = high_water_bytes();
+  if (bytes > most) return false;
+  if (used_bytes_ + leases_.waiting_bytes() + bytes > most) tidy(now);
+  if (used_bytes_ + leases_.waiting_bytes() + bytes <= most) return true;
+  if (limits_.eviction == Eviction::none) return false;
+  const std::size_t before = log_.size();
+  for (std::size_t i = 0; i < before && used_bytes_ + bytes > most; ++i) {
+    const auto found = records_.find(log_[i].second);
+    if (found == records_.end() || found->second.generation != log_[i].first ||
+        pinned_.contains(log_[i].second))
+      continue;
+    ++counters_.evicted;
+    drop(PlacedRecord(found->second));
+  }
+  tidy(now);
+  return used_bytes_ + leases_.waiting_bytes() + bytes <= most;
+}
+
+void NodeCache::drop(const PlacedRecord& record) {
+  const Extent extent = segment_.remove(record);
+  if (const std::uint32_t generation = segment_.next_generation(); generation != 0)
+    log_.emplace_back(generation, record.id);
+  leases_.retire(extent, segment_.generation());
+  used_bytes_ -= footprint(record.length);
+  pinned_.erase(record.id);
+  records_.erase(record.id);
+}
+
+std::optional<PlacedRecord> NodeCache::find(std::uint64_t id) const {
+  const auto found = records_.find(id);
+  if (found == records_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<PlacedRecord> NodeCache::after(std::uint64_t since, std::size_t most) const {
+  std::vector<PlacedRecord> out;
+  auto at = std::partition_point(log_.begin(), log_.end(),
+                                 [since](const auto& entry) { return entry.first <= since; });
+  for (; at != log_.end() && out.size() < most; ++at) {
+    const auto found = records_.find(at->second);
+    if (found == records_.end())
+      out.push_back(gone(at->second, at->first));
+    else if (found->second.generation == at->first)
+      out.push_back(found->second);
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> NodeCache::ids(std::uint64_t first, std::uint64_t count) const {
+  std::vector<std::uint64_t> out;
+  if (count < records_.size()) {
+    for (std::uint64_t id = first; id - first < count; ++id)
+      if (records_.contains(id)) out.push_back(id);
+    return out;
+  }
+  for (const auto& [id, _] : records_)
+    if (id >= first && id - first < count) out.push_back(id);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::uint64_t NodeCache::evict(std::uint64_t first, std::uint64_t count, Instant now) {
+  std::uint64_t evicted = 0;
+  for (const std::uint64_t id : ids(first, count)) {
+    if (pinned_.contains(id)) continue;
+    drop(PlacedRecord(records_.at(id)));
+    ++evicted;
+  }
+  counters_.evicted += evicted;
+  tidy(now);
+  return evicted;
+}
+
+std::uint64_t NodeCache::pin(std::uint64_t first, std::uint64_t count, bool pinned) {
+  std::uint64_t changed = 0;
+  for (const std::uint64_t id : ids(first, count))
+    changed += pinned ? static_cast<std::uint64_t>(pinned_.insert(id).second) : pinned_.erase(id);
+  return changed;
+}
+
+bool NodeCache::check(std::uint64_t id, Instant now) {
+  const auto found = records_.find(id);
+  if (found == records_.end() || segment_.intact(found->second)) return true;
+  ++counters_.corrupt;
+  drop(PlacedRecord(found->second));
+  tidy(now);
+  return false;
+}
+
+void NodeCache::tidy(Instant now) {
+  leases_.expire(now);
+  for (const Extent& extent : leases_.reusable()) segment_.release(extent);
+  const std::uint64_t seen = leases_.least_seen();
+  while (!log_.empty() && log_.front().first <= seen) {
+    const auto found = records_.find(log_.front().second);
+    if (found != records_.end() && found->second.generation == log_.front().first) break;
+    log_.pop_front();
+  }
+}
+
+}  // namespace tributary::pool

@@ -1,0 +1,94 @@
+// What a node holds, what it may drop, and what its readers may still be reading (L1, L4).
+//
+//   put ──▶ segment ──▶ table, in order of generation ──▶ evicted, oldest first, unless pinned
+//                                                          └──▶ waits for leases ──▶ free space
+//
+// Single-threaded: the node's lock is around it. Time is an argument.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/time.h"
+#include "pool/record/lease.h"
+#include "pool/segment/segment.h"
+
+namespace tributary::pool {
+
+enum class Eviction : std::uint8_t {
+  none,    // a full node takes no more; its records are read from the store
+  oldest,  // makes room by dropping what came first
+};
+
+struct CacheLimits {
+  Eviction eviction = Eviction::none;
+  std::uint32_t high_water_percent = 95;  // of the capacity; beyond it is for fragmentation
+  Duration lease = Duration::seconds(10);
+};
+
+struct CacheCounters {
+  std::uint64_t stored = 0;
+  std::uint64_t refused = 0;  // full
+  std::uint64_t evicted = 0;
+  std::uint64_t corrupt = 0;
+  std::uint64_t recovered = 0;  // found by the scan at start
+};
+
+class NodeCache {
+ public:
+  NodeCache(std::span<std::byte> memory, const Segment::Owner& owner,
+            std::uint32_t fresh_incarnation, const CacheLimits& limits);
+
+  enum class Put : std::uint8_t { stored, present, full };
+  Put put(std::uint64_t id, std::span<const std::byte> data, Instant now);
+
+  [[nodiscard]] std::optional<PlacedRecord> find(std::uint64_t id) const;
+  [[nodiscard]] bool holds(std::uint64_t id) const { return records_.contains(id); }
+  // Up to `most` changes of generations after `since`, oldest first: records, and ids that are gone
+  // (is_gone()).
+  [[nodiscard]] std::vector<PlacedRecord> after(std::uint64_t since, std::size_t most) const;
+
+  // Of the ids in [first, first + count): how many.
+  std::uint64_t evict(std::uint64_t first, std::uint64_t count, Instant now);
+  std::uint64_t pin(std::uint64_t first, std::uint64_t count, bool pinned);
+  // Drops a record whose data is not what it was; `reported`: only this very one.
+  bool check(std::uint64_t id, Instant now);
+  // Ids it holds, ascending.
+  [[nodiscard]] std::vector<std::uint64_t> ids(std::uint64_t first, std::uint64_t count) const;
+
+  Leases& leases() { return leases_; }
+  // Ends leases, and takes back memory that none protects.
+  void tidy(Instant now);
+
+  // Changes with every put and every removal.
+  [[nodiscard]] std::uint64_t generation() const { return segment_.generation(); }
+  [[nodiscard]] const Segment& segment() const { return segment_; }
+  [[nodiscard]] const CacheCounters& counters() const { return counters_; }
+  [[nodiscard]] std::uint64_t count() const { return records_.size(); }
+  [[nodiscard]] std::uint64_t used_bytes() const { return used_bytes_; }
+  [[nodiscard]] std::uint64_t pinned() const { return pinned_.size(); }
+  [[nodiscard]] std::uint64_t high_water_bytes() const;
+
+ private:
+  void insert(const PlacedRecord& record);
+  void drop(const PlacedRecord& record);
+  bool make_room(std::uint64_t bytes, Instant now);
+
+  CacheLimits limits_;
+  std::unordered_map<std::uint64_t, PlacedRecord> records_;
+  // By generation, which ascends, and with one for each removal. What is out of date stays until it
+  // is in front and every lease has seen it.
+  std::deque<std::pair<std::uint32_t, std::uint64_t>> log_;
+  std::set<std::uint64_t> pinned_;
+  std::uint64_t used_bytes_ = 0;
+  CacheCounters counters_;
+  Leases leases_;
+  Segment segment_;  // last: its scan fills the others
+};
+
+}  // namespace tributary::pool

@@ -1,0 +1,109 @@
+// What a node keeps and drops (L1, L4).
+#include "pool/segment/node_cache.h"
+
+#include <gtest/gtest.h>
+
+namespace tributary::pool {
+namespace {
+
+constexpr Instant at(std::int64_t ms) {
+  return Instant::from_ns(ms * 1'000'000);
+}
+const Segment::Owner kOwner{"train", "a", 42};
+// 960 bytes of data take 1,024 with alignment: 16 records fit.
+const std::vector<std::byte> kData(960, std::byte{3});
+
+struct Node {
+  explicit Node(Eviction eviction)
+      : limits{eviction, 100, Duration::ms(10)}, memory(kSuperblockBytes + (16 << 10)) {
+    start();
+  }
+  void start() { cache.emplace(memory, kOwner, 5, limits); }
+  NodeCache::Put put(std::uint64_t id, Instant now = at(0)) { return cache->put(id, kData, now); }
+  CacheLimits limits;
+  std::vector<std::byte> memory;
+  std::optional<NodeCache> cache;
+};
+
+TEST(PoolNodeCache, L1FullNodeRefusesAndCounts) {
+  Node node(Eviction::none);
+  for (std::uint64_t id = 0; id < 16; ++id) EXPECT_EQ(node.put(id), NodeCache::Put::stored);
+  EXPECT_EQ(node.put(0), NodeCache::Put::present);
+  EXPECT_EQ(node.put(16), NodeCache::Put::full);
+  EXPECT_EQ(node.cache->counters().refused, 1u);
+  EXPECT_EQ(node.cache->count(), 16u);
+}
+
+TEST(PoolNodeCache, L1EvictsTheOldestThatIsNotPinned) {
+  Node node(Eviction::oldest);
+  for (std::uint64_t id = 0; id < 16; ++id) node.put(id);
+  EXPECT_EQ(node.cache->pin(0, 2, true), 2u);
+  EXPECT_EQ(node.put(20), NodeCache::Put::stored);
+  EXPECT_TRUE(node.cache->holds(0) && node.cache->holds(1));
+  EXPECT_FALSE(node.cache->holds(2));
+  EXPECT_EQ(node.cache->counters().evicted, 1u);
+  EXPECT_EQ(node.cache->pin(0, 16, false), 2u);
+  EXPECT_EQ(node.cache->evict(0, 16, at(0)), 15u);
+  EXPECT_EQ(node.cache->count(), 1u);
+}
+
+TEST(PoolNodeCache, HighWaterMarkLeavesRoom) {
+  Node node(Eviction::none);
+  node.limits.high_water_percent = 50;
+  node.start();
+  std::uint64_t stored = 0;
+  for (std::uint64_t id = 0; id < 16; ++id)
+    stored += node.put(id) == NodeCache::Put::stored ? 1 : 0;
+  EXPECT_EQ(stored, 8u) << "half of the capacity";
+}
+
+TEST(PoolNodeCache, L4EvictedMemoryWaitsForTheReadersLease) {
+  Node node(Eviction::oldest);
+  for (std::uint64_t id = 0; id < 16; ++id) node.put(id);
+  const std::uint64_t lease = node.cache->leases().open(node.cache->generation(), at(0));
+  EXPECT_EQ(node.put(20, at(1)), NodeCache::Put::full)
+      << "a reader may be reading what was dropped";
+  EXPECT_TRUE(node.cache->leases().renew(lease, node.cache->generation(), at(2)));
+  EXPECT_EQ(node.put(20, at(2)), NodeCache::Put::stored);
+  EXPECT_EQ(node.put(21, at(20)), NodeCache::Put::stored) << "the reader died, its lease has ended";
+}
+
+TEST(PoolNodeCache, L4ReadersRefreshByGeneration) {
+  Node node(Eviction::none);
+  for (std::uint64_t id = 0; id < 4; ++id) node.put(id);
+  const std::uint64_t seen = node.cache->generation();
+  node.cache->leases().open(seen, at(0));
+  EXPECT_EQ(node.cache->after(0, 100).size(), 4u);
+  EXPECT_EQ(node.cache->after(0, 3).size(), 3u);
+  node.cache->evict(1, 1, at(1));
+  node.put(9, at(1));
+  const auto changes = node.cache->after(seen, 100);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_TRUE(is_gone(changes[0]));
+  EXPECT_EQ(changes[0].id, 1u);
+  EXPECT_EQ(changes[1].id, 9u);
+}
+
+TEST(PoolNodeCache, L4RestartKeepsOrderAndRecords) {
+  Node node(Eviction::oldest);
+  for (std::uint64_t id = 16; id-- > 0;) node.put(id);
+  node.start();
+  EXPECT_EQ(node.cache->counters().recovered, 16u);
+  EXPECT_EQ(node.put(30), NodeCache::Put::stored);
+  EXPECT_FALSE(node.cache->holds(15)) << "the oldest before the restart is the oldest after it";
+}
+
+TEST(PoolNodeCache, CorruptRecordsAreDropped) {
+  Node node(Eviction::none);
+  node.put(1);
+  node.put(2);
+  const auto record = *node.cache->find(1);
+  node.memory[record.offset + 100] ^= std::byte{1};
+  EXPECT_FALSE(node.cache->check(1, at(0)));
+  EXPECT_TRUE(node.cache->check(2, at(0)));
+  EXPECT_FALSE(node.cache->holds(1));
+  EXPECT_EQ(node.cache->counters().corrupt, 1u);
+}
+
+}  // namespace
+}  // namespace tributary::pool
