@@ -1,0 +1,32 @@
+// A file tree as a store. Versions are modification times; links are not followed out of the tree.
+#pragma once
+
+#include <string>
+
+#include "pool/store/store.h"
+
+namespace tributary::pool {
+
+class FileStore : public Store {
+ public:
+  // Throws std::invalid_argument unless `directory` is an absolute path.
+  explicit FileStore(std::string directory);
+  ~FileStore() override;
+  FileStore(const FileStore&) = delete;
+  FileStore& operator=(const FileStore&) = delete;
+
+  std::vector<StoreObject> list() override;
+  void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) override;
+  [[nodiscard]] std::unique_ptr<Store> clone() const override;
+
+ private:
+  void open_object(const StoreObject& object);
+  void close_object();
+
+  std::string directory_;
+  // The one read last: records of a shard come one after the other.
+  std::string open_name_;
+  int fd_ = -1;
+};
+
+}  // namespace tributary::pool

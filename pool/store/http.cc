@@ -1,0 +1,190 @@
+#include "pool/store/http.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+
+namespace tributary::pool {
+namespace {
+
+constexpr long kMostRedirects = 5;
+
+void start_curl() {
+  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (started != CURLE_OK) throw std::runtime_error("libcurl cannot be started");
+}
+
+StoreFault fault_of(CURLcode code) {
+  switch (code) {
+    case CURLE_OPERATION_TIMEDOUT: return StoreFault::timeout;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_GOT_NOTHING: return StoreFault::incomplete;
+    case CURLE_TOO_MANY_REDIRECTS:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_WRITE_ERROR: return StoreFault::refused;
+    default: return StoreFault::unavailable;
+  }
+}
+
+StoreFault fault_of(long status) {
+  if (status == 404 || status == 410) return StoreFault::not_found;
+  if (status == 401 || status == 403) return StoreFault::denied;
+  if (status == 408 || status == 429 || status >= 500) return StoreFault::unavailable;
+  return StoreFault::refused;
+}
+
+// Stores explain themselves in XML or JSON; the first words of it, in one line.
+std::string first_words(const std::string& body) {
+  std::string out;
+  for (const char c : body.substr(0, 300))
+    out += std::isprint(static_cast<unsigned char>(c)) != 0 ? c : ' ';
+  return out.empty() ? "" : ": " + out;
+}
+
+struct HeaderList {
+  ~HeaderList() { curl_slist_free_all(list); }
+  void add(const std::string& line) { list = curl_slist_append(list, line.c_str()); }
+  curl_slist* list = nullptr;
+};
+
+}  // namespace
+
+struct Http::Handle {
+  Handle() : curl(curl_easy_init()) {
+    if (curl == nullptr) throw std::bad_alloc();
+  }
+  ~Handle() { curl_easy_cleanup(curl); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  CURL* curl;
+};
+
+// Where bytes go. Of an answer that is an error only the first words are kept.
+struct Http::Body {
+  CURL* curl = nullptr;
+  std::span<std::byte> out;
+  std::size_t done = 0;
+  bool is_text = false;
+  std::size_t most = 0;
+  std::string text;
+  bool too_long = false;
+  std::string etag;
+
+  static std::size_t write(const char* data, std::size_t, std::size_t bytes, void* self_pointer) {
+    auto& self = *static_cast<Body*>(self_pointer);
+    long status = 0;
+    curl_easy_getinfo(self.curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 300) {
+      self.text.append(
+          data, std::min<std::size_t>(bytes, 4096 - std::min<std::size_t>(4096, self.text.size())));
+      return bytes;
+    }
+    if (self.is_text) {
+      self.too_long = bytes > self.most - self.text.size();
+      if (!self.too_long) self.text.append(data, bytes);
+      return self.too_long ? 0 : bytes;
+    }
+    self.too_long = bytes > self.out.size() - self.done;
+    if (self.too_long) return 0;
+    std::memcpy(self.out.data() + self.done, data, bytes);
+    self.done += bytes;
+    return bytes;
+  }
+
+  static std::size_t header(const char* data, std::size_t, std::size_t bytes, void* self_pointer) {
+    auto& self = *static_cast<Body*>(self_pointer);
+    std::string line(data, bytes);
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0)
+      line.pop_back();
+    std::string name = line.substr(0, line.find(':'));
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (name == "etag")
+      self.etag = line.substr(std::min(line.find_first_not_of(' ', 5), line.size()));
+    return bytes;
+  }
+};
+
+Http::Http(const StoreTimeouts& timeouts) : timeouts_(timeouts) {
+  start_curl();
+  handle_ = std::make_unique<Handle>();
+}
+
+Http::~Http() = default;
+
+HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::string& range) {
+  CURL* const curl = handle_->curl;
+  curl_easy_reset(curl);  // keeps the connection
+  body.curl = curl;
+  HeaderList headers;
+  for (const std::string& line : request.headers) headers.add(line);
+  std::array<char, CURL_ERROR_SIZE> error{};
+  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.list);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Body::write);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Body::header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &body);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error.data());
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, request.follow_redirects ? 1L : 0L);
+  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMostRedirects);
+  curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 256L << 10);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                   static_cast<long>(timeouts_.connect.to_ns() / 1'000'000));
+  curl_easy_setopt(curl, CURLOPT_SERVER_RESPONSE_TIMEOUT,
+                   std::max(1L, static_cast<long>(timeouts_.stall.to_ns() / 1'000'000'000)));
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                   std::max(1L, static_cast<long>(timeouts_.stall.to_ns() / 1'000'000'000)));
+  if (!range.empty()) curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
+  if (!request.credentials.empty()) {
+    curl_easy_setopt(curl, CURLOPT_USERPWD, request.credentials.c_str());
+    curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, request.signature_scope.c_str());
+  }
+  const CURLcode code = curl_easy_perform(curl);
+  long status = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  if (body.too_long)
+    throw StoreError(StoreFault::refused, request.url + ": sends more than was asked for");
+  if (code != CURLE_OK)
+    throw StoreError(
+        fault_of(code),
+        request.url + ": " + (error[0] != '\0' ? error.data() : curl_easy_strerror(code)));
+  if (status >= 300)
+    throw StoreError(fault_of(status),
+                     request.url + ": HTTP " + std::to_string(status) + first_words(body.text));
+  if (!range.empty() && status != 206 && body.done != body.out.size())
+    throw StoreError(StoreFault::refused, request.url + ": does not know ranges");
+  return {std::move(body.text), std::move(body.etag)};
+}
+
+HttpAnswer Http::get_text(const HttpRequest& request, std::size_t most) {
+  Body body;
+  body.is_text = true;
+  body.most = most;
+  return perform(request, body, "");
+}
+
+HttpAnswer Http::get_range(const HttpRequest& request, const HttpRange& range) {
+  Body body;
+  body.out = range.out;
+  if (range.out.empty()) return {};
+  const std::string text =
+      std::to_string(range.offset) + "-" + std::to_string(range.offset + range.out.size() - 1);
+  HttpAnswer answer = perform(request, body, request.range_header ? text : "");
+  if (body.done != range.out.size())
+    throw StoreError(StoreFault::incomplete, request.url + ": sent " + std::to_string(body.done) +
+                                                 " of " + std::to_string(range.out.size()) +
+                                                 " bytes");
+  return answer;
+}
+
+}  // namespace tributary::pool

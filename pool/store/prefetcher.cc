@@ -1,0 +1,125 @@
+#include "pool/store/prefetcher.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace tributary::pool {
+namespace {
+
+constexpr std::uint64_t kMostPiece = 4 << 20;  // unless one record is longer
+constexpr std::uint64_t kMostGap = 32 << 10;   // read and thrown away for one request fewer
+constexpr std::size_t kMostErrors = 16;
+
+}  // namespace
+
+// Records of one shard that one request reads.
+struct Prefetcher::Piece {
+  std::uint32_t shard = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::uint64_t> ids;
+};
+
+void Prefetcher::run(std::uint64_t first, std::uint64_t count, const Target& target) {
+  next_.store(first);
+  end_ = first + std::min(count, manifest_.records() - std::min(first, manifest_.records()));
+  {
+    const std::lock_guard lock(mutex_);
+    progress_ = {};
+    progress_.running = true;
+  }
+  std::vector<std::thread> workers;
+  for (std::uint32_t i = 0; i < options_.parallel; ++i)
+    workers.emplace_back([this, i, &target] { work(i + 1, target); });
+  for (std::thread& worker : workers) worker.join();
+  const std::lock_guard lock(mutex_);
+  progress_.running = false;
+}
+
+void Prefetcher::work(std::uint64_t seed, const Target& target) {
+  RecordReader reader(store_.clone(), manifest_, options_.backoff, stop_, counters_, seed);
+  std::vector<std::byte> buffer;
+  const std::uint64_t group = std::uint64_t{1} << manifest_.group_shift();
+  for (;;) {
+    // From one group's boundary to the next, so that owners do not change inside.
+    std::uint64_t from = next_.load(std::memory_order_relaxed);
+    std::uint64_t to = 0;
+    do {
+      if (from >= end_ || stop_.is_set()) return;
+      to = std::min((from / group + 1) * group, end_);
+    } while (!next_.compare_exchange_weak(from, to, std::memory_order_relaxed));
+    read_group(reader, from, to, target, buffer);
+  }
+}
+
+void Prefetcher::read_group(RecordReader& reader, std::uint64_t first, std::uint64_t end,
+                            const Target& target, std::vector<std::byte>& buffer) {
+  Piece piece;
+  const auto finish = [&] {
+    if (!piece.ids.empty()) read_piece(reader, piece, target, buffer);
+    piece = {};
+  };
+  for (std::uint64_t id = first; id < end && !stop_.is_set(); ++id) {
+    if (!target.wants(id)) continue;
+    const Source source = manifest_.source(id);
+    const bool joins = !piece.ids.empty() && source.shard == piece.shard &&
+                       source.offset >= piece.offset + piece.bytes &&
+                       source.offset - piece.offset - piece.bytes <= kMostGap &&
+                       source.offset + source.length - piece.offset <= kMostPiece;
+    if (!joins) {
+      finish();
+      piece.shard = source.shard;
+      piece.offset = source.offset;
+    }
+    piece.bytes = source.offset + source.length - piece.offset;
+    piece.ids.push_back(id);
+  }
+  finish();
+}
+
+void Prefetcher::read_piece(RecordReader& reader, const Piece& piece, const Target& target,
+                            std::vector<std::byte>& buffer) {
+  {
+    const std::lock_guard lock(mutex_);
+    progress_.wanted += piece.ids.size();
+  }
+  try {
+    buffer.resize(piece.bytes);
+    reader.read(piece.shard, piece.offset, buffer);
+  } catch (const StoreError& error) {
+    return fail(piece, error.what());
+  }
+  std::uint64_t stored = 0;
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t id : piece.ids) {
+    const Source source = manifest_.source(id);
+    const auto data =
+        std::span<const std::byte>(buffer).subspan(source.offset - piece.offset, source.length);
+    if (target.deliver(id, data) != Taken::stored) continue;
+    ++stored;
+    bytes += data.size();
+  }
+  const std::lock_guard lock(mutex_);
+  progress_.stored += stored;
+  progress_.stored_bytes += bytes;
+  progress_.full += piece.ids.size() - stored;
+}
+
+void Prefetcher::fail(const Piece& piece, const std::string& what) {
+  if (options_.on_damaged == OnDamaged::stop) stop_.set();
+  const std::lock_guard lock(mutex_);
+  progress_.failed += piece.ids.size();
+  if (progress_.errors.size() < kMostErrors)
+    progress_.errors.push_back(manifest_.shards()[piece.shard].name + ", records " +
+                               std::to_string(piece.ids.front()) + " to " +
+                               std::to_string(piece.ids.back()) + ": " + what);
+}
+
+FillProgress Prefetcher::progress() const {
+  const std::lock_guard lock(mutex_);
+  FillProgress out = progress_;
+  out.retries = counters_.retries.load(std::memory_order_relaxed);
+  return out;
+}
+
+}  // namespace tributary::pool

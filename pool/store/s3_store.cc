@@ -1,0 +1,142 @@
+#include "pool/store/s3_store.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "pool/store/url.h"
+
+namespace tributary::pool {
+namespace {
+
+constexpr std::size_t kMostPage = 16 << 20;
+
+// Text between <name> and </name> from `from` on; `from` moves behind it. False: there is none
+// before `end`.
+bool element(const std::string& xml, const char* name, std::size_t& from, std::size_t end,
+             std::string& out) {
+  std::string open("<");
+  open.append(name).append(">");
+  std::string close("</");
+  close.append(name).append(">");
+  const std::size_t start = xml.find(open, from);
+  if (start == std::string::npos || start >= end) return false;
+  const std::size_t stop = xml.find(close, start);
+  if (stop == std::string::npos || stop > end) return false;
+  out = xml.substr(start + open.size(), stop - start - open.size());
+  from = stop + close.size();
+  return true;
+}
+
+std::string unescape(const std::string& text) {
+  static constexpr std::pair<std::string_view, char> kNames[] = {
+      {"&amp;", '&'},   {"&lt;", '<'},  {"&gt;", '>'},  {"&quot;", '"'},
+      {"&apos;", '\''}, {"&#34;", '"'}, {"&#39;", '\''}};
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto found = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& name) {
+      return text.compare(i, name.first.size(), name.first) == 0;
+    });
+    out += found == std::end(kNames) ? text[i] : found->second;
+    i += found == std::end(kNames) ? 1 : found->first.size();
+  }
+  return out;
+}
+
+std::string without_quotes(const std::string& text) {
+  return text.size() >= 2 && text.front() == '"' && text.back() == '"'
+             ? text.substr(1, text.size() - 2)
+             : text;
+}
+
+}  // namespace
+
+S3Page parse_s3_page(const std::string& xml) {
+  if (xml.find("<ListBucketResult") == std::string::npos)
+    throw StoreError(StoreFault::refused, "the answer to a listing is none of S3");
+  S3Page page;
+  std::size_t at = 0;
+  std::string contents;
+  while (element(xml, "Contents", at, xml.size(), contents)) {
+    StoreObject object;
+    std::string size;
+    std::string etag;
+    std::size_t key_at = 0;
+    std::size_t size_at = 0;
+    std::size_t etag_at = 0;
+    if (!element(contents, "Key", key_at, contents.size(), object.name) ||
+        !element(contents, "Size", size_at, contents.size(), size) ||
+        std::from_chars(size.data(), size.data() + size.size(), object.bytes).ptr !=
+            size.data() + size.size())
+      throw StoreError(StoreFault::refused, "a listing has an object without key or size");
+    object.name = unescape(object.name);
+    if (element(contents, "ETag", etag_at, contents.size(), etag))
+      object.version = version_of(without_quotes(unescape(etag)));
+    page.objects.push_back(std::move(object));
+  }
+  std::size_t token_at = 0;
+  element(xml, "NextContinuationToken", token_at, xml.size(), page.next);
+  page.next = unescape(page.next);
+  return page;
+}
+
+S3Store::S3Store(S3Options options, const StoreTimeouts& timeouts)
+    : options_(std::move(options)), timeouts_(timeouts), http_(timeouts) {}
+
+HttpRequest S3Store::request(const std::string& path_and_query) const {
+  HttpRequest request;
+  request.url = options_.endpoint + "/" + options_.bucket + path_and_query;
+  if (options_.key.empty()) return request;
+  request.credentials = options_.key + ":" + options_.secret;
+  request.signature_scope = "aws:amz:" + options_.region + ":s3";
+  const std::size_t scheme = options_.endpoint.find("://");
+  // libcurl 7.88 signs the host without its port unless the header is given.
+  request.headers = {
+      "Host: " + options_.endpoint.substr(scheme == std::string::npos ? 0 : scheme + 3),
+      "x-amz-content-sha256: UNSIGNED-PAYLOAD"};
+  if (!options_.session_token.empty())
+    request.headers.push_back("x-amz-security-token: " + options_.session_token);
+  return request;
+}
+
+std::vector<StoreObject> S3Store::list() {
+  const std::string prefix = options_.prefix.empty() ? "" : options_.prefix + "/";
+  std::vector<StoreObject> out;
+  std::string token;
+  do {
+    // Sorted by name, as the signature wants them.
+    std::string query = "?";
+    if (!token.empty()) query += "continuation-token=" + percent_encode(token, false) + "&";
+    query += "list-type=2";
+    if (!prefix.empty()) query += "&prefix=" + percent_encode(prefix, false);
+    S3Page page = parse_s3_page(http_.get_text(request(query), kMostPage).body);
+    for (StoreObject& object : page.objects) {
+      if (object.name.ends_with('/') || !object.name.starts_with(prefix)) continue;
+      object.name.erase(0, prefix.size());
+      out.push_back(std::move(object));
+    }
+    if (page.next == token && !token.empty())
+      throw StoreError(StoreFault::refused, options_.bucket + ": its listing does not end");
+    token = page.next;
+  } while (!token.empty());
+  std::sort(out.begin(), out.end(),
+            [](const StoreObject& a, const StoreObject& b) { return a.name < b.name; });
+  return out;
+}
+
+void S3Store::read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) {
+  const std::string name =
+      options_.prefix.empty() ? object.name : options_.prefix + "/" + object.name;
+  const HttpAnswer answer =
+      http_.get_range(request(std::string("/").append(percent_encode(name, true))), {offset, out});
+  if (object.version != 0 && !answer.etag.empty() &&
+      version_of(without_quotes(answer.etag)) != object.version)
+    throw StoreError(StoreFault::changed, "s3://" + options_.bucket + "/" + name +
+                                              ": is another object than the manifest's; make the "
+                                              "manifest again");
+}
+
+std::unique_ptr<Store> S3Store::clone() const {
+  return std::make_unique<S3Store>(options_, timeouts_);
+}
+
+}  // namespace tributary::pool

@@ -1,0 +1,65 @@
+// Which transport serves an address, and readers of any.
+#include <arpa/inet.h>
+
+#include "pool/transport/fabric.h"
+#include "pool/transport/verbs.h"
+
+namespace tributary::pool {
+namespace {
+
+bool is_loopback(const std::string& host) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  return host == "::1";
+}
+
+class AnyDomain : public ReadDomain {
+ public:
+  std::unique_ptr<NodeReader> connect(const RemoteMemory& memory) override {
+    if (memory.transport == TransportKind::verbs) return verbs().connect(memory);
+    return read_by_fabric(memory);
+  }
+  std::unique_ptr<RegisteredBuffer> register_buffer(std::span<std::byte> buffer) override {
+    // libfabric's tcp and shm need none. The domain of verbs registers with a device when the first
+    // connection uses it.
+    return verbs().register_buffer(buffer);
+  }
+
+ private:
+  ReadDomain& verbs() {
+    if (!verbs_) verbs_ = make_verbs_domain();
+    return *verbs_;
+  }
+  std::unique_ptr<ReadDomain> verbs_;
+};
+
+}  // namespace
+
+const char* name_of(TransportKind kind) {
+  switch (kind) {
+    case TransportKind::automatic: return "auto";
+    case TransportKind::verbs: return "verbs";
+    case TransportKind::tcp: return "tcp";
+    case TransportKind::shm: return "shm";
+  }
+  return "unknown";
+}
+
+TransportKind choose_transport(const std::string& host) {
+  if (verbs_has(host)) return TransportKind::verbs;
+  return is_loopback(host) && fabric_has(TransportKind::shm, "") ? TransportKind::shm
+                                                                 : TransportKind::tcp;
+}
+
+std::unique_ptr<MemoryServer> serve_memory(TransportKind kind, const std::string& host,
+                                           std::span<std::byte> memory) {
+  if (kind == TransportKind::automatic) kind = choose_transport(host);
+  if (kind == TransportKind::verbs) return serve_by_verbs(host, memory);
+  return serve_by_fabric(kind, host, memory);
+}
+
+std::unique_ptr<ReadDomain> make_read_domain() {
+  return std::make_unique<AnyDomain>();
+}
+
+}  // namespace tributary::pool

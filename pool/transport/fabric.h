@@ -1,0 +1,53 @@
+// libfabric's objects, opened and closed in order; for fabric_server.cc and fabric_reader.cc.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "pool/transport/transport.h"
+
+namespace tributary::pool {
+
+struct FidClose {
+  template <typename Fid>
+  void operator()(Fid* fid) const {
+    fi_close(&fid->fid);
+  }
+};
+template <typename Fid>
+using FidPtr = std::unique_ptr<Fid, FidClose>;
+
+// Throws TransportError: "WHAT: libfabric's text".
+void check_fabric(int result, const std::string& what);
+
+// A reliable-datagram endpoint with its queue, ready for use. Members close last to first.
+struct FabricEndpoint {
+  // `kind`: tcp or shm. `host`: the source address; empty: any. `blocking`: poll_for() may wait.
+  FabricEndpoint(TransportKind kind, const std::string& host, bool blocking);
+
+  struct InfoFree {
+    void operator()(fi_info* info) const { fi_freeinfo(info); }
+  };
+  TransportKind kind;
+  std::unique_ptr<fi_info, InfoFree> info;
+  FidPtr<fid_fabric> fabric;
+  FidPtr<fid_domain> domain;
+  FidPtr<fid_av> addresses;
+  FidPtr<fid_cq> completions;
+  FidPtr<fid_ep> endpoint;
+};
+
+std::unique_ptr<MemoryServer> serve_by_fabric(TransportKind kind, const std::string& host,
+                                              std::span<std::byte> memory);
+std::unique_ptr<NodeReader> read_by_fabric(const RemoteMemory& memory);
+// True where libfabric has the provider at this address.
+bool fabric_has(TransportKind kind, const std::string& host);
+
+}  // namespace tributary::pool

@@ -1,0 +1,88 @@
+// A node's memory over libfabric. Its progress is manual: a thread of the server moves it.
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "pool/transport/fabric.h"
+
+namespace tributary::pool {
+namespace {
+
+class FabricServer : public MemoryServer {
+ public:
+  FabricServer(TransportKind kind, const std::string& host, std::span<std::byte> memory)
+      : endpoint_(kind, host, kind == TransportKind::tcp) {
+    std::random_device random;
+    const std::uint64_t wanted_key = std::uint64_t{random()} << 32 | random();
+    fid_mr* region = nullptr;
+    check_fabric(
+        fi_mr_reg(endpoint_.domain.get(), memory.data(), memory.size(), FI_REMOTE_READ, 0,
+                  wanted_key, 0, &region, nullptr),
+        std::string(name_of(kind)) + ": registering " + std::to_string(memory.size()) + " bytes");
+    region_.reset(region);
+    memory_.transport = kind;
+    memory_.bytes = memory.size();
+    memory_.key = fi_mr_key(region);
+    const bool by_address = (endpoint_.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+    memory_.base = by_address ? reinterpret_cast<std::uintptr_t>(memory.data()) : 0;
+    std::size_t length = 256;
+    memory_.address.resize(length);
+    check_fabric(fi_getname(&endpoint_.endpoint->fid, memory_.address.data(), &length),
+                 std::string(name_of(kind)) + ": own address");
+    memory_.address.resize(length);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~FabricServer() override {
+    stopping_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
+
+  [[nodiscard]] const RemoteMemory& memory() const override { return memory_; }
+
+ private:
+  // Reads of others complete without an entry here; what comes is errors of broken connections.
+  void serve() {
+    std::array<fi_cq_entry, 16> entries{};
+    constexpr int kWaitMs = 50;
+    auto idle = std::chrono::microseconds(1);
+    while (!stopping_.load(std::memory_order_relaxed)) {
+      ssize_t got = 0;
+      if (endpoint_.kind == TransportKind::tcp) {
+        got = fi_cq_sread(endpoint_.completions.get(), entries.data(), entries.size(), nullptr,
+                          kWaitMs);
+      } else {
+        got = fi_cq_read(endpoint_.completions.get(), entries.data(), entries.size());
+        if (got == -FI_EAGAIN) {
+          std::this_thread::sleep_for(idle);
+          idle = std::min(idle + std::chrono::microseconds(1), std::chrono::microseconds(50));
+          continue;
+        }
+        idle = std::chrono::microseconds(1);
+      }
+      if (got == -FI_EAVAIL) {
+        fi_cq_err_entry error{};
+        fi_cq_readerr(endpoint_.completions.get(), &error, 0);
+      }
+    }
+  }
+
+  FabricEndpoint endpoint_;
+  FidPtr<fid_mr> region_;
+  RemoteMemory memory_;
+  std::atomic<bool> stopping_{false};  // set by the destructor, read by the thread
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryServer> serve_by_fabric(TransportKind kind, const std::string& host,
+                                              std::span<std::byte> memory) {
+  return std::make_unique<FabricServer>(kind, host, memory);
+}
+
+}  // namespace tributary::pool

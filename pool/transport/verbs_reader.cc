@@ -1,0 +1,207 @@
+// RC READ from nodes: queue pairs by librdmacm, targets registered with every device in use.
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <map>
+#include <vector>
+
+#include "pool/transport/verbs.h"
+
+namespace tributary::pool {
+namespace {
+
+constexpr int kConnectMs = 5000;
+constexpr std::uint32_t kMostInFlight = 256;
+// Of READs that a queue pair may have outstanding on the wire; devices say at most 16 to 128.
+constexpr int kMostOutstanding = 16;
+
+// Targets, and their registrations with each device that a connection uses.
+class Registry {
+ public:
+  struct Buffer {
+    std::span<std::byte> bytes;
+    std::map<ibv_pd*, VerbsPtr<ibv_mr>> regions;
+  };
+
+  std::list<Buffer>::iterator add(std::span<std::byte> bytes) {
+    buffers_.push_front({bytes, {}});
+    for (const auto& [_, pd] : domains_) register_with(pd.get(), buffers_.front());
+    return buffers_.begin();
+  }
+  void remove(std::list<Buffer>::iterator at) { buffers_.erase(at); }
+
+  ibv_pd* domain_of(ibv_context* device) {
+    auto& domain = domains_[device];
+    if (domain) return domain.get();
+    domain.reset(ibv_alloc_pd(device));
+    if (!domain) fail_verbs("verbs: protection domain");
+    for (Buffer& buffer : buffers_) register_with(domain.get(), buffer);
+    return domain.get();
+  }
+
+  std::uint32_t key_of(ibv_pd* domain, std::span<const std::byte> part) const {
+    for (const Buffer& buffer : buffers_) {
+      if (part.data() < buffer.bytes.data() ||
+          part.data() + part.size() > buffer.bytes.data() + buffer.bytes.size())
+        continue;
+      return buffer.regions.at(domain)->lkey;
+    }
+    throw TransportError("verbs: the target is not registered; register_buffer() it first");
+  }
+
+ private:
+  static void register_with(ibv_pd* domain, Buffer& buffer) {
+    VerbsPtr<ibv_mr> region(
+        ibv_reg_mr(domain, buffer.bytes.data(), buffer.bytes.size(), IBV_ACCESS_LOCAL_WRITE));
+    if (!region)
+      fail_verbs("verbs: registering a target of " + std::to_string(buffer.bytes.size()) +
+                 " bytes (is the limit on locked memory high enough?)");
+    buffer.regions[domain] = std::move(region);
+  }
+
+  std::map<ibv_context*, VerbsPtr<ibv_pd>> domains_;
+  std::list<Buffer> buffers_;  // newest first
+};
+
+class Registered : public RegisteredBuffer {
+ public:
+  Registered(std::shared_ptr<Registry> registry, std::span<std::byte> bytes)
+      : registry_(std::move(registry)), at_(registry_->add(bytes)) {}
+  ~Registered() override { registry_->remove(at_); }
+
+ private:
+  std::shared_ptr<Registry> registry_;
+  std::list<Registry::Buffer>::iterator at_;
+};
+
+class VerbsReader : public NodeReader {
+ public:
+  VerbsReader(std::shared_ptr<Registry> registry, const RemoteMemory& memory)
+      : registry_(std::move(registry)), memory_(memory), channel_(rdma_create_event_channel()) {
+    if (!channel_) fail_verbs("verbs: event channel");
+    rdma_cm_id* id = nullptr;
+    if (rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0)
+      fail_verbs("verbs: rdma_create_id");
+    id_.reset(id);
+    sockaddr_storage address{};
+    if (memory.address.size() > sizeof address || memory.address.size() < sizeof(sockaddr_in))
+      throw TransportError("verbs: the node's address means nothing here");
+    std::memcpy(&address, memory.address.data(), memory.address.size());
+    if (rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&address), kConnectMs) != 0)
+      fail_verbs("verbs: resolving the node's address");
+    expect(RDMA_CM_EVENT_ADDR_RESOLVED);
+    if (rdma_resolve_route(id, kConnectMs) != 0) fail_verbs("verbs: resolving the route");
+    expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
+    connect();
+  }
+  ~VerbsReader() override { rdma_disconnect(id_.get()); }
+
+  bool post(const Read& read) override {
+    if (in_flight_ == most_in_flight_) return false;
+    std::array<ibv_sge, 2> parts{};
+    parts[0] = part_of(read.header);
+    if (!read.data.empty()) parts[1] = part_of(read.data);
+    ibv_send_wr work{};
+    work.wr_id = read.context;
+    work.sg_list = parts.data();
+    work.num_sge = read.data.empty() ? 1 : 2;
+    work.opcode = IBV_WR_RDMA_READ;
+    work.send_flags = IBV_SEND_SIGNALED;
+    work.wr.rdma.remote_addr = memory_.base + read.offset;
+    work.wr.rdma.rkey = static_cast<std::uint32_t>(memory_.key);
+    ibv_send_wr* bad = nullptr;
+    if (const int error = ibv_post_send(id_->qp, &work, &bad); error != 0) {
+      errno = error;
+      fail_verbs("verbs: read");
+    }
+    ++in_flight_;
+    return true;
+  }
+
+  std::size_t poll(std::span<Completion> out) override {
+    std::array<ibv_wc, 64> works{};
+    const int got = ibv_poll_cq(completions_.get(),
+                                static_cast<int>(std::min(out.size(), works.size())), works.data());
+    if (got < 0) fail_verbs("verbs: completions");
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i)
+      out[i] = {works[i].wr_id, works[i].status == IBV_WC_SUCCESS};
+    in_flight_ -= static_cast<std::uint32_t>(got);
+    return static_cast<std::size_t>(got);
+  }
+
+  [[nodiscard]] std::size_t in_flight() const override { return in_flight_; }
+  [[nodiscard]] TransportKind kind() const override { return TransportKind::verbs; }
+
+ private:
+  void connect() {
+    domain_ = registry_->domain_of(id_->verbs);
+    ibv_device_attr device{};
+    if (ibv_query_device(id_->verbs, &device) != 0) fail_verbs("verbs: device");
+    most_in_flight_ = std::min<std::uint32_t>(
+        kMostInFlight, static_cast<std::uint32_t>(std::min(device.max_qp_wr, device.max_cqe)));
+    completions_.reset(
+        ibv_create_cq(id_->verbs, static_cast<int>(most_in_flight_), nullptr, nullptr, 0));
+    if (!completions_) fail_verbs("verbs: completion queue");
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = completions_.get();
+    attributes.cap = {most_in_flight_, 1, 2, 1, 0};
+    attributes.qp_type = IBV_QPT_RC;
+    if (rdma_create_qp(id_.get(), domain_, &attributes) != 0) fail_verbs("verbs: queue pair");
+    rdma_conn_param asked{};
+    asked.initiator_depth =
+        static_cast<std::uint8_t>(std::clamp(device.max_qp_init_rd_atom, 1, kMostOutstanding));
+    asked.retry_count = 7;
+    asked.rnr_retry_count = 7;
+    if (rdma_connect(id_.get(), &asked) != 0) fail_verbs("verbs: connecting to the node");
+    expect(RDMA_CM_EVENT_ESTABLISHED);
+  }
+
+  void expect(rdma_cm_event_type wanted) {
+    pollfd fd{channel_->fd, POLLIN, 0};
+    if (::poll(&fd, 1, kConnectMs) <= 0) throw TransportError("verbs: the node does not answer");
+    rdma_cm_event* event = nullptr;
+    if (rdma_get_cm_event(channel_.get(), &event) != 0) fail_verbs("verbs: event");
+    const auto kind = event->event;
+    rdma_ack_cm_event(event);
+    if (kind != wanted) throw TransportError(std::string("verbs: ") + rdma_event_str(kind));
+  }
+
+  [[nodiscard]] ibv_sge part_of(std::span<std::byte> part) const {
+    return {reinterpret_cast<std::uintptr_t>(part.data()), static_cast<std::uint32_t>(part.size()),
+            registry_->key_of(domain_, part)};
+  }
+
+  std::shared_ptr<Registry> registry_;
+  RemoteMemory memory_;
+  EventChannel channel_;
+  VerbsPtr<ibv_cq> completions_;
+  CmId id_;  // after the queue that its queue pair uses
+  ibv_pd* domain_ = nullptr;
+  std::uint32_t most_in_flight_ = 0;
+  std::uint32_t in_flight_ = 0;
+};
+
+class VerbsDomain : public ReadDomain {
+ public:
+  std::unique_ptr<NodeReader> connect(const RemoteMemory& memory) override {
+    return std::make_unique<VerbsReader>(registry_, memory);
+  }
+  std::unique_ptr<RegisteredBuffer> register_buffer(std::span<std::byte> buffer) override {
+    return std::make_unique<Registered>(registry_, buffer);
+  }
+
+ private:
+  std::shared_ptr<Registry> registry_ = std::make_shared<Registry>();
+};
+
+}  // namespace
+
+std::unique_ptr<ReadDomain> make_verbs_domain() {
+  return std::make_unique<VerbsDomain>();
+}
+
+}  // namespace tributary::pool

@@ -1,0 +1,111 @@
+// What HTTP answers mean to a store: which are tried again, which end it, and that none hangs.
+#include "pool/store/http.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/pool/store/http_stub.h"
+
+namespace tributary::pool {
+namespace {
+
+using testing::HasSubstr;
+
+const StoreTimeouts kShort{Duration::seconds(2), Duration::seconds(1)};
+
+StoreFault fault_of(const std::string& answer, std::size_t wanted = 4, bool follow = false) {
+  HttpStub stub([&](const std::string&) { return answer; });
+  Http http(kShort);
+  std::vector<std::byte> out(wanted);
+  HttpRequest request;
+  request.url = stub.url() + "/x";
+  request.follow_redirects = follow;
+  try {
+    http.get_range(request, {0, out});
+  } catch (const StoreError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(follow ? "http" : stub.url()));
+    return error.fault();
+  }
+  ADD_FAILURE() << "no error for: " << answer;
+  return StoreFault::refused;
+}
+
+TEST(PoolHttp, RangesAreAskedForAndKept) {
+  HttpStub stub([](const std::string& head) {
+    EXPECT_THAT(head, HasSubstr("Range: bytes=10-13\r\n"));
+    return HttpStub::answer(206, "data", "ETag: \"abc\"\r\n");
+  });
+  Http http(kShort);
+  HttpRequest request;
+  request.url = stub.url() + "/x";
+  std::vector<std::byte> out(4);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(http.get_range(request, {10, out}).etag, "\"abc\"");
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(out.data()), 4), "data");
+}
+
+TEST(PoolHttp, StatusesAreFaults) {
+  EXPECT_EQ(fault_of(HttpStub::answer(404, "")), StoreFault::not_found);
+  EXPECT_EQ(fault_of(HttpStub::answer(403, "<Code>SignatureDoesNotMatch</Code>")),
+            StoreFault::denied);
+  EXPECT_EQ(fault_of(HttpStub::answer(401, "")), StoreFault::denied);
+  EXPECT_EQ(fault_of(HttpStub::answer(400, "")), StoreFault::refused);
+  EXPECT_EQ(fault_of(HttpStub::answer(500, "")), StoreFault::unavailable);
+  EXPECT_EQ(fault_of(HttpStub::answer(503, "")), StoreFault::unavailable);
+  EXPECT_EQ(fault_of(HttpStub::answer(429, "")), StoreFault::unavailable);
+  EXPECT_EQ(fault_of(HttpStub::answer(302, "", "Location: /y\r\n")), StoreFault::refused);
+}
+
+TEST(PoolHttp, HalfAnAnswerIsIncomplete) {
+  EXPECT_EQ(fault_of("HTTP/1.1 206 X\r\nContent-Length: 4\r\nConnection: close\r\n\r\nda"),
+            StoreFault::incomplete);
+  EXPECT_EQ(fault_of(HttpStub::answer(206, "da")), StoreFault::incomplete);
+}
+
+TEST(PoolHttp, MoreThanAskedForAndNoRangesAreRefused) {
+  EXPECT_EQ(fault_of(HttpStub::answer(206, "datadata")), StoreFault::refused);
+  EXPECT_EQ(fault_of(HttpStub::answer(200, "da")), StoreFault::refused);
+}
+
+TEST(PoolHttp, RedirectsInACircleEnd) {
+  EXPECT_EQ(fault_of(HttpStub::answer(307, "", "Location: /x\r\n"), 4, true), StoreFault::refused);
+}
+
+TEST(PoolHttp, RedirectsToOtherProtocolsAreRefused) {
+  EXPECT_EQ(fault_of(HttpStub::answer(307, "", "Location: file:///etc/passwd\r\n"), 4, true),
+            StoreFault::refused);
+}
+
+TEST(PoolHttp, ServerThatHangsIsNoticed) {
+  EXPECT_EQ(fault_of(""), StoreFault::timeout);
+  EXPECT_EQ(fault_of("HTTP/1.1 206 X\r\nContent-Length: 4\r\n\r\nda"), StoreFault::timeout);
+}
+
+TEST(PoolHttp, NothingListensIsUnavailable) {
+  std::string url;
+  {
+    HttpStub stub([](const std::string&) { return std::string(); });
+    url = stub.url();
+  }
+  Http http(kShort);
+  HttpRequest request;
+  request.url = url;
+  try {
+    http.get_text(request, 10);
+    FAIL();
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.fault(), StoreFault::unavailable);
+    EXPECT_TRUE(error.passing());
+  }
+}
+
+TEST(PoolHttp, TextHasALimit) {
+  HttpStub stub([](const std::string&) { return HttpStub::answer(200, "0123456789"); });
+  Http http(kShort);
+  HttpRequest request;
+  request.url = stub.url();
+  EXPECT_EQ(http.get_text(request, 10).body, "0123456789");
+  EXPECT_THROW(http.get_text(request, 9), StoreError);
+}
+
+}  // namespace
+}  // namespace tributary::pool

@@ -1,0 +1,78 @@
+// Buckets: listings in pages, keys with strange characters, objects that change.
+#include "pool/store/s3_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/pool/store/http_stub.h"
+
+namespace tributary::pool {
+namespace {
+
+using testing::HasSubstr;
+
+std::string page(const std::string& contents, const std::string& token = "") {
+  return "<?xml version=\"1.0\"?><ListBucketResult "
+         "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" +
+         contents +
+         (token.empty() ? "" : "<NextContinuationToken>" + token + "</NextContinuationToken>") +
+         "</ListBucketResult>";
+}
+std::string object(const std::string& key, int bytes) {
+  return "<Contents><Key>" + key + "</Key><ETag>&quot;e1&quot;</ETag><Size>" +
+         std::to_string(bytes) + "</Size></Contents>";
+}
+
+S3Store make(const HttpStub& stub, const std::string& prefix) {
+  S3Options options;
+  options.endpoint = stub.url();
+  options.bucket = "b";
+  options.prefix = prefix;
+  options.key = "AKEY";
+  options.secret = "SECRET";
+  return {options, {Duration::seconds(2), Duration::seconds(1)}};
+}
+
+TEST(PoolS3Store, ListsAllPages) {
+  HttpStub stub([](const std::string& head) {
+    if (head.find("continuation-token=t%2B1") != std::string::npos)
+      return HttpStub::answer(200, page(object("d/a&amp;b.tar", 7)));
+    return HttpStub::answer(200, page(object("d/z.tar", 5) + object("d/", 0), "t+1"));
+  });
+  S3Store store = make(stub, "d");
+  const auto objects = store.list();
+  ASSERT_EQ(objects.size(), 2u);
+  EXPECT_EQ(objects[0].name, "a&b.tar");
+  EXPECT_EQ(objects[0].bytes, 7u);
+  EXPECT_EQ(objects[0].version, version_of("e1"));
+  EXPECT_EQ(objects[1].name, "z.tar");
+  EXPECT_THAT(stub.heads()[0], HasSubstr("GET /b?list-type=2&prefix=d%2F HTTP"));
+  EXPECT_THAT(stub.heads()[0], HasSubstr("AWS4-HMAC-SHA256 Credential=AKEY/"));
+  EXPECT_THAT(stub.heads()[0], HasSubstr("x-amz-content-sha256"));
+}
+
+TEST(PoolS3Store, ObjectThatChangedIsNoticed) {
+  HttpStub stub(
+      [](const std::string&) { return HttpStub::answer(206, "data", "ETag: \"e2\"\r\n"); });
+  S3Store store = make(stub, "");
+  std::vector<std::byte> out(4);
+  EXPECT_NO_THROW(store.read({"k", 4, version_of("e2")}, 0, out));
+  try {
+    store.read({"k", 4, version_of("e1")}, 0, out);
+    FAIL() << "the object is another one";
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.fault(), StoreFault::changed);
+  }
+}
+
+TEST(PoolS3Store, ListingsThatAreNoneAreRefused) {
+  EXPECT_THROW(parse_s3_page("<html>"), StoreError);
+  EXPECT_THROW(parse_s3_page(page("<Contents><Key>a</Key></Contents>")), StoreError);
+  EXPECT_THROW(parse_s3_page(page("<Contents><Key>a</Key><Size>x</Size></Contents>")), StoreError);
+  HttpStub stub([](const std::string&) { return HttpStub::answer(200, page("", "same")); });
+  S3Store store = make(stub, "");
+  EXPECT_THROW(store.list(), StoreError) << "pages without end";
+}
+
+}  // namespace
+}  // namespace tributary::pool
