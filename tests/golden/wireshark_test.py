@@ -1,0 +1,198 @@
+"""Wireshark, with the packaged dissector, reads every golden packet as its description has it.
+
+Further captures say what it tells about packets of one chunk together, and about bad ones."""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+import generate  # noqa: E402
+import scapy_codec as codec  # noqa: E402
+import tributary_layer as layer  # noqa: E402
+
+SCRIPT = os.path.join(TOP, "packaging/wireshark/tributary.lua")
+NOTES = ("resend", "late", "asked_again", "escalated", "congestion", "degraded", "overflow",
+         "refused", "aborted", "dropped", "bad_crc")
+
+
+def dissect(frames, fields, *options):
+    """A dictionary for each frame: the fields that it has, each a list of texts."""
+    with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for number, frame in enumerate(frames):
+            file.write(struct.pack("<IIII", 1, number * 1000, len(frame), len(frame)) + frame)
+        file.flush()
+        command = ["tshark", "-r", file.name, "-2", "-X", "lua_script:" + SCRIPT, "-T", "fields",
+                   "-E", "separator=|", "-E", "occurrence=a", "-E", "aggregator=;", *options]
+        for field in fields:
+            command += ["-e", field]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    if "Lua" in done.stderr:
+        raise AssertionError(done.stderr)
+    return [{field: text.split(";") for field, text in zip(fields, line.split("|")) if text}
+            for line in done.stdout.splitlines()]
+
+
+def numbers(texts):
+    return [int(text, 0) for text in texts]
+
+
+def expert(name):
+    return "tributary.expert." + name
+
+
+class Golden(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_field_of_every_packet(self):
+        header = ["tributary." + name for name in codec.HEADER_FIELDS]
+        extra = ["tributary.version", "tributary.payload", "tributary.ext.type",
+                 "tributary.crc32c.good", "_ws.malformed", "_ws.lua.error", expert("dropped"),
+                 expert("bad_crc"), "_ws.col.Protocol"]
+        frames = [codec.to_frame(d) for d in generate.GOLDEN.values()]
+        shown = dissect(frames, header + extra)
+        self.assertEqual(len(shown), len(frames))
+        for (name, description), got in zip(generate.GOLDEN.items(), shown):
+            with self.subTest(name):
+                self.assertEqual(got["_ws.col.Protocol"], ["Tributary"])
+                for field in ("_ws.malformed", "_ws.lua.error", expert("dropped"),
+                              expert("bad_crc")):
+                    self.assertNotIn(field, got)
+                for field, value in description["header"].items():
+                    self.assertEqual(numbers(got["tributary." + field]), [value], field)
+                payload = "".join(got.get("tributary.payload", [])).replace(":", "")
+                self.assertEqual(payload, description["payload"])
+                kinds = [kind for kind, _ in description["extension_list"]]
+                if "crc32c" in kinds:
+                    self.assertEqual(got["tributary.crc32c.good"], ["1"])
+                seen = [t for t in numbers(got.get("tributary.ext.type", [])) if t != 0]
+                self.assertEqual(len(seen), len(kinds))
+
+    def test_extensions(self):
+        wanted = {
+            "pending_join": {"nonce": [0x0123456789ABCDEF], "missing.count": [2],
+                             "missing.id": [1, 3]},
+            "start": {"start.window": [64], "start.chunk_bytes": [1024], "start.workers": [4],
+                      "start.lease_ms": [10000], "start.udp_base_port": [47000]},
+            "contribution_reduce": {"task.total_elements": [1 << 40], "task.workers": [4],
+                                    "task.nodes": [2], "target_rank": [0xFFFFFFFF]},
+            "aggregate": {"bitmap.base": [32], "bitmap.word": [0xF0F0F0F0, 1],
+                          "result_info.window": [128],
+                          "result_info.effective_from_seq": [0xFFFFFF00],
+                          "result_info.host_term": [3], "result_info.seed_generation": [9]},
+            "abort_mismatch": {"error.expected.total_elements": [1000],
+                               "error.got.total_elements": [(1 << 64) - 1],
+                               "error.got.rank": [0xFFFFFFFF], "error.got.dtype": [3],
+                               "error.got.reduce_op": [11], "error.got.collective": [5],
+                               "error.got.last": [1]},
+        }
+        fields = sorted({"tributary." + f for of in wanted.values() for f in of})
+        shown = dissect([codec.to_frame(generate.GOLDEN[name]) for name in wanted], fields)
+        for (name, values), got in zip(wanted.items(), shown):
+            for field, value in values.items():
+                with self.subTest(f"{name}: {field}"):
+                    self.assertEqual(numbers(got["tributary." + field]), value)
+
+    def test_names_are_the_protocols(self):
+        """The tables of the dissector are those of the Scapy layer, which others compare."""
+        with open(SCRIPT, encoding="utf-8") as file:
+            text = file.read()
+        flags = [name for name in layer.FLAGS if not name.startswith("bit")]
+        tables = {"TYPES": layer.PACKET_TYPES, "FLAGS": dict(enumerate(flags)),
+                  "DTYPES": layer.DTYPES, "REDUCE_OPS": layer.REDUCE_OPS,
+                  "ENCODINGS": layer.ENCODINGS, "COLLECTIVES": layer.COLLECTIVES,
+                  "REASONS": layer.REASONS, "EXTENSIONS": layer.EXTENSION_TYPES}
+        program = text[text.index("local TYPES"):text.index("-- Fields")].replace("local ", "")
+        for name in tables:
+            program += f"for k, v in pairs({name}) do print('{name}', k, v) end\n"
+        done = subprocess.run(["lua5.4", "-e", program], capture_output=True, text=True,
+                              check=True, timeout=60)
+        found = {name: {} for name in tables}
+        for line in done.stdout.splitlines():
+            name, number, value = line.split("\t")
+            found[name][int(number)] = value
+        self.assertEqual(found, tables)
+
+
+def data(**fields):
+    return generate.packet("contribution", [], generate.ints(1, 2), "int32", covered=1, **fields)
+
+
+def result(**fields):
+    return generate.packet("result", [], generate.ints(1, 2), "int32", to_group=True, covered=4,
+                           **fields)
+
+
+class Chunk(unittest.TestCase):
+    """Packets of one capture, together."""
+
+    def shown(self, *packets):
+        fields = ["tributary.conversation", "tributary.result_in", "tributary.opened_in",
+                  "tributary.since_opened", *map(expert, NOTES)]
+        return dissect([codec.to_frame(p) for p in packets], fields)
+
+    def notes(self, got):
+        return {name for name in NOTES if expert(name) in got}
+
+    def test_contributions_and_results_name_each_other(self):
+        chunk = {"op": 42, "chunk": 3, "seq": 9}
+        shown = self.shown(data(origin=0, **chunk), data(origin=1, op=42, chunk=4, seq=10),
+                           data(origin=1, **chunk), generate.packet("probe", origin=0, **chunk),
+                           result(**chunk), data(origin=2, **chunk))
+        self.assertEqual([got["tributary.conversation"] for got in shown], [["1/7/42"]] * 6)
+        self.assertEqual([got.get("tributary.result_in") for got in shown],
+                         [["5"], None, ["5"], ["5"], None, ["5"]])
+        self.assertEqual([got.get("tributary.opened_in") for got in shown],
+                         [None, None, ["1"], ["1"], ["1"], ["1"]])
+        self.assertEqual(float(shown[4]["tributary.since_opened"][0]), 0.004)
+        self.assertEqual([self.notes(got) for got in shown], [set()] * 5 + [{"late"}])
+
+    def test_expert_infos(self):
+        flag = generate.flag
+        for packet, notes in (
+                (data(flags=flag("resend")), {"resend"}),
+                (data(flags=flag("ce", "last")), {"congestion"}),
+                (result(flags=flag("degraded")), {"degraded"}),
+                (result(flags=flag("overflow")), {"overflow"}),
+                (generate.packet("unknown"), {"asked_again"}),
+                (generate.packet("escalation", reason=3), {"escalated"}),
+                (generate.packet("nack", reason=16), {"refused"}),
+                (generate.packet("abort", reason=32), {"aborted"}),
+                (data(), set())):
+            with self.subTest(packet["header"]):
+                self.assertEqual(self.notes(self.shown(packet)[0]), notes)
+
+    def test_bad_packets_say_why_a_receiver_drops_them(self):
+        short = data()
+        short["header"]["element_count"] = 3
+        unknown = generate.packet("probe", [generate.raw(0xFE, 0, b"data")])
+        flags = data(flags=1 << 30)
+        good = codec.to_frame(generate.GOLDEN["crc32c_only"])
+        flipped = good[:-1] + bytes([good[-1] ^ 1])
+        cut = codec.to_frame(generate.GOLDEN["start"])
+        cut = cut[:42 + 53] + b"\xff" + cut[42 + 54:]
+        frames = [*map(codec.to_frame, (short, unknown, flags)), flipped, cut]
+        shown = dissect(frames, ["_ws.malformed", *map(expert, NOTES)])
+        self.assertEqual([self.notes(got) for got in shown],
+                         [{"dropped"}, {"dropped"}, {"dropped"}, {"bad_crc"}, {"dropped"}])
+        self.assertFalse(any("_ws.malformed" in got for got in shown))
+
+    def test_another_port_and_roce(self):
+        packet = data(job=5)
+        packet["destination_port"] = 50000
+        frame = codec.to_frame(packet)
+        self.assertEqual(dissect([frame], ["tributary.job"]), [{}])
+        self.assertEqual(dissect([frame], ["tributary.job"], "-o", "tributary.ports:50000-50003"),
+                         [{"tributary.job": ["5"]}])
+        roce = codec.Ether() / codec.IP() / codec.UDP(sport=49152, dport=4791) / \
+            layer.BTH(opcode=4, dqpn=17) / layer.RocePadding() / layer.Tributary(type=5, job=6)
+        self.assertEqual(dissect([bytes(roce)], ["tributary.job"]), [{"tributary.job": ["6"]}])
+
+
+if __name__ == "__main__":
+    unittest.main()
