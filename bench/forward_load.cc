@@ -11,7 +11,6 @@
 // back in a second, and how long it was on its way.
 #include <rte_mbuf.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -23,6 +22,7 @@
 #include "core/net/frame.h"
 #include "core/prng.h"
 #include "dataplane/host/tsc_clock.h"
+#include "tools/cli/app.h"
 #include "tools/impair/port.h"
 #include "tools/loadgen/environment.h"
 #include "tools/loadgen/histogram.h"
@@ -249,7 +249,8 @@ class Load {
 }  // namespace tributary::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Sends plain frames through a device under test, and counts what comes back.");
+  tributary::cli::App app(
+      "Sends plain frames through a device under test, and counts what comes back.");
   tributary::bench::Options options;
   app.add_option("--port", options.ports, "DPDK devargs; an even number of them")->required();
   app.add_option("--bytes", options.bytes, "sizes of frames")->delimiter(',');
@@ -258,8 +259,8 @@ int main(int argc, char** argv) {
                  "frames a second of all ports, for each size or for all (default: no limit)")
       ->delimiter(',');
   app.add_option("--queues", options.queues, "receive queues of each port (default: 1)")
-      ->check(CLI::Range(1, 16));
-  CLI11_PARSE(app, argc, argv);
+      ->check(tributary::cli::range(1, 16));
+  if (const auto status = app.run(argc, argv)) return *status;
   if (options.ports.size() % 2 != 0) {
     std::fprintf(stderr, "forward_load: an even number of ports, please\n");
     return 1;

@@ -2,7 +2,7 @@
 // callback runs it, writes to stdout, and throws on failure or sets `exit_status`.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "tools/cli/app.h"
 
 namespace tributary::client {
 
@@ -10,14 +10,14 @@ namespace tributary::client {
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 
-void add_show(CLI::App& app);
-void add_exclude(CLI::App& app);
-void add_place_host(CLI::App& app);
-void add_reload(CLI::App& app);
-void add_set(CLI::App& app);
-void add_capture(CLI::App& app);
-void add_trace(CLI::App& app);
-void add_allreduce(CLI::App& app, int& exit_status);
-void add_bench(CLI::App& app, int& exit_status);
+void add_show(cli::App& app);
+void add_exclude(cli::App& app);
+void add_place_host(cli::App& app);
+void add_reload(cli::App& app);
+void add_set(cli::App& app);
+void add_capture(cli::App& app);
+void add_trace(cli::App& app);
+void add_allreduce(cli::App& app, int& exit_status);
+void add_bench(cli::App& app, int& exit_status);
 
 }  // namespace tributary::client

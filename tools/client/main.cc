@@ -8,7 +8,8 @@
 int main(int argc, char** argv) {
   using namespace tributary::client;
   int exit_status = 0;
-  CLI::App app("Client of Tributary, the switch that sums tensors in the network.", "tributary");
+  tributary::cli::App app("Client of Tributary, the switch that sums tensors in the network.",
+                          "tributary");
   app.set_version_flag("--version", "tributary " TRIBUTARY_VERSION);
   app.require_subcommand(1);
   app.footer(
@@ -24,9 +25,7 @@ int main(int argc, char** argv) {
   add_allreduce(app, exit_status);
   add_bench(app, exit_status);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    if (const auto status = app.run(argc, argv)) return *status == 0 ? 0 : kExitUsage;
   } catch (const std::invalid_argument& error) {
     std::cerr << "tributary: " << error.what() << '\n';
     return kExitUsage;

@@ -1,12 +1,13 @@
 #include "tools/impair/options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
+
+#include "tools/cli/app.h"
 
 namespace tributary::impair {
 namespace {
@@ -24,28 +25,28 @@ std::optional<Quantity> parse_quantity(std::string_view text) {
   return q;
 }
 
-CLI::Option* add_share(CLI::App& app, const std::string& name, std::uint32_t& target,
+cli::Option* add_share(cli::App& app, const std::string& name, std::uint32_t& target,
                        const std::string& help) {
   return app
-      .add_option_function<std::string>(
+      .add_parsed(
           name,
           [&target, name](const std::string& text) {
             const auto ppm = parse_ppm(text);
-            if (!ppm) throw CLI::ValidationError(name, "'" + text + "' is not 0 or 0% to 100%");
+            if (!ppm) throw cli::UsageError(name, "'" + text + "' is not 0 or 0% to 100%");
             target = *ppm;
           },
           help)
       ->type_name("PERCENT");
 }
 
-CLI::Option* add_time(CLI::App& app, const std::string& name, Duration& target,
+cli::Option* add_time(cli::App& app, const std::string& name, Duration& target,
                       const std::string& help) {
   return app
-      .add_option_function<std::string>(
+      .add_parsed(
           name,
           [&target, name](const std::string& text) {
             const auto time = parse_duration(text);
-            if (!time) throw CLI::ValidationError(name, "'" + text + "' is not 0, or 1us to 60s");
+            if (!time) throw cli::UsageError(name, "'" + text + "' is not 0, or 1us to 60s");
             target = *time;
           },
           help)
@@ -94,7 +95,7 @@ std::optional<FirstLossConfig> parse_first_loss(const std::string& text) {
 }
 
 std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {
-  CLI::App app("Joins two DPDK ports like a cable that loses, repeats and reorders frames.");
+  cli::App app("Joins two DPDK ports like a cable that loses, repeats and reorders frames.");
   app.set_version_flag("--version", TRIBUTARY_VERSION);
   app.add_option("--a", options.devargs_a, "first port, DPDK devargs")->required();
   app.add_option("--b", options.devargs_b, "second port, DPDK devargs")->required();
@@ -105,25 +106,25 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   add_time(app, "--delay", options.impairment.delay, "delay of every frame");
   add_time(app, "--reorder-delay", options.impairment.reorder_delay,
            "how long reordered frames are held back (default 500us)");
-  const CLI::Range some(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max());
+  const cli::Validator some =
+      cli::range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max());
   app.add_option("--rate", options.impairment.bits_per_second, "bits a second; 0: no bottleneck")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000'000}));
+      ->check(cli::range(std::uint64_t{0}, std::uint64_t{1'000'000'000'000}));
   app.add_option("--queue", options.impairment.queue_bytes,
                  "bytes that wait for --rate, at most (default 65536)")
       ->check(some);
   app.add_option("--mark", options.impairment.mark_bytes,
                  "frames that find so many bytes waiting are marked (ECN); default: none is")
       ->check(some);
-  app.add_option_function<std::vector<std::string>>(
+  app.add_parsed_list(
          "--lose-first",
          [&options](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) {
              const auto loss = parse_first_loss(text);
              if (!loss)
-               throw CLI::ValidationError("--lose-first",
-                                          "'" + text +
-                                              "' is not contribution, aggregate or "
-                                              "result, or one of these, ':' and a job");
+               throw cli::UsageError("--lose-first", "'" + text +
+                                                         "' is not contribution, aggregate or "
+                                                         "result, or one of these, ':' and a job");
              options.first_losses.push_back(*loss);
            }
          },
@@ -132,12 +133,7 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   app.add_option("--seed", options.seed, "seed of all decisions (default 1)");
   app.add_flag("--wait-for-links", options.wait_for_links,
                "take no frame before both ports have a link");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  }
-  return std::nullopt;
+  return app.run(argc, argv);
 }
 
 }  // namespace tributary::impair

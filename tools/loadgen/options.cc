@@ -1,22 +1,22 @@
 #include "tools/loadgen/options.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include "config/text/codec.h"
+#include "tools/cli/app.h"
 #include "tools/impair/options.h"
 
 namespace tributary::loadgen {
 namespace {
 
 template <typename T, typename Parse>
-void add_parsed(CLI::App& app, const std::string& name, T& target, Parse parse,
+void add_parsed(cli::App& app, const std::string& name, T& target, Parse parse,
                 const std::string& allowed, const std::string& type, const std::string& help) {
-  app.add_option_function<std::string>(
+  app.add_parsed(
          name,
          [&target, name, parse, allowed](const std::string& text) {
            const auto value = parse(text);
-           if (!value) throw CLI::ValidationError(name, "'" + text + "' is not " + allowed);
+           if (!value) throw cli::UsageError(name, "'" + text + "' is not " + allowed);
            target = *value;
          },
          help)
@@ -32,12 +32,12 @@ std::optional<std::pair<std::uint32_t, std::string>> parse_numbered(const std::s
   return std::pair(number, std::string(end + 1, last));
 }
 
-void add_share(CLI::App& app, const std::string& name, std::uint32_t& target,
+void add_share(cli::App& app, const std::string& name, std::uint32_t& target,
                const std::string& help) {
   add_parsed(app, name, target, impair::parse_ppm, "0 or 0% to 100%", "PERCENT", help);
 }
 
-void add_time(CLI::App& app, const std::string& name, Duration& target, const std::string& help) {
+void add_time(cli::App& app, const std::string& name, Duration& target, const std::string& help) {
   const auto parse = [](const std::string& text) {
     const auto time = text == "0" ? Duration() : config::parse_duration(text);
     return time && *time <= Duration::seconds(86'400) ? time : std::nullopt;
@@ -51,14 +51,14 @@ std::optional<wire::DType> parse_dtype(const std::string& text) {
   return std::nullopt;
 }
 
-void add_ends(CLI::App& app, Options& options) {
-  app.add_option_function<std::vector<std::string>>(
+void add_ends(cli::App& app, Options& options) {
+  app.add_parsed_list(
          "--port",
          [&options](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) {
              const std::size_t equals = text.find('=');
              if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
-               throw CLI::ValidationError("--port", "'" + text + "' is not NAME=DEVARGS");
+               throw cli::UsageError("--port", "'" + text + "' is not NAME=DEVARGS");
              options.ends[text.substr(0, equals)] = text.substr(equals + 1);
            }
          },
@@ -68,15 +68,14 @@ void add_ends(CLI::App& app, Options& options) {
       ->take_all();
 }
 
-void add_late(CLI::App& app, Options& options) {
-  app.add_option_function<std::vector<std::string>>(
+void add_late(cli::App& app, Options& options) {
+  app.add_parsed_list(
          "--late",
          [&options](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) {
              const auto late = parse_late(text);
              if (!late)
-               throw CLI::ValidationError("--late",
-                                          "'" + text + "' is not RANK:TIME, such as 3:20ms");
+               throw cli::UsageError("--late", "'" + text + "' is not RANK:TIME, such as 3:20ms");
              options.late.insert_or_assign(late->first, late->second);
            }
          },
@@ -86,15 +85,15 @@ void add_late(CLI::App& app, Options& options) {
       ->take_all();
 }
 
-void add_job_rates(CLI::App& app, Options& options) {
-  app.add_option_function<std::vector<std::string>>(
+void add_job_rates(cli::App& app, Options& options) {
+  app.add_parsed_list(
          "--job-rate",
          [&options](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) {
              const auto rate = parse_job_rate(text);
              if (!rate)
-               throw CLI::ValidationError("--job-rate",
-                                          "'" + text + "' is not ID:RATE, such as 3:250k or 3:max");
+               throw cli::UsageError("--job-rate",
+                                     "'" + text + "' is not ID:RATE, such as 3:250k or 3:max");
              options.job_rates.insert_or_assign(rate->first, rate->second);
            }
          },
@@ -104,7 +103,7 @@ void add_job_rates(CLI::App& app, Options& options) {
       ->take_all();
 }
 
-void add_load(CLI::App& app, Options& options) {
+void add_load(cli::App& app, Options& options) {
   app.add_option("--job", options.jobs, "id of a job to play; repeatable (default: all)");
   add_ends(app, options);
   add_parsed(app, "--rate", options.rate, parse_rate, "max, or a number such as 250000 or 250k",
@@ -117,14 +116,14 @@ void add_load(CLI::App& app, Options& options) {
   add_parsed(app, "--dtype", options.dtype, parse_dtype, "float32 or int32", "TYPE",
              "of the data (default: float32)");
   app.add_option("--op-chunks", options.op_chunks, "chunks of an op (default: 16)")
-      ->check(CLI::Range(1, 4096));
+      ->check(cli::range(1, 4096));
   app.add_option("--loss-group", options.loss_group, "as of the library's communicators")
-      ->check(CLI::Range(0, 4096));
+      ->check(cli::range(0, 4096));
   add_time(app, "--join-timeout", options.join_timeout, "for the links and all ranks to appear");
   add_time(app, "--op-timeout", options.op_timeout, "of an op");
 }
 
-void add_faults(CLI::App& app, Options& options) {
+void add_faults(cli::App& app, Options& options) {
   add_share(app, "--lose", options.faults.lose_ppm, "packets sent and results that get lost");
   add_share(app, "--duplicate", options.faults.duplicate_ppm, "packets sent twice");
   add_share(app, "--garbage", options.faults.garbage_ppm,
@@ -132,12 +131,12 @@ void add_faults(CLI::App& app, Options& options) {
   add_share(app, "--falsify", options.faults.falsify_ppm,
             "contributions with wrong data, to see that the check of the sums fails");
   add_late(app, options);
-  app.add_option_function<std::string>(
+  app.add_parsed(
          "--l2",
          [&options](const std::string& text) {
            const auto rate = parse_rate(text);
            if (!rate || *rate == 0)
-             throw CLI::ValidationError("--l2", "'" + text + "' is not a number such as 50k");
+             throw cli::UsageError("--l2", "'" + text + "' is not a number such as 50k");
            options.l2_rate = *rate;
          },
          "frames a second of plain Ethernet traffic between the ports")
@@ -148,9 +147,9 @@ void add_faults(CLI::App& app, Options& options) {
       ->expected(1)
       ->take_all();
   app.add_option("--l2-macs", options.l2_stations, "stations of that (default: 1024)")
-      ->check(CLI::Range(2, 1'000'000));
+      ->check(cli::range(2, 1'000'000));
   app.add_option("--l2-bytes", options.l2_bytes, "of a frame (default: 256)")
-      ->check(CLI::Range(60, 9234));
+      ->check(cli::range(60, 9234));
   app.add_option("--seed", options.seed, "of all chances (default: 1)");
 }
 
@@ -185,7 +184,7 @@ std::optional<std::pair<std::uint32_t, Duration>> parse_late(const std::string& 
 }
 
 std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {
-  CLI::App app(
+  cli::App app(
       "Plays the workers of a switch's jobs over DPDK ports, with known data, and checks every "
       "result.\nExit status: 0 every result was right; 1 something did not work; 2 a result was "
       "wrong.");
@@ -198,14 +197,9 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   app.add_flag("--busy", options.busy, "never sleep, also when there is nothing to do");
   app.add_flag("--hugepages", options.hugepages, "take memory from hugepages");
   app.add_option("--dpdk-log-level", options.dpdk_log_level, "of DPDK's libraries and drivers")
-      ->check(CLI::IsMember(
+      ->check(cli::is_member(
           {"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  }
-  return std::nullopt;
+  return app.run(argc, argv);
 }
 
 }  // namespace tributary::loadgen

@@ -7,7 +7,6 @@
 // second one ends the process at once.
 #include <sys/random.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "control/change/request.h"
 #include "control/metrics/metrics.h"
 #include "control/socket/socket_server.h"
+#include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
 #include "tools/psd/make_udp_port.h"
 #include "tools/psd/show.h"
@@ -132,7 +132,7 @@ int run(const Options& options) {
 }  // namespace tributary::psd
 
 int main(int argc, char** argv) {
-  CLI::App app("Tributary parameter server: finishes sums that switches could not");
+  tributary::cli::App app("Tributary parameter server: finishes sums that switches could not");
   tributary::psd::Options options;
   app.add_option("--config", options.config_path, "configuration file")->required();
   app.add_option("--node", options.node, "which server of the file, if that is a topology");
@@ -140,6 +140,6 @@ int main(int argc, char** argv) {
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");
   app.set_version_flag("--version", std::string("tributary-psd ") + TRIBUTARY_VERSION);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = app.run(argc, argv)) return *status;
   return tributary::psd::run(options);
 }

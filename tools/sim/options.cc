@@ -1,6 +1,6 @@
 #include "tools/sim/options.h"
 
-#include <CLI/CLI.hpp>
+#include "tools/cli/app.h"
 
 namespace tributary::simtool {
 namespace {
@@ -21,7 +21,7 @@ or scenario.)";
 }  // namespace
 
 std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {
-  CLI::App app(
+  cli::App app(
       "Runs the switch's and the workers' real engines on a simulated network, and reports how "
       "long "
       "ops take, what links carry and how busy the switch is.",
@@ -34,19 +34,15 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
          "Run the scenario once for each of these numbers of workers of its first job, a fat "
          "tree of its radix with as many levels as they need; report one table")
       ->delimiter(',')
-      ->check(CLI::Range(1u, 65'535u))
+      ->check(cli::range(1u, 65'535u))
       ->type_name("N,N,...");
   app.add_option("--json", options.json, "Write the report as JSON")->type_name("FILE");
   app.add_option("--svg", options.svg, "Write a plot")->type_name("FILE");
   app.add_flag("--log", options.log, "Print every event, with its virtual time");
   app.add_flag("--quiet", options.quiet, "No progress on stderr");
   app.footer(kFooter);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : kExitUsage;
-  }
-  return std::nullopt;
+  const auto status = app.run(argc, argv);
+  return status && *status != 0 ? kExitUsage : status;
 }
 
 }  // namespace tributary::simtool

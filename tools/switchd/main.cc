@@ -5,7 +5,6 @@
 // The first SIGINT or SIGTERM stops it gracefully: every job is told, ports are closed, exit 0.
 // A second one ends the process at once. SIGHUP, or `reload` on the control socket, reads the
 // configuration anew; `set` changes single keys of it.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,6 +27,7 @@
 #include "control/stragglers/straggler_watch.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/switch/switch.h"
+#include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
 
 namespace tributary {
@@ -246,7 +246,8 @@ int run(const Options& options) {
 }  // namespace tributary
 
 int main(int argc, char** argv) {
-  CLI::App app("Tributary switch: sums tensors in the network, forwards everything else");
+  tributary::cli::App app(
+      "Tributary switch: sums tensors in the network, forwards everything else");
   tributary::Options options;
   app.add_option("--config", options.config_path, "configuration file")->required();
   app.add_option("--node", options.node, "which switch of the file, if that is a topology");
@@ -254,10 +255,10 @@ int main(int argc, char** argv) {
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");
   app.add_option("--dpdk-log-level", options.dpdk_log_level, "of DPDK's libraries and drivers")
-      ->check(CLI::IsMember(
+      ->check(tributary::cli::is_member(
           {"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}));
   app.set_version_flag("--version", std::string("tributary-switchd ") + TRIBUTARY_VERSION + ", " +
                                         tributary::dataplane::dpdk_version());
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = app.run(argc, argv)) return *status;
   return tributary::run(options);
 }

@@ -29,20 +29,20 @@ TEST(JobOptions, RankIsBelowSize) {
   options.rank = 3;
   check_job_options(options);
   options.rank = 4;
-  EXPECT_THROW(check_job_options(options), CLI::ValidationError);
+  EXPECT_THROW(check_job_options(options), cli::UsageError);
 }
 
 TEST(JobOptions, TypesAndOperationsByTheirNames) {
   wire::DType dtype = wire::DType::float32;
   wire::ReduceOp op = wire::ReduceOp::sum;
-  CLI::App app;
+  cli::App app("");
   add_dtype_option(app, dtype);
   add_op_option(app, op);
   wire::Collective collective = wire::Collective::allreduce;
   add_collective_option(app, collective);
   app.parse("--collective reduce_scatter");
   EXPECT_EQ(collective, wire::Collective::reduce_scatter);
-  EXPECT_THROW(app.parse("--collective barrier"), CLI::ValidationError);
+  EXPECT_THROW(app.parse("--collective barrier"), cli::UsageError);
   for (std::uint8_t d = 1; d <= wire::kDTypeMax; ++d) {
     app.parse(std::string("--dtype ") + wire::name_of(static_cast<wire::DType>(d)));
     EXPECT_EQ(dtype, static_cast<wire::DType>(d));
@@ -51,9 +51,9 @@ TEST(JobOptions, TypesAndOperationsByTheirNames) {
     app.parse(std::string("--op ") + wire::name_of(static_cast<wire::ReduceOp>(o)));
     EXPECT_EQ(op, static_cast<wire::ReduceOp>(o));
   }
-  EXPECT_THROW(app.parse("--dtype none"), CLI::ValidationError);
-  EXPECT_THROW(app.parse("--dtype complex64"), CLI::ValidationError);
-  EXPECT_THROW(app.parse("--op avg"), CLI::ValidationError);
+  EXPECT_THROW(app.parse("--dtype none"), cli::UsageError);
+  EXPECT_THROW(app.parse("--dtype complex64"), cli::UsageError);
+  EXPECT_THROW(app.parse("--op avg"), cli::UsageError);
 }
 
 }  // namespace

@@ -31,17 +31,17 @@ int run(Arguments& arguments) {
   AllreduceOptions& options = arguments.options;
   check_job_options(options.job);
   if (options.root >= options.job.size)
-    throw CLI::ValidationError("--root " + std::to_string(options.root),
-                               "allowed: 0 to " + std::to_string(options.job.size - 1));
+    throw cli::UsageError("--root " + std::to_string(options.root),
+                          "allowed: 0 to " + std::to_string(options.job.size - 1));
   const auto ranks = options.job.ranks();
   if (options.collective == wire::Collective::reduce && !options.output.empty() &&
       std::find(ranks.begin(), ranks.end(), options.root) == ranks.end())
-    throw CLI::ValidationError("--output", "only the root of a reduce has the result");
+    throw cli::UsageError("--output", "only the root of a reduce has the result");
   if (!arguments.count.empty()) {
     const auto count = parse_size(arguments.count);
     if (!count || *count > (std::uint64_t{1} << 36))
-      throw CLI::ValidationError("--count " + arguments.count,
-                                 "allowed: a number of elements, e.g. 1000, 64K, 16M; at most 64G");
+      throw cli::UsageError("--count " + arguments.count,
+                            "allowed: a number of elements, e.g. 1000, 64K, 16M; at most 64G");
     options.count = *count;
   }
   const AllreduceReport report = run_allreduce(options);
@@ -62,9 +62,9 @@ int run(Arguments& arguments) {
 
 }  // namespace
 
-void add_allreduce(CLI::App& app, int& exit_status) {
+void add_allreduce(cli::App& app, int& exit_status) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  cli::App* command = app.add_subcommand(
       "allreduce",
       "Sum arrays of all ranks of a job through a switch, or another collective\n\n"
       "Without --rank, all ranks run in this process, a thread each. With it, this\n"
@@ -102,7 +102,7 @@ void add_allreduce(CLI::App& app, int& exit_status) {
       "Exit status: 0 if every rank here has the result; 1 if not; 2 bad command line.");
   command->callback([arguments, input, count, &exit_status] {
     if (input->count() == 0 && count->count() == 0)
-      throw CLI::ValidationError("allreduce", "give --input files or a --count of elements");
+      throw cli::UsageError("allreduce", "give --input files or a --count of elements");
     exit_status = run(*arguments);
   });
 }

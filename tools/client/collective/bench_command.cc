@@ -23,8 +23,8 @@ struct Arguments {
 std::uint64_t size_option(const char* name, const std::string& text) {
   const auto size = parse_size(text);
   if (!size || *size == 0 || *size > (std::uint64_t{64} << 30))
-    throw CLI::ValidationError(std::string(name) + ' ' + text,
-                               "allowed: a number of bytes, e.g. 4096, 64K, 16M; 1 to 64G");
+    throw cli::UsageError(std::string(name) + ' ' + text,
+                          "allowed: a number of bytes, e.g. 4096, 64K, 16M; 1 to 64G");
   return *size;
 }
 
@@ -92,7 +92,7 @@ int run(Arguments& arguments) {
   return wrong == 0 ? 0 : kExitFailed;
 }
 
-void add_sweep_options(CLI::App& command, Arguments& arguments) {
+void add_sweep_options(cli::App& command, Arguments& arguments) {
   command.add_option("--min", arguments.min, "Smallest size in bytes; K, M, G: powers of 1,024")
       ->capture_default_str()
       ->type_name("BYTES");
@@ -100,28 +100,28 @@ void add_sweep_options(CLI::App& command, Arguments& arguments) {
       ->capture_default_str()
       ->type_name("BYTES");
   command.add_option("--factor", arguments.options.factor, "From one size to the next")
-      ->check(CLI::Range(2, 1024))
+      ->check(cli::range(2, 1024))
       ->capture_default_str()
       ->type_name("K");
   add_dtype_option(command, arguments.options.dtype);
   add_op_option(command, arguments.options.op);
   command.add_option("--iters", arguments.options.iterations, "Measured iterations of each size")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(cli::range(1, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
   command.add_option("--warmup", arguments.options.warmup, "Iterations of each size before those")
-      ->check(CLI::Range(0, 1'000'000))
+      ->check(cli::range(0, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
 }
 
 }  // namespace
 
-void add_bench(CLI::App& app, int& exit_status) {
+void add_bench(cli::App& app, int& exit_status) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* bench = app.add_subcommand("bench", "Measure collectives through a switch");
+  cli::App* bench = app.add_subcommand("bench", "Measure collectives through a switch");
   bench->require_subcommand(1);
-  CLI::App* command = bench->add_subcommand(
+  cli::App* command = bench->add_subcommand(
       "allreduce",
       "Measure allreduce over a range of sizes\n\n"
       "Prints the columns of nccl-tests, from rank 0: time is the mean of an\n"
@@ -143,7 +143,7 @@ void add_bench(CLI::App& app, int& exit_status) {
       "Exit status: 0 if every result was right; 1 if not; 2 bad command line.");
   command->callback([arguments, rank, &exit_status] {
     if (!arguments->local && rank->count() == 0)
-      throw CLI::ValidationError("bench allreduce", "give --rank R, or --local to run all ranks");
+      throw cli::UsageError("bench allreduce", "give --rank R, or --local to run all ranks");
     exit_status = run(*arguments);
   });
 }

@@ -15,27 +15,27 @@ namespace {
 
 // An option that takes the names of an enumeration's values `first` to `last`.
 template <typename Enum>
-CLI::Option* add_named(CLI::App& command, const std::string& option, const std::string& text,
+cli::Option* add_named(cli::App& command, const std::string& option, const std::string& text,
                        Enum& target, std::uint8_t first, std::uint8_t last) {
   std::vector<std::string> names;
   for (std::uint8_t i = first; i <= last; ++i)
     names.emplace_back(wire::name_of(static_cast<Enum>(i)));
   return command
-      .add_option_function<std::string>(
+      .add_parsed(
           option,
           [&target, first, names](const std::string& name) {
             const auto at = std::find(names.begin(), names.end(), name) - names.begin();
             target = static_cast<Enum>(first + at);
           },
           text)
-      ->check(CLI::IsMember(names))
+      ->check(cli::is_member(names))
       ->default_str(wire::name_of(target))
       ->type_name("NAME");
 }
 
 }  // namespace
 
-void add_job_options(CLI::App& command, JobOptions& options) {
+void add_job_options(cli::App& command, JobOptions& options) {
   command.add_option("--job", options.job, "Id of the job, as the switch's configuration has it")
       ->required()
       ->type_name("ID");
@@ -43,7 +43,7 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       .add_option("--size", options.size,
                   "Number of ranks; the job's `workers` in the switch's configuration")
       ->required()
-      ->check(CLI::Range(1u, config::kMaxWorkers))
+      ->check(cli::range(1u, config::kMaxWorkers))
       ->type_name("N");
   command
       .add_option("--address", options.address,
@@ -55,13 +55,13 @@ void add_job_options(CLI::App& command, JobOptions& options) {
   command
       .add_option("--timeout", options.timeout_seconds,
                   "Longest wait for all ranks to join, and for each operation")
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(cli::range(0.001, 1e6))
       ->capture_default_str()
       ->type_name("SECONDS");
   command
       .add_option("--loss-group", options.loss_group,
                   "Losses are found in groups of N chunks, a power of two; 0: by a timer for each")
-      ->check(CLI::Range(0u, kMaxLossGroup))
+      ->check(cli::range(0u, kMaxLossGroup))
       ->capture_default_str()
       ->type_name("N");
   command.add_flag("--at-host", options.at_host,
@@ -79,35 +79,33 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       ->type_name("PATH");
 }
 
-CLI::Option* add_rank_option(CLI::App& command, JobOptions& options) {
+cli::Option* add_rank_option(cli::App& command, JobOptions& options) {
   return command
-      .add_option_function<std::uint32_t>(
-          "--rank", [&options](const std::uint32_t& rank) { options.rank = rank; },
-          "This process is rank R, 0 to N - 1; the others run elsewhere")
+      .add_option("--rank", options.rank,
+                  "This process is rank R, 0 to N - 1; the others run elsewhere")
       ->type_name("R");
 }
 
 void check_job_options(const JobOptions& options) {
   if (options.rank && *options.rank >= options.size)
-    throw CLI::ValidationError("--rank " + std::to_string(*options.rank),
-                               "allowed: 0 to " + std::to_string(options.size - 1) + " (--size " +
-                                   std::to_string(options.size) + ")");
+    throw cli::UsageError("--rank " + std::to_string(*options.rank),
+                          "allowed: 0 to " + std::to_string(options.size - 1) + " (--size " +
+                              std::to_string(options.size) + ")");
   (void)parse_lateness(options.delay);  // refuses a bad one before anything joins
   if (options.loss_group != 0 && !std::has_single_bit(options.loss_group))
-    throw CLI::ValidationError(
-        "--loss-group " + std::to_string(options.loss_group),
-        "allowed: 0 and powers of two up to " + std::to_string(kMaxLossGroup));
+    throw cli::UsageError("--loss-group " + std::to_string(options.loss_group),
+                          "allowed: 0 and powers of two up to " + std::to_string(kMaxLossGroup));
 }
 
-CLI::Option* add_dtype_option(CLI::App& command, wire::DType& dtype) {
+cli::Option* add_dtype_option(cli::App& command, wire::DType& dtype) {
   return add_named(command, "--dtype", "Type of generated elements", dtype, 1, wire::kDTypeMax);
 }
 
-CLI::Option* add_op_option(CLI::App& command, wire::ReduceOp& op) {
+cli::Option* add_op_option(cli::App& command, wire::ReduceOp& op) {
   return add_named(command, "--op", "Reduction", op, 1, wire::kReduceOpMax);
 }
 
-CLI::Option* add_collective_option(CLI::App& command, wire::Collective& collective) {
+cli::Option* add_collective_option(cli::App& command, wire::Collective& collective) {
   return add_named(command, "--collective", "What to do", collective, 0,
                    static_cast<std::uint8_t>(wire::Collective::reduce_scatter));
 }

@@ -83,31 +83,31 @@ void end_capture(const CaptureOptions& options) {
   std::cout << "ended the " << (told ? data["ended"].get<std::string>() : "capture") << '\n';
 }
 
-// CLI11's own exclusion would say so in the help of every option.
-void check_end_alone(const CLI::App& command) {
+// The parser's own exclusion would say so in the help of every option.
+void check_end_alone(const cli::App& command) {
   for (const char* other : {"PORT", "--point", "--filter", "--count", "--snap", "--write"})
-    if (command.count(other) != 0) throw CLI::ExcludesError("--end", other);
+    if (command.count(other) != 0) throw cli::UsageError(std::string("--end excludes ") + other);
 }
 
 }  // namespace
 
-void add_capture(CLI::App& app) {
+void add_capture(cli::App& app) {
   auto options = std::make_shared<CaptureOptions>();
-  CLI::App* command = app.add_subcommand(
+  cli::App* command = app.add_subcommand(
       "capture", "Write what a running switch receives, sends or drops to a file");
   command->add_option("PORT", options->ports, "Ports to listen on; none: all");
   command->add_option("--point", options->points, "Where: any of rx, tx, drop. Left out: all three")
       ->delimiter(',')
-      ->check(CLI::IsMember({"rx", "tx", "drop"}));
+      ->check(cli::is_member({"rx", "tx", "drop"}));
   command
       ->add_option("--filter", options->filter,
                    "Which frames: an expression of man pcap-filter, without names")
       ->type_name("EXPR");
   command->add_option("--count", options->count, "Ends after so many frames")
-      ->check(CLI::PositiveNumber)
+      ->check(cli::positive_number())
       ->type_name("N");
   command->add_option("--snap", options->snap, "Bytes kept of each frame. Left out: all")
-      ->check(CLI::Range(1, 16384))
+      ->check(cli::range(1, 16384))
       ->type_name("BYTES");
   command
       ->add_option("--write,-w", options->path,
@@ -132,7 +132,7 @@ void add_capture(CLI::App& app) {
       check_end_alone(*command);
       return end_capture(*options);
     }
-    if (options->path.empty()) throw CLI::RequiredError("--write");
+    if (options->path.empty()) throw cli::UsageError("--write is required");
     capture(*options);
   });
 }

@@ -28,9 +28,9 @@ void ask(const char* command, const ExcludeOptions& options) {
             << data["from"].dump() << " on\n";
 }
 
-void add_command(CLI::App& app, const char* name, const char* what, const char* footer) {
+void add_command(cli::App& app, const char* name, const char* what, const char* footer) {
   auto options = std::make_shared<ExcludeOptions>();
-  CLI::App* command = app.add_subcommand(name, what);
+  cli::App* command = app.add_subcommand(name, what);
   command->add_option("JOB", options->job, "The job's id")->required();
   command->add_option("RANK", options->rank, "A rank that hangs on this switch itself")->required();
   command
@@ -46,7 +46,7 @@ void add_command(CLI::App& app, const char* name, const char* what, const char* 
 
 }  // namespace
 
-void add_exclude(CLI::App& app) {
+void add_exclude(cli::App& app) {
   add_command(app, "exclude", "Have a switch sum without waiting for a rank",
               "Results stay exact: the rank's data goes to the completion engine. It holds until "
               "the rank is\nreinstated, or the job's epoch ends.\n"

@@ -43,9 +43,9 @@ void place_host(const PlaceHostOptions& options) {
   std::cout << render_table(data["hosts"], "no hosts");
 }
 
-void add_command(CLI::App& app, const std::string& name, const std::string& group) {
+void add_command(cli::App& app, const std::string& name, const std::string& group) {
   auto options = std::make_shared<PlaceHostOptions>();
-  CLI::App* command =
+  cli::App* command =
       app.add_subcommand(name, "Have a root switch choose a job's completion hosts anew")
           ->group(group);
   command->add_option("JOB", options->job, "The job's id")->required();
@@ -72,7 +72,7 @@ void add_command(CLI::App& app, const std::string& name, const std::string& grou
 
 }  // namespace
 
-void add_place_host(CLI::App& app) {
+void add_place_host(cli::App& app) {
   add_command(app, "place-host", "Subcommands");
   add_command(app, "elect", "");  // its former name, which help does not show
 }

@@ -13,9 +13,9 @@ constexpr Duration kPatience = Duration::seconds(30);
 
 }  // namespace
 
-void add_reload(CLI::App& app) {
+void add_reload(cli::App& app) {
   auto socket = std::make_shared<std::string>(kDefaultSocket);
-  CLI::App* command =
+  cli::App* command =
       app.add_subcommand("reload", "Make a running switch read its configuration anew");
   command->add_option("--socket", *socket, "Control socket of the switch")
       ->capture_default_str()

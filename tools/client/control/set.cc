@@ -28,7 +28,7 @@ void add_value(Json& values, const std::string& path, Json value) {
 }
 
 // All but the first. The parser would take a word in brackets apart, and that is a value here.
-void take_words(const CLI::App& command, SetOptions& options) {
+void take_words(const cli::App& command, SetOptions& options) {
   for (const std::string& word : command.remaining()) {
     if (word.starts_with('-')) throw std::invalid_argument("set: unknown option " + word);
     options.words.push_back(word);
@@ -73,9 +73,9 @@ void set(const SetOptions& options) {
 
 }  // namespace
 
-void add_set(CLI::App& app) {
+void add_set(cli::App& app) {
   auto options = std::make_shared<SetOptions>();
-  CLI::App* command =
+  cli::App* command =
       app.add_subcommand("set", "Change keys of a running switch's configuration, not of its file");
   options->words.emplace_back();
   command

@@ -101,19 +101,19 @@ void watch(const ShowOptions& options) {
 Duration parse_every(const std::string& text) {
   const auto every = config::parse_duration(text);
   if (!every || *every < kShortestEvery || *every > kLongestEvery)
-    throw CLI::ValidationError("--every", "'" + text + "'; allowed: 100ms to 1h, such as 1s");
+    throw cli::UsageError("--every", "'" + text + "'; allowed: 100ms to 1h, such as 1s");
   return *every;
 }
 
-void add_watch_options(CLI::App& command, const std::shared_ptr<ShowOptions>& options) {
+void add_watch_options(cli::App& command, const std::shared_ptr<ShowOptions>& options) {
   command
-      .add_option_function<std::string>(
+      .add_parsed(
           "--every", [options](const std::string& text) { options->every = parse_every(text); },
           "Look again and again, at any of these, with how much what has grown grows a second; "
           "ends at Ctrl-C")
       ->type_name("TIME");
   command.add_option("--times", options->times, "With --every: end after so many looks")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->check(cli::range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
       ->type_name("N");
 }
 
@@ -185,28 +185,28 @@ std::vector<std::string> names_of_tables() {
   return names;
 }
 
-// Throws CLI::ValidationError.
+// Throws cli::UsageError.
 void check_words(const ShowOptions& options) {
   if (options.times != 0 && options.every == Duration())
-    throw CLI::ValidationError("--times", "is of use with --every only");
+    throw cli::UsageError("--times", "is of use with --every only");
   const auto& which = options.which;
   if (options.what == "op" && which.empty())
-    throw CLI::ValidationError("show op", "JOB/OP is needed, such as 1/42");
+    throw cli::UsageError("show op", "JOB/OP is needed, such as 1/42");
   const auto is = [&](const char* what) { return options.what == what; };
   const bool one = is("op") || is("stragglers") || is("holds") || is("stages");
   const std::size_t most = is("fdb") ? 2 : one ? 1 : 0;
   if (which.size() > most)
-    throw CLI::ValidationError("show " + options.what, "takes no '" + which[most] + "'");
+    throw cli::UsageError("show " + options.what, "takes no '" + which[most] + "'");
 }
 
 }  // namespace
 
-void add_show(CLI::App& app) {
+void add_show(cli::App& app) {
   auto options = std::make_shared<ShowOptions>();
-  CLI::App* command = app.add_subcommand("show", "Show the state of a running switch");
+  cli::App* command = app.add_subcommand("show", "Show the state of a running switch");
   command->add_option("WHAT", options->what, help_of_tables())
       ->required()
-      ->check(CLI::IsMember(names_of_tables()))
+      ->check(cli::is_member(names_of_tables()))
       ->type_name("WHAT");
   command
       ->add_option(

@@ -34,13 +34,13 @@ void trace(const TraceOptions& options) {
 
 }  // namespace
 
-void add_trace(CLI::App& app) {
+void add_trace(cli::App& app) {
   auto options = std::make_shared<TraceOptions>();
-  CLI::App* command =
+  cli::App* command =
       app.add_subcommand("trace", "Show what becomes of the next frames that a switch receives");
   command->add_option("N", options->count, "How many of them")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(cli::positive_number());
   command->add_option("PORT", options->ports, "Ports to look at; none: all");
   command
       ->add_option("--filter", options->filter,
