@@ -6,6 +6,7 @@
 #include <span>
 
 #include "aggregator/chunk/chunk_entry.h"
+#include "core/index_list.h"
 #include "core/time.h"
 
 namespace tributary::aggregator {
@@ -20,33 +21,29 @@ class ChunkDeadlines {
   void arm(ChunkEntry& e) {
     const auto index = static_cast<std::uint32_t>(&e - entries_.data());
     e.armed = true;
-    e.previous = last_;
-    e.next = kNone;
-    (last_ == kNone ? first_ : entries_[last_].next) = index;
-    last_ = index;
+    list_.append(entries_, index);
   }
   void cancel(ChunkEntry& e) {
     if (!e.armed) return;
     e.armed = false;
-    (e.previous == kNone ? first_ : entries_[e.previous].next) = e.next;
-    (e.next == kNone ? last_ : entries_[e.next].previous) = e.previous;
+    list_.remove(entries_, static_cast<std::uint32_t>(&e - entries_.data()));
   }
   // The oldest member whose deadline has passed (now ≥ armed + timeout), or nullptr.
   [[nodiscard]] ChunkEntry* due(Instant now) const {
-    if (first_ == kNone || now - entries_[first_].opened_at < timeout_) return nullptr;
-    return &entries_[first_];
+    const std::uint32_t first = list_.oldest();
+    if (first == kNone || now - entries_[first].opened_at < timeout_) return nullptr;
+    return &entries_[first];
   }
   // Nothing is due before, neither what is a member now nor what is armed after now.
   [[nodiscard]] Instant next_due(Instant now) const {
-    return (first_ == kNone ? now : entries_[first_].opened_at) + timeout_;
+    return (list_.empty() ? now : entries_[list_.oldest()].opened_at) + timeout_;
   }
   [[nodiscard]] Duration timeout() const { return timeout_; }
 
  private:
   Duration timeout_;
   std::span<ChunkEntry> entries_;
-  std::uint32_t first_ = kNone;
-  std::uint32_t last_ = kNone;
+  IndexList<ChunkEntry, &ChunkEntry::previous, &ChunkEntry::next> list_;
 };
 
 }  // namespace tributary::aggregator

@@ -45,8 +45,7 @@ std::size_t Fdb::clean_statics() {
 void Fdb::unlink(std::uint32_t index) {
   const Entry& entry = entries_[index];
   PortList& list = lists_[entry.port];
-  (entry.older == kNone ? list.oldest : entries_[entry.older].newer) = entry.newer;
-  (entry.newer == kNone ? list.newest : entries_[entry.newer].older) = entry.older;
+  list.entries.remove(entries_, index);
   --list.count;
 }
 
@@ -54,10 +53,7 @@ void Fdb::append(std::uint32_t index, std::uint16_t port) {
   Entry& entry = entries_[index];
   PortList& list = lists_[port];
   entry.port = port;
-  entry.older = list.newest;
-  entry.newer = kNone;
-  (list.newest == kNone ? list.oldest : entries_[list.newest].newer) = index;
-  list.newest = index;
+  list.entries.append(entries_, index);
   ++list.count;
 }
 
@@ -72,7 +68,7 @@ void Fdb::evict_for(std::uint16_t port) {
   std::size_t victim = port;
   for (std::size_t p = 0; p < lists_.size(); ++p)
     if (lists_[p].count > lists_[victim].count) victim = p;
-  remove(lists_[victim].oldest);
+  remove(lists_[victim].entries.oldest());
   counters_.evicted.add();
 }
 
@@ -120,8 +116,9 @@ std::uint16_t Fdb::static_port_of(std::uint64_t key) const {
 std::size_t Fdb::expire(Instant now, std::size_t most) {
   std::size_t gone = statics_.unclean.empty() ? 0 : clean_statics();
   for (auto& list : lists_)
-    while (gone < most && list.oldest != kNone && now - entries_[list.oldest].seen >= ageing_) {
-      remove(list.oldest);
+    while (gone < most && !list.entries.empty() &&
+           now - entries_[list.entries.oldest()].seen >= ageing_) {
+      remove(list.entries.oldest());
       counters_.aged.add();
       ++gone;
     }
@@ -131,8 +128,8 @@ std::size_t Fdb::expire(Instant now, std::size_t most) {
 std::size_t Fdb::forget(std::uint16_t port, Instant since, std::size_t most) {
   const PortList& list = lists_[port];
   std::size_t gone = 0;
-  while (gone < most && list.oldest != kNone && entries_[list.oldest].seen < since) {
-    remove(list.oldest);
+  while (gone < most && !list.entries.empty() && entries_[list.entries.oldest()].seen < since) {
+    remove(list.entries.oldest());
     counters_.forgotten.add();
     ++gone;
   }

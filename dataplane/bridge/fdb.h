@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/counter.h"
+#include "core/index_list.h"
 #include "core/net/frame.h"
 #include "core/time.h"
 #include "dataplane/frame/mac_index.h"
@@ -137,8 +138,7 @@ class Fdb {
     Instant moving_since;
   };
   struct PortList {
-    std::uint32_t oldest = kNone;
-    std::uint32_t newest = kNone;
+    IndexList<Entry, &Entry::older, &Entry::newer> entries;
     std::uint32_t count = 0;
     std::uint32_t limit = 0;
     [[nodiscard]] bool full() const { return limit != 0 && count >= limit; }

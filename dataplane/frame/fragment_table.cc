@@ -67,10 +67,9 @@ std::uint32_t FragmentTable::begin(const DatagramKey& key, Instant now) {
   Datagram& d = datagrams_[place];
   free_ = d.next;
   std::uint32_t& first = bucket(key);
-  d = {.key = key, .opened = now, .next = first, .older = youngest_};
+  d = {.key = key, .opened = now, .next = first};
   first = place;
-  (youngest_ == kNone ? oldest_ : datagrams_[youngest_].younger) = place;
-  youngest_ = place;
+  by_age_.append(datagrams_, place);
   std::fill_n(&filled_[place * words_each_], words_each_, 0);
   ++open_;
   return place;
@@ -81,8 +80,7 @@ FragmentTable::GivenUp FragmentTable::close(std::uint32_t place) {
   std::uint32_t* link = &bucket(d.key);
   while (*link != place) link = &datagrams_[*link].next;
   *link = d.next;
-  (d.older == kNone ? oldest_ : datagrams_[d.older].younger) = d.younger;
-  (d.younger == kNone ? youngest_ : datagrams_[d.younger].older) = d.older;
+  by_age_.remove(datagrams_, place);
   d.next = free_;
   free_ = place;
   --open_;
@@ -125,7 +123,7 @@ FragmentTable::Outcome FragmentTable::add(const DatagramKey& key, std::size_t of
 
   out.place = find(key);
   if (out.place == kNone) {
-    if (free_ == kNone) out.evicted = close(oldest_);
+    if (free_ == kNone) out.evicted = close(by_age_.oldest());
     out.place = begin(key, now);
     out.opened = true;
   }
@@ -153,13 +151,13 @@ FragmentTable::Outcome FragmentTable::add(const DatagramKey& key, std::size_t of
 }
 
 std::optional<FragmentTable::GivenUp> FragmentTable::expire(Instant now) {
-  if (oldest_ == kNone || now - datagrams_[oldest_].opened < timeout_) return std::nullopt;
-  return close(oldest_);
+  if (by_age_.empty() || now - datagrams_[by_age_.oldest()].opened < timeout_) return std::nullopt;
+  return close(by_age_.oldest());
 }
 
 std::optional<FragmentTable::GivenUp> FragmentTable::give_up_oldest() {
-  if (oldest_ == kNone) return std::nullopt;
-  return close(oldest_);
+  if (by_age_.empty()) return std::nullopt;
+  return close(by_age_.oldest());
 }
 
 }  // namespace tributary::dataplane

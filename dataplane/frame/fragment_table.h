@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/drop_reason.h"
+#include "core/index_list.h"
 #include "core/net/frame.h"
 #include "core/time.h"
 
@@ -98,8 +99,7 @@ class FragmentTable {
   std::vector<std::uint32_t> buckets_;
   std::vector<std::uint64_t> filled_;  // a bit for each eight bytes
   std::uint32_t free_ = kNone;
-  std::uint32_t oldest_ = kNone;
-  std::uint32_t youngest_ = kNone;
+  IndexList<Datagram, &Datagram::older, &Datagram::younger> by_age_;
   std::size_t open_ = 0;
 };
 

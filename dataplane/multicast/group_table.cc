@@ -29,18 +29,14 @@ void GroupTable::charge(std::uint32_t index, std::uint16_t port) {
   Entry& entry = entries_[index];
   Charges& list = charges_[port];
   entry.charged = port;
-  entry.older = list.newest;
-  entry.newer = kNone;
-  (list.newest == kNone ? list.oldest : entries_[list.newest].newer) = index;
-  list.newest = index;
+  list.groups.append(entries_, index);
   ++list.count;
 }
 
 void GroupTable::discharge(std::uint32_t index) {
   const Entry& entry = entries_[index];
   Charges& list = charges_[entry.charged];
-  (entry.older == kNone ? list.oldest : entries_[entry.older].newer) = entry.newer;
-  (entry.newer == kNone ? list.newest : entries_[entry.newer].older) = entry.older;
+  list.groups.remove(entries_, index);
   --list.count;
 }
 
@@ -59,7 +55,7 @@ void GroupTable::charge_another(std::uint32_t index) {
 // Of each port the oldest: what it wants again is behind that.
 bool GroupTable::clear_one() {
   for (std::uint16_t port = 0; port < kPorts; ++port) {
-    const std::uint32_t index = charges_[port].oldest;
+    const std::uint32_t index = charges_[port].groups.oldest();
     if (index != kNone && !has(entries_[index], port) && keep_only(index, of_now(entries_[index])))
       return true;
   }
@@ -74,7 +70,7 @@ bool GroupTable::make_room_for(std::uint16_t port) {
                          [](const Charges& a, const Charges& b) { return a.count < b.count; }) -
         charges_.begin());
     if (charges_[most].count <= charges_[port].count) return false;
-    const std::uint32_t index = charges_[most].oldest;
+    const std::uint32_t index = charges_[most].groups.oldest();
     if ((entries_[index].ports & ~mask_of(most)) != 0) {
       charge_another(index);
       continue;

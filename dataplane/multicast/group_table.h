@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "core/counter.h"
+#include "core/index_list.h"
 #include "core/net/frame.h"
 #include "core/time.h"
 #include "dataplane/frame/mac_index.h"
@@ -104,8 +105,7 @@ class GroupTable {
   };
   // The groups that a port is charged with, by when it has asked for them last.
   struct Charges {
-    std::uint32_t oldest = kNone;
-    std::uint32_t newest = kNone;
+    IndexList<Entry, &Entry::older, &Entry::newer> groups;
     std::uint32_t count = 0;
   };
   // Groups looked at to find one that may give way.

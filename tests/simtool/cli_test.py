@@ -2,8 +2,8 @@
 
 import json
 import os
+import re
 import subprocess
-import xml.etree.ElementTree
 
 import pytest
 
@@ -32,8 +32,18 @@ def scenario(tmp_path):
     return write
 
 
+def draw(report, picture):
+    return subprocess.run([os.path.join(TOP, "tools/plot"), report, picture], capture_output=True,
+                          text=True, timeout=120, check=False)
+
+
+def words_of(svg):
+    """Text of a drawing in SVG; matplotlib writes each text as a comment beside its shapes."""
+    return re.findall(r"<!-- (.*?) -->", svg.read_text())
+
+
 def test_a_report_as_text_json_and_plot(scenario, tmp_path):
-    done = run(scenario(), "--json", tmp_path / "r.json", "--svg", tmp_path / "r.svg")
+    done = run(scenario(), "--json", tmp_path / "r.json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == "", "a short run says nothing on stderr"
     for words in ("op, all ranks", "slot held", "0.67 of a ring's", "switch busy", "events/s"):
@@ -41,8 +51,14 @@ def test_a_report_as_text_json_and_plot(scenario, tmp_path):
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["jobs"][0]["link_up"]["mean_data_bytes"] == 3 * 65536
     assert report["failure"] is None
-    plot = xml.etree.ElementTree.parse(tmp_path / "r.svg").getroot()
-    assert plot.tag.endswith("svg") and len(plot) > 20
+    for name in ("rank_time", "slot_hold"):
+        curve = report["jobs"][0][name + "_curve"]
+        assert curve == sorted(curve) and curve[-1] == [report["jobs"][0][name]["max_ns"], 1.0]
+    done = draw(tmp_path / "r.json", tmp_path / "r.svg")
+    assert done.returncode == 0, done.stderr
+    words = words_of(tmp_path / "r.svg")
+    assert "job 1, 4 workers" in words and "Time a slot is held" in words, words
+    assert not {"nan", "inf"} & set(words)
 
 
 def test_the_same_seed_gives_the_same_run_and_another_does_not(scenario):
@@ -53,13 +69,24 @@ def test_the_same_seed_gives_the_same_run_and_another_does_not(scenario):
 
 
 def test_scaling_prints_a_row_for_each_size(scenario, tmp_path):
-    done = run(scenario(), "--scaling", "2,8", "--json", tmp_path / "r.json", "--quiet",
-               "--svg", tmp_path / "r.svg")
+    done = run(scenario(), "--scaling", "2,8", "--json", tmp_path / "r.json", "--quiet")
     assert done.returncode == 0, done.stderr
     rows = done.stdout.splitlines()
     assert len(rows) == 4 and rows[2].startswith("| 2 |") and rows[3].startswith("| 8 |")
     assert [r["jobs"][0]["workers"] for r in json.loads((tmp_path / "r.json").read_text())] == [2, 8]
-    assert xml.etree.ElementTree.parse(tmp_path / "r.svg").getroot().tag.endswith("svg")
+    assert draw(tmp_path / "r.json", tmp_path / "r.svg").returncode == 0
+    assert {"ring allreduce", "workers"} <= set(words_of(tmp_path / "r.svg"))
+
+
+def test_what_cannot_be_drawn_is_refused_by_name(tmp_path):
+    (tmp_path / "r.json").write_text('{"no": "report"}')
+    for report, picture, what in (
+            ("r.json", "r.svg", "r.json: not a report of tributary-sim"),
+            ("gone.json", "r.svg", "gone.json"),
+            ("r.json", "r.doc", "r.doc: allowed endings are .svg, .png and .pdf")):
+        done = draw(tmp_path / report, tmp_path / picture)
+        assert done.returncode == 2 and what in done.stderr, done.stderr
+        assert not (tmp_path / picture).exists()
 
 
 @pytest.mark.parametrize("text, where, what", [
@@ -93,7 +120,7 @@ def test_a_run_without_progress_fails_and_says_who_waits(scenario):
 def test_help_explains_and_shipped_scenarios_run():
     done = run("--help")
     assert done.returncode == 0
-    for words in ("SCENARIO", "--scaling", "--svg", "Exit status"):
+    for words in ("SCENARIO", "--scaling", "--json", "Exit status"):
         assert words in done.stdout
     folder = os.path.join(TOP, "tools/sim/scenarios")
     assert run(os.path.join(folder, "small.yaml")).returncode == 0

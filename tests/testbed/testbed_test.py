@@ -2,11 +2,12 @@
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
 import types
-import xml.etree.ElementTree
+
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 TOOLS = Path(__file__).resolve().parents[2] / "tools/lib"
 sys.path.insert(0, str(TOOLS))
 
-from testbed import delay, keeper, late_training, plot, run_directory  # noqa: E402  (needs the path above)
+from testbed import delay, figure, keeper, late_training, run_directory  # noqa: E402  (needs the path above)
 from testbed.ending import exit_status  # noqa: E402
 from testbed.loop import Interrupted, Loop  # noqa: E402
 from testbed.process import Process, ProcessFailed  # noqa: E402
@@ -185,13 +186,17 @@ def test_lateness_on_the_command_line():
             late_training._lateness(bad)
 
 
-def test_step_times_are_drawn():
-    text = plot.step_times("a < b", {"none": [0.01, 0.02, 0.015], "late": [0.3, 0.01, 0.01]})
-    root = xml.etree.ElementTree.fromstring(text)
-    lines = root.findall("{http://www.w3.org/2000/svg}polyline")
-    assert [len(line.get("points").split()) for line in lines] == [3, 3]
-    assert "a &lt; b" in text and "500 ms" in text
-    xml.etree.ElementTree.fromstring(plot.step_times("one step", {"none": [0.0]}))
+def test_step_times_are_drawn(tmp_path):
+    path = tmp_path / "steps.svg"
+    figure.step_times("a & b", {"in time": [0.01, 0.02, 0.015], "late": [0.3, 0.01, 0.01]}, path)
+    words = re.findall(r"<!-- (.*?) -->", path.read_text())
+    assert {"a &amp; b", "in time", "late", "step", "ms"} <= set(words), words
+    figure.step_times("one step", {"in time": [0.0]}, path)
+
+
+def test_figures_in_words():
+    assert [figure.time_text(ns) for ns in (5, 1500, 2e6, 3e9)] == ["5 ns", "1.5 us", "2 ms", "3 s"]
+    assert [figure.bytes_text(n) for n in (3, 1536, 2**21, 2**30)] == ["3 B", "1.5 KiB", "2 MiB", "1 GiB"]
 
 
 def test_a_program_that_is_ended_early_says_by_what_in_one_line(capsys):

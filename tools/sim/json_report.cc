@@ -1,4 +1,6 @@
 // The report as JSON.
+#include <algorithm>
+
 #include "tools/sim/report.h"
 
 namespace tributary::simtool {
@@ -10,6 +12,20 @@ Json json_of(const Percentiles& p) {
           {"p90_ns", p.p90.to_ns()},
           {"p99_ns", p.p99.to_ns()},
           {"max_ns", p.max.to_ns()}};
+}
+
+// [nanoseconds, share of the values that are not above], at some of the values.
+Json curve_of(const std::vector<Duration>& sorted) {
+  constexpr std::size_t kMostPoints = 400;
+  Json points = Json::array();
+  const auto add = [&](std::size_t i) {
+    const double share = static_cast<double>(i + 1) / static_cast<double>(sorted.size());
+    points.push_back({sorted[i].to_ns(), share});
+  };
+  const std::size_t step = std::max<std::size_t>(1, sorted.size() / kMostPoints);
+  for (std::size_t i = 0; i + 1 < sorted.size(); i += step) add(i);
+  if (!sorted.empty()) add(sorted.size() - 1);
+  return points;
 }
 
 Json json_of(const LinkUse& use) {
@@ -28,6 +44,8 @@ Json json_of(const JobSummary& job) {
           {"op_time", json_of(job.op_time)},
           {"rank_time", json_of(job.rank_time)},
           {"slot_hold", json_of(job.slot_hold)},
+          {"rank_time_curve", curve_of(job.rank_times)},
+          {"slot_hold_curve", curve_of(job.slot_holds)},
           {"link_up", json_of(job.up)},
           {"link_down", json_of(job.down)},
           {"ring_bytes_each_way", job.ring_bytes},

@@ -8,7 +8,6 @@
 #include "config/text/error.h"
 #include "sim/scenario/scenario_file.h"
 #include "tools/sim/options.h"
-#include "tools/sim/plot.h"
 #include "tools/sim/report.h"
 #include "tools/sim/units.h"
 
@@ -62,7 +61,6 @@ int run_one(const sim::Scenario& scenario, const Options& options) {
   const Summary summary = run(scenario, options);
   std::cout << text_report(summary) << std::flush;
   write_file(options.json, json_report(summary).dump(1) + "\n");
-  write_file(options.svg, plot(summary));
   return summary.failure ? kExitViolation : 0;
 }
 
@@ -93,7 +91,6 @@ int run_scaling(sim::Scenario scenario, const Options& options) {
   }
   std::cout << scaling_table(runs) << std::flush;
   write_file(options.json, json.dump(1) + "\n");
-  write_file(options.svg, plot_scaling(runs));
   return well ? 0 : kExitViolation;
 }
 

@@ -11,7 +11,7 @@ stand in tests/sim/scenarios/ and tools/sim/scenarios/; docs/simulation.md expla
 the report says, and what the simulation leaves out. The same file and seed give the same run on any
 machine.
 
-  tributary-sim tools/sim/scenarios/small.yaml --svg small.svg
+  tributary-sim tools/sim/scenarios/small.yaml --json small.json
   tributary-sim tools/sim/scenarios/scale.yaml --scaling 16,256,4096 --json scale.json
   tributary-sim tools/sim/scenarios/fat-tree.yaml --scaling 16,256,4096,65535
 
@@ -37,7 +37,6 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
       ->check(cli::range(1u, 65'535u))
       ->type_name("N,N,...");
   app.add_option("--json", options.json, "Write the report as JSON")->type_name("FILE");
-  app.add_option("--svg", options.svg, "Write a plot")->type_name("FILE");
   app.add_flag("--log", options.log, "Print every event, with its virtual time");
   app.add_flag("--quiet", options.quiet, "No progress on stderr");
   app.footer(kFooter);

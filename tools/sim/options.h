@@ -13,7 +13,6 @@ struct Options {
   std::optional<std::uint64_t> seed;
   std::vector<std::uint32_t> scaling;  // numbers of workers; empty: the scenario as it is
   std::string json;
-  std::string svg;
   bool log = false;
   bool quiet = false;
 };

@@ -1,5 +1,5 @@
-// The figures of a report, derived once from what a run measured; text, JSON and plot all show
-// these.
+// The figures of a report, derived once from what a run measured; text and JSON show these,
+// and tools/plot draws them.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct JobSummary {
   std::uint64_t probes = 0;
   std::uint64_t resends = 0;
   std::uint64_t epochs = 0;
-  std::vector<Duration> rank_times;  // sorted, for the plot
+  std::vector<Duration> rank_times;  // sorted
   std::vector<Duration> slot_holds;  // sorted
 };
 

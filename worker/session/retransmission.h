@@ -69,7 +69,7 @@ class TimerLists {
 
   void arm(std::vector<ChunkState>& chunks, ChunkIndex i, Instant now) {
     chunks[i].armed_at = now;
-    lists_[chunks[i].backoff].push_back(chunks, i);
+    lists_[chunks[i].backoff].append(chunks, i);
   }
   // The chunk's backoff must be what it was when it was armed.
   void cancel(std::vector<ChunkState>& chunks, ChunkIndex i) {
@@ -81,7 +81,7 @@ class TimerLists {
   [[nodiscard]] ChunkIndex expired(const std::vector<ChunkState>& chunks, const Timeout& timeout,
                                    Instant now) const {
     for (std::uint8_t k = 0; k <= kMaxBackoff; ++k) {
-      const ChunkIndex i = lists_[k].front();
+      const ChunkIndex i = lists_[k].oldest();
       if (i != kNoChunk && chunks[i].armed_at + timeout(k) <= now) return i;
     }
     return kNoChunk;
@@ -91,7 +91,7 @@ class TimerLists {
                                     const Timeout& timeout) const {
     Instant at = Instant::max();
     for (std::uint8_t k = 0; k <= kMaxBackoff; ++k) {
-      const ChunkIndex i = lists_[k].front();
+      const ChunkIndex i = lists_[k].oldest();
       if (i != kNoChunk) at = std::min(at, chunks[i].armed_at + timeout(k));
     }
     return at;

@@ -251,7 +251,7 @@ void Session::on_unknown(const wire::Packet& packet, Instant now) {
   c.probe = 0;
   c.pendings = 0;
   c.phase = Phase::queued;
-  queued_.push_back(chunks_, i);
+  queued_.append(chunks_, i);
 }
 
 }  // namespace tributary::worker

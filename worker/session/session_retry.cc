@@ -52,7 +52,7 @@ void Session::begin_retry(ChunkIndex i, Instant now) {
   c.backoff = c.pendings = 0;
   counters_.float_retries.add();
   c.phase = Phase::queued;
-  queued_.push_back(chunks_, i);
+  queued_.append(chunks_, i);
 }
 
 }  // namespace tributary::worker

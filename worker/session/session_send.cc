@@ -54,8 +54,8 @@ void Session::put_control(SendBatch& batch, wire::PacketType type, std::uint8_t 
 }
 
 void Session::send_queued(Instant now, SendBatch& batch) {
-  while (!batch.full() && queued_.front() != kNoChunk) {
-    const ChunkIndex i = queued_.front();
+  while (!batch.full() && queued_.oldest() != kNoChunk) {
+    const ChunkIndex i = queued_.oldest();
     queued_.remove(chunks_, i);
     send_chunk(i, now, batch);
   }
@@ -179,7 +179,7 @@ void Session::rejected(const SendBatch& batch, std::size_t accepted) {
     }
     c.phase = Phase::queued;
     if (!c.ambiguous) c.sent = false;  // it never left
-    queued_.push_back(chunks_, i);
+    queued_.append(chunks_, i);
   }
 }
 

@@ -27,7 +27,7 @@ void Session::track(ChunkIndex i) {
   ChunkState& c = chunks_[i];
   c.phase = Phase::waiting;
   c.news = ++next_order_;
-  shards_[c.shard].flight.push_back(chunks_, i);
+  shards_[c.shard].flight.append(chunks_, i);
 }
 
 // Takes a chunk out of the list that its phase says it is in.
@@ -46,8 +46,8 @@ void Session::unlink(ChunkIndex i) {
 // The switch has had something that was sent after these; the group of `spared` is not looked at.
 void Session::overtake(ShardWindow& shard, std::uint64_t before, Instant now,
                        std::optional<std::uint32_t> spared) {
-  while (shard.flight.front() != kNoChunk) {
-    const ChunkIndex i = shard.flight.front();
+  while (shard.flight.oldest() != kNoChunk) {
+    const ChunkIndex i = shard.flight.oldest();
     ChunkState& c = chunks_[i];
     if (c.news >= before || (spared && group_of(c.seq) == group_of(*spared))) return;
     shard.flight.remove(chunks_, i);

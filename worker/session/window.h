@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/index_list.h"
 #include "core/seq.h"
 #include "core/time.h"
 #include "core/wire/attempt.h"
@@ -67,27 +68,9 @@ struct ChunkState {
   [[nodiscard]] bool is_of_floats() const { return as_floats || attempt != 0; }
 };
 
-// FIFO of chunks, linked through ChunkState::next and previous.
-class ChunkList {
- public:
-  [[nodiscard]] ChunkIndex front() const { return head_; }
-
-  void push_back(std::vector<ChunkState>& chunks, ChunkIndex i) {
-    chunks[i].next = kNoChunk;
-    chunks[i].previous = tail_;
-    (tail_ != kNoChunk ? chunks[tail_].next : head_) = i;
-    tail_ = i;
-  }
-  void remove(std::vector<ChunkState>& chunks, ChunkIndex i) {
-    ChunkState& c = chunks[i];
-    (c.previous != kNoChunk ? chunks[c.previous].next : head_) = c.next;
-    (c.next != kNoChunk ? chunks[c.next].previous : tail_) = c.previous;
-  }
-
- private:
-  ChunkIndex head_ = kNoChunk;
-  ChunkIndex tail_ = kNoChunk;
-};
+// FIFO of chunks.
+using ChunkList = IndexList<ChunkState, &ChunkState::previous, &ChunkState::next>;
+static_assert(ChunkList::kNone == kNoChunk);
 
 // One shard's place in the sequence, and what it sends next.
 struct ShardWindow {

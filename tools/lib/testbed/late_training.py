@@ -9,7 +9,7 @@ import re
 import statistics
 from pathlib import Path
 
-from . import plot, training
+from . import figure, training
 from .delay import DelayError, line
 from .report import print_table
 from .tree import TOP
@@ -83,7 +83,10 @@ def run(loop, options, ports):
             f"{statistics.fmean(times) * 1000:.1f} ms", f"{max(times) * 1000:.1f} ms", str(missed),
         ))
     print_table(f"{options.steps} steps on {options.file.name}, deadline {options.deadline}", rows)
-    options.svg.write_text(plot.step_times("time of each step", series), encoding="utf-8")
-    print(f"step times: {options.svg}")
+    try:
+        figure.step_times("time of each step", series, options.svg)
+        print(f"step times: {options.svg}")
+    except figure.NoMatplotlib as missing:
+        print(f"step times: {missing}")
     print("parameters: equal" if len(digests) == 1 else "parameters: DIFFER")
     return 0 if len(digests) == 1 else 1
