@@ -112,3 +112,16 @@ def test_stubs_name_what_the_module_has():
     (init_stub,) = (n for n in tree.body if getattr(n, "name", "") == "init")
     for argument in init_stub.args.kwonlyargs:
         assert f"{argument.arg}: " in tributary.init.__doc__
+
+
+# A6: the vectors are Megatron-LM's; tests/worker/layout has more of them.
+def test_a6_groups_of_a_parallel_layout():
+    layout = {"tensor": 2, "data": 0, "pipeline": 4}
+    groups = tributary.groups(16, layout, "data")
+    assert groups == [[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9, 11], [12, 14], [13, 15]]
+    assert tributary.groups(8, {"data": 8}, "expert", expert=2) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert tributary.group_jobs(4, {"tensor": 2, "data": 2}, ["data"], 7) == [
+        (7, "data", [0, 2]), (8, "data", [1, 3])]
+    assert tributary.task_information([0, 4, 8, 12], 8) == [(0, 2), (1, 2)]
+    with pytest.raises(ValueError, match="tensor 3 is not the world size 16: the product is 3"):
+        tributary.groups(16, {"tensor": 3}, "tensor")

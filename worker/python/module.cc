@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "worker/python/communicator.h"
+#include "worker/python/layout.h"
 
 namespace py = pybind11;
 
@@ -208,6 +209,7 @@ PYBIND11_MODULE(tributary, m) {
   m.doc() = kModuleDoc;
   m.attr("__version__") = TRIBUTARY_VERSION;
   define_error(m);
+  define_layout(m);
 
   py::class_<PyRequest>(m, "Request", "An operation in flight; see Communicator.allreduce().")
       .def("wait", &PyRequest::wait, kWaitDoc)

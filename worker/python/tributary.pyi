@@ -84,3 +84,16 @@ def init(
     host_node: str = "",
     at_host: bool = False,
 ) -> Communicator: ...
+
+def groups(
+    world_size: int, dimensions: dict[str, int], kind: str, *, expert: int = 1
+) -> list[list[int]]: ...
+def group_jobs(
+    world_size: int,
+    dimensions: dict[str, int],
+    kinds: list[str],
+    first_job: int,
+    *,
+    expert: int = 1,
+) -> list[tuple[int, str, list[int]]]: ...
+def task_information(group: list[int], units_per_node: int) -> list[tuple[int, int]]: ...
