@@ -55,6 +55,13 @@ function(tributary_binaries out folder)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# Target `programs`: what a user runs or imports, without tests and benchmarks.
+function(tributary_programs_target)
+  tributary_binaries(found ${PROJECT_SOURCE_DIR}/tools)
+  tributary_binaries(modules ${PROJECT_SOURCE_DIR}/worker)
+  add_custom_target(programs DEPENDS ${found} ${modules})
+endfunction()
+
 # Target `usual`: everything but what is left to the sanitizers; its tests are those without the
 # label `sanitized`.
 function(tributary_usual_target)

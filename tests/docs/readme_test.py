@@ -15,7 +15,7 @@ from shell import Shell  # noqa: E402
 
 # Run by ctest or by the build server: tests/system/test_quickstart.py and .ci/run.
 ELSEWHERE = {"tools/quickstart", "tools/check"}
-BUILD_COMMAND = "cmake --preset release && cmake --build --preset release"
+BUILD_COMMAND = "cmake --preset release && cmake --build --preset release --target programs"
 FOLDER = "/tmp/tributary-tour"
 
 

@@ -76,6 +76,9 @@ class HouseRules(unittest.TestCase):
     def test_requirements_resolve(self):
         self.holds(requirements.check_requirements)
 
+    def test_packages_have_groups(self):
+        self.holds(structure.check_packages)
+
     def test_top_level(self):
         self.holds(structure.check_top_level)
 

@@ -36,6 +36,27 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "control/a.cc", '#include "dataplane/port/port.h"\n#include <vector>\n')
         self.accepts(rule, "tests/a.cc", '#include "control/metrics/metrics.h"\n')
 
+    def test_sub_folders_have_an_order(self):
+        rule = includes.check_directions
+        self.finds(rule, "aggregator/kernels/a.cc", '#include "aggregator/engine/engine.h"\n')
+        self.finds(rule, "dataplane/host/a.h", '#include "dataplane/loop/packet_loop.h"\n')
+        self.finds(rule, "core/a.h", '#include "core/wire/header.h"\n')
+        self.finds(rule, "config/text/a.cc", '#include "config/gone/a.h"\n')
+        self.accepts(rule, "aggregator/engine/a.cc", '#include "aggregator/kernels/reduce.h"\n')
+        self.accepts(rule, "core/wire/a.cc", '#include "core/seq.h"\n')
+        self.accepts(rule, "tools/client/a.cc", '#include "tools/cli/app.h"\n')
+
+    def test_sources_stand_in_sub_folders(self):
+        rule = includes.check_sub_folders
+        self.finds(rule, "dataplane/a.cc", "")
+        self.finds(rule, "worker/strange/a.h", "")
+        self.finds(rule, "aggregator/kernels/deep/a.h", "")
+        self.accepts(rule, "dataplane/loop/a.cc", "")
+        self.accepts(rule, "core/a.h", "")
+        self.accepts(rule, "tools/strange/a.cc", "")
+        self.accepts(rule, "dataplane/sources.txt", "")
+        self.accepts(rule, "sim/sim_swarm.cc", "")
+
     def test_dpdk(self):
         self.finds(includes.check_dpdk, "core/a.h", "#include <rte_mbuf.h>\n")
         self.finds(includes.check_dpdk, "control/a.cc", "#include <rte_eal.h>\n")
@@ -73,6 +94,13 @@ class Samples(unittest.TestCase):
         self.accepts(sizes.check_functions, "a.cc",
                      'void f() {\n  g("}");  // }\n}\n' + "int a;\n" * 100)
         self.finds(sizes.check_functions, "a.py", "def f():\n" + "    g()\n" * 70)
+
+    def test_folder_size(self):
+        rule = sizes.check_folders
+        full = {f"core/wire/{n}.cc": "" for n in range(sizes.FOLDER_FILES)}
+        self.accepts(rule, "core/wire/sources.txt", "", others=full)
+        self.accepts(rule, "core/net/a.cc", "", others=full)
+        self.finds(rule, "core/wire/one_more.h", "", others=full)
 
     def test_markers(self):
         self.finds(text_rules.check_markers, "core/a.h", "// TO" + "DO: later\n")
@@ -142,6 +170,22 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "tests/core/time_test.cc", "", others={"core/time.h": ""})
         self.accepts(rule, "tests/core/net/frame_test.cc", "", others={"core/net/frame.cc": ""})
         self.accepts(rule, "tests/impair/port_test.cc", "", others={"tools/impair/port.cc": ""})
+
+    def test_mirrors_sub_folders(self):
+        rule = structure.check_tests_mirror_sources
+        self.finds(rule, "tests/core/frame_test.cc", "", others={"core/net/frame.cc": ""})
+        self.finds(rule, "tests/core/wire/frame_test.cc", "", others={"core/net/frame.cc": ""})
+        self.accepts(rule, "tests/dataplane_nic/port_test.cc", "",
+                     others={"dataplane/port/port.cc": ""})
+        self.accepts(rule, "tests/worker_memif/transport/memif_test.cc", "",
+                     others={"worker/transport/memif.h": ""})
+
+    def test_packages(self):
+        rule = structure.check_packages
+        self.accepts(rule, "tools/packages.txt", "# x\ncmake build\ng++ build\ngit test\n")
+        self.finds(rule, "tools/packages.txt", "cmake\n")
+        self.finds(rule, "tools/packages.txt", "cmake builds\n")
+        self.finds(rule, "tools/packages.txt", "git test\ncmake build\n")
 
     def test_top_level(self):
         self.accepts(structure.check_top_level, "README.md", "")

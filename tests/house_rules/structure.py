@@ -29,8 +29,8 @@ NOT_MIRRORED = {
 # What of tests/system only CMake runs, because it needs what CMake alone makes.
 CMAKE_ALONE = {"tests/system/test_package.py", "tests/system/test_units.py"}
 # Where a test folder's sources live, if not in a folder of the same name at the top.
-SOURCE_FOLDERS = {"cli": "tools/cli", "client": "tools/client", "daemon": "tools/daemon", "dataplane_nic": "dataplane",
-                  "impair": "tools/impair", "loadgen": "tools/loadgen",
+SOURCE_FOLDERS = {"cli": "tools/cli", "client": "tools/client", "daemon": "tools/daemon",
+                  "dataplane_nic": "dataplane", "impair": "tools/impair", "loadgen": "tools/loadgen",
                   "psd": "tools/psd", "simtool": "tools/sim",
                   "switchd": "tools/switchd", "worker_memif": "worker"}
 
@@ -119,6 +119,17 @@ def check_tests_mirror_sources(texts):
             wanted = re.compile(rf"{folder}/{re.escape(match.group(2))}\.(cc|h)")
         if not any(map(wanted.fullmatch, texts)):
             found.append(f"{path}: tests no {folder}/{match.group(2)}.cc or .h")
+    return found
+
+
+def check_packages(texts):
+    """Every package has a group, and the list is sorted, so that a merge of two puts each in its place."""
+    path = "tools/packages.txt"
+    entries = _entries(texts.get(path, ""))
+    found = [f"{path}: '{entry}' is no package and its group: run, build or test" for entry in entries
+             if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]+ (run|build|test)", entry)]
+    if entries != sorted(entries, key=lambda entry: entry.split()[0]):
+        found.append(f"{path}: not sorted")
     return found
 
 

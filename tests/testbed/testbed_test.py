@@ -15,12 +15,37 @@ import pytest
 TOOLS = Path(__file__).resolve().parents[2] / "tools/lib"
 sys.path.insert(0, str(TOOLS))
 
-from testbed import delay, figure, keeper, late_training, run_directory  # noqa: E402  (needs the path above)
+from testbed import delay, figure, keeper, late_training, run_directory, tree  # noqa: E402  (needs the path above)
 from testbed.ending import exit_status  # noqa: E402
 from testbed.loop import Interrupted, Loop  # noqa: E402
 from testbed.process import Process, ProcessFailed  # noqa: E402
 
 LIMIT_S = 60
+
+
+def test_a_missing_program_names_the_command_that_builds_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match="tributary-psd.*--target programs"):
+        tree.binary(tmp_path, "tributary-psd")
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/tributary-psd").touch()
+    assert tree.binary(tmp_path, "tributary-psd") == tmp_path / "tools/tributary-psd"
+
+
+def test_packages_are_asked_for_by_group(tmp_path):
+    # A machine on which nothing is installed.
+    (tmp_path / "dpkg-query").symlink_to("/bin/true")
+
+    def missing(*groups):
+        done = subprocess.run([TOOLS.parent / "missing-packages", *groups], capture_output=True, text=True,
+                              env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=False)
+        return done.returncode, set(done.stdout.split()), done.stderr
+
+    status, everything, _ = missing()
+    run, build, test = (missing(group)[1] for group in ("run", "build", "test"))
+    assert status == 0 and "cmake" in build and "python3-numpy" in run and "shellcheck" in test
+    assert run | build | test == everything and not (run & build or build & test or run & test)
+    assert missing("run", "build")[1] == run | build
+    assert missing("runs")[0] == 2 and "run, build, test" in missing("runs")[2]
 
 
 @pytest.fixture

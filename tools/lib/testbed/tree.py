@@ -15,8 +15,13 @@ def build_directory():
 
 def binary(build, name):
     """CMake gathers binaries in bin/; meson leaves them where their sources are."""
-    return next((p for p in (build / "bin" / name, build / "tools" / name) if p.exists()),
-                build / "bin" / name)
+    places = (build / "bin" / name, build / "tools" / name)
+    found = next((p for p in places if p.exists()), None)
+    if found is None:
+        raise FileNotFoundError(f"{places[0]} does not exist; build it: "
+                                "cmake --preset release && "
+                                "cmake --build --preset release --target programs")
+    return found
 
 
 def module_directory(build):
