@@ -79,6 +79,9 @@ class HouseRules(unittest.TestCase):
     def test_packages_have_groups(self):
         self.holds(structure.check_packages)
 
+    def test_steps_of_the_check(self):
+        self.holds(structure.check_steps)
+
     def test_top_level(self):
         self.holds(structure.check_top_level)
 
