@@ -3,6 +3,8 @@
 import ast
 import inspect
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -70,6 +72,31 @@ def test_ctrl_c_ends_joining():
         interrupt.start()
         init(join_timeout=1000)
     interrupt.join()
+
+
+DAEMON = """
+import select, sys, threading
+sys.path.insert(0, sys.argv[1])
+import tributary
+
+class Slow:
+    def __del__(self, wait=select.select):  # at exit: threads that ask for the lock are ended
+        wait([], [], [], 0.3)
+
+def join():
+    inside.set()
+    tributary.init(job=1, rank=0, size=2, address="udp://127.0.0.1:1", join_timeout=1000)
+
+sys.slow, inside = Slow(), threading.Event()
+threading.Thread(target=join, daemon=True).start()
+inside.wait()
+"""
+
+
+def test_daemon_threads_that_wait_do_not_abort_the_interpreters_exit():
+    module = str(Path(tributary.__file__).parent)
+    ended = subprocess.run([sys.executable, "-c", DAEMON, module], timeout=60)
+    assert ended.returncode == 0
 
 
 def test_errors_can_be_made_by_tests_of_applications():

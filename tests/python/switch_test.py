@@ -158,6 +158,46 @@ def test_unsuitable_arrays_are_refused_before_anything_is_sent(everywhere):
     everywhere(refused)
 
 
+def overlapping(comm, _pipe):
+    rank, part = comm.rank, 600
+
+    def mine():
+        return operand(rank, WORKERS * part, np.int32)
+
+    total = expected(WORKERS * part, np.int32)[rank * part : (rank + 1) * part]
+    for output in (slice(0, part), slice(rank * part, (rank + 1) * part)):
+        array = mine()
+        got = comm.reduce_scatter(array, array[output]).wait()
+        np.testing.assert_array_equal(got, total)
+    gathered = np.zeros(WORKERS * part, np.int32)
+    gathered[rank * part : (rank + 1) * part] = rank
+    comm.all_gather(gathered[rank * part : (rank + 1) * part], gathered).wait()
+    np.testing.assert_array_equal(gathered, np.repeat(np.arange(WORKERS, dtype=np.int32), part))
+
+    with pytest.raises(ValueError, match="reduce_scatter: data and output overlap; allowed: they"):
+        comm.reduce_scatter(gathered, gathered[1 : part + 1])
+    with pytest.raises(ValueError, match="all_gather: data and output overlap; allowed: they"):
+        comm.all_gather(gathered[1 : part + 1], gathered)
+    if rank == 0:  # the others' data is not there: it stays in flight
+        first = comm.allreduce(gathered)
+        with pytest.raises(ValueError, match="its data overlaps the data of an op in flight"):
+            comm.allreduce(gathered[:1])
+        _pipe.send("refused")
+        first.wait()
+    else:
+        assert _pipe.recv() == "go"
+        comm.allreduce(gathered).wait()
+
+
+def test_in_place_works_and_other_overlaps_are_refused(start):
+    workers = start(overlapping)
+    assert workers[0].receive() == "refused"
+    for worker in workers[1:]:
+        worker.pipe.send("go")
+    for worker in workers:
+        worker.result()
+
+
 def attributes(comm, _pipe):
     assert comm.size == WORKERS and not comm.closed
     comm.barrier()
@@ -250,6 +290,30 @@ def test_ctrl_c_interrupts_a_wait_but_not_the_operation(start):
     for worker in workers[1:]:
         worker.pipe.send("go")
     for worker in workers:
+        worker.result()
+
+
+def full(comm, pipe):
+    comm.barrier()
+    if comm.rank != 0:
+        pipe.recv()
+        return
+    arrays = [np.ones(1, np.int32) for _ in range(4096)]
+    for array in arrays:
+        comm.allreduce(array)
+    main = threading.main_thread().ident
+    interrupt = threading.Thread(target=lambda: signal.pthread_kill(main, signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        interrupt.start()
+        comm.allreduce(np.ones(1, np.int32))  # waits for a place among the operations in flight
+    interrupt.join()
+
+
+def test_ctrl_c_interrupts_a_call_that_waits_for_a_place(start):
+    workers = start(full)
+    workers[0].result()
+    for worker in workers[1:]:
+        worker.pipe.send("leave")
         worker.result()
 
 

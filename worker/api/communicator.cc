@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "worker/api/call_memory.h"
 #include "worker/api/collective_call.h"
 #include "worker/api/completion_host.h"
 #include "worker/api/plane_parts.h"
@@ -77,7 +78,8 @@ class CommunicatorImpl final : public Communicator {
                        static_cast<wire::Arithmetic>(job.arithmetic));
     worker::Op op;
     op.collective = call.collective;
-    if (call.collective == wire::Collective::barrier) return submit(op, call);
+    if (call.collective == wire::Collective::barrier) return submit(op, call, {});
+    const worker::CallMemory memory(call, options_.rank, options_.size);
     op.data = static_cast<std::byte*>(call.data);
     op.output = static_cast<std::byte*>(call.output);
     op.count = call.count;
@@ -85,10 +87,7 @@ class CommunicatorImpl final : public Communicator {
     op.reduce_op = call.op;
     op.root = call.root;
     op.array = static_cast<std::uint16_t>(call.array);  // check_call(): it fits
-    // First values are one rank's: a sum with zeros is that rank's numbers.
-    if (call.collective == wire::Collective::open && call.root != options_.rank)
-      std::memset(call.data, 0, call.count * wire::size_of(call.dtype));
-    return submit(op, call);
+    return submit(op, call, memory);
   }
 
   [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
@@ -97,20 +96,35 @@ class CommunicatorImpl final : public Communicator {
   [[nodiscard]] CommunicatorStats stats() const override { return progress_->stats(); }
 
  private:
-  Request submit(const worker::Op& op, const CollectiveCall& call) {
+  Request submit(worker::Op op, const CollectiveCall& call, const worker::CallMemory& memory) {
     if (::getpid() != owner_)
       throw std::logic_error("this communicator belongs to process " + std::to_string(owner_) +
                              "; a forked process must create its own");
     const wire::StartInfo& job = progress_->start_info();
     auto state = std::make_shared<Request::State>();
     state->ranks = options_.size;
+    if (memory.needs_staging()) stage(op, *state);
     if (op.data != nullptr && call.encoding == wire::Encoding::block_scaled)
       worker::split_block_scaled(op, options_.rank, options_.size, job, call.scale_exponent,
                                  *state);
     else
       worker::split(op, options_.rank, options_.size, job, *state);
+    if (!progress_->reserve(*state, memory, options_.cancelled))
+      throw CommunicatorError(wire::Reason::none, {},
+                              "job " + std::to_string(options_.job) + ": the call was cancelled");
+    // First values are one rank's: a sum with zeros is that rank's numbers.
+    if (call.collective == wire::Collective::open && call.root != options_.rank)
+      std::memset(call.data, 0, call.count * wire::size_of(call.dtype));
     progress_->submit(state);
     return Request(std::move(state));
+  }
+
+  // The result goes to memory of its own first.
+  static void stage(worker::Op& op, Request::State& state) {
+    state.output = op.output;
+    state.output_bytes = op.count * wire::size_of(op.dtype);
+    state.staged = std::make_unique_for_overwrite<std::byte[]>(state.output_bytes);
+    op.output = state.staged.get();
   }
 
   const CommunicatorOptions options_;

@@ -66,7 +66,8 @@ struct CommunicatorOptions {
   // which `host_node` names a server or this worker. The address must be one of this machine's.
   std::string host_config = {};
   std::string host_node = {};
-  // If set, create() asks it every 50 ms while it waits; true ends it with a CommunicatorError.
+  // If set, create() and start() ask it every 50 ms while they wait, on the thread that called
+  // them; true ends them with a CommunicatorError.
   std::function<bool()> cancelled = {};
 };
 
@@ -125,14 +126,19 @@ class Request {
 
 // One collective operation. Data type, operation, count, root and encoding must be the same on
 // every rank. Memory must stay valid until the request is done; nothing else may touch it
-// meanwhile.
+// meanwhile. What overlaps the memory of an op in flight is refused, unless both only read it.
 //
 //   allreduce       data: count elements, in place
 //   reduce          data: count elements; root's is replaced by the result, others' stay
 //   broadcast       data: count elements of root, received by the others
 //   all_gather      data: count elements; output: size × count, rank by rank
 //   reduce_scatter  data: size × count elements; output: count elements, this rank's part
+//
 //   open, update    see open_model(), update_model()
+//
+// In place: all_gather with data = its part of output; reduce_scatter with output = its part of
+// data, or the head of data, where the result waits in memory of its own until the op is done.
+// Other overlaps of data and output are refused.
 struct CollectiveCall {
   wire::Collective collective = wire::Collective::allreduce;
   void* data = nullptr;  // only read where the op has an output, and by ranks that only send
@@ -161,7 +167,7 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
 
   // Checks the call and starts it. What cannot be done throws std::invalid_argument with the
-  // reason.
+  // reason. Waits while 4,096 ops are in flight.
   virtual Request start(const CollectiveCall& call) = 0;
 
   // block_scaled: float32 and sum; every rank gets the same bits in whatever order data arrives

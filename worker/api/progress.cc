@@ -13,6 +13,8 @@ namespace tributary::worker {
 namespace {
 
 constexpr std::size_t kMaxOpenOps = 4096;
+// How often a call that waits asks whether it was cancelled.
+constexpr Duration kCancelPeriod = Duration::ms(50);
 // Many times what a socket or ring holds; bounds a turn under a flood.
 constexpr int kMostBursts = 1024;
 // How long to wait for room in a full transport before asking it again.
@@ -57,11 +59,24 @@ bool Progress::wait_joined(Duration limit) {
                            [this] { return joined_; });
 }
 
+bool Progress::reserve(Request::State& op, const CallMemory& memory,
+                       const std::function<bool()>& cancelled) {
+  std::unique_lock lock(mutex_);
+  while (open_ops_ >= kMaxOpenOps) {
+    changed_.wait_for(lock, std::chrono::nanoseconds(kCancelPeriod.to_ns()));
+    if (!cancelled || open_ops_ < kMaxOpenOps) continue;
+    lock.unlock();
+    if (cancelled()) return false;
+    lock.lock();
+  }
+  op.memory = open_memory_.claim(memory);
+  ++open_ops_;
+  return true;
+}
+
 void Progress::submit(const State& state) {
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return open_ops_ < kMaxOpenOps; });
-    ++open_ops_;
+    const std::lock_guard lock(mutex_);
     inbox_.push_back(state);
   }
   // Pairs with sleep(): either this sees the thread asleep, or the thread sees the op.
@@ -229,20 +244,22 @@ bool Progress::all_left() const {
 }
 
 void Progress::publish_finished() {
-  std::size_t finished = 0;
   for (const auto& session : sessions_)
     while (Op* op = session->take_finished()) {
       auto& part = *static_cast<Request::Part*>(op);
       Request::State& whole = *part.whole;
-      if (!whole.finish(part)) continue;
-      const State keep = std::move(whole.self);
-      keep->done.set();
-      ++finished;
+      if (whole.finish(part)) ended_.push_back(std::move(whole.self));
     }
-  if (finished == 0) return;
-  const std::lock_guard lock(mutex_);
-  if (open_ops_ >= kMaxOpenOps) changed_.notify_all();
-  open_ops_ -= finished;
+  if (ended_.empty()) return;
+  {
+    // Before its waiters wake up: their next call may use the same memory.
+    const std::lock_guard lock(mutex_);
+    if (open_ops_ >= kMaxOpenOps) changed_.notify_all();
+    open_ops_ -= ended_.size();
+    for (const State& op : ended_) open_memory_.release(op->memory);
+  }
+  for (const State& op : ended_) op->done.set();
+  ended_.clear();
 }
 
 void Progress::sleep(Instant now, bool blocked) {

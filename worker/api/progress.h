@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -45,8 +46,13 @@ class Progress {
   [[nodiscard]] std::uint16_t epoch() const { return first().epoch(); }
   [[nodiscard]] const wire::StartInfo& start_info() const { return first().start_info(); }
 
-  // Any thread. Blocks while too many ops are open. Its parts are submitted in their order, with
-  // none of other ops between them.
+  // Any thread. Reserves the op's memory and a place among the open ops, both until it is finished.
+  // Waits for a place; false: `cancelled`, asked now and then, ended that. Throws
+  // std::invalid_argument where the memory is in use (worker/api/open_memory.h).
+  bool reserve(Request::State& op, const CallMemory& memory,
+               const std::function<bool()>& cancelled);
+  // Any thread, once after reserve(). Its parts are submitted in their order, with none of other
+  // ops between them.
   void submit(const State& state);
   [[nodiscard]] CommunicatorStats stats() const;
   // In a forked child there is no thread, and the sockets are the parent's: forgets both.
@@ -77,11 +83,13 @@ class Progress {
   bool started_ = false;           // the transport knows START, or never will
   bool told_ = false;              // joined_ is set
   std::vector<State> taken_;       // of inbox_, in this turn
+  std::vector<State> ended_;       // in this turn, not yet done for their waiters
 
   std::mutex mutex_;  // of the next block
   std::condition_variable changed_;
   std::vector<State> inbox_;
-  std::size_t open_ops_ = 0;  // submitted, not finished
+  std::size_t open_ops_ = 0;  // reserved, not finished
+  OpenMemory open_memory_;    // theirs
   bool joined_ = false;       // or failed
   std::optional<Failure> join_failure_;
 

@@ -2,13 +2,16 @@
 // progress thread, which holds `self` meanwhile.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "worker/api/communicator.h"
 #include "worker/api/completion_flag.h"
+#include "worker/api/open_memory.h"
 #include "worker/session/block_scaled.h"
 #include "worker/session/op.h"
 
@@ -32,13 +35,20 @@ struct Request::State {
   std::optional<worker::Failure> failure;
   std::vector<std::uint64_t> left_out;
   std::uint32_t ranks = 0;  // of the job
+  worker::OpenMemory::Claim memory;
+  // Where the result does not go to the caller's memory at once (worker/api/call_memory.h).
+  std::unique_ptr<std::byte[]> staged;
+  std::byte* output = nullptr;
+  std::size_t output_bytes = 0;
 
   // Its session is done with this part. True when that was the last.
   bool finish(Part& part) {
     if (part.failure && !failure) failure = std::move(part.failure);
     if (left_out.size() < part.left_out.size()) left_out.resize(part.left_out.size());
     for (std::size_t i = 0; i < part.left_out.size(); ++i) left_out[i] |= part.left_out[i];
-    return ++finished_parts == parts.size();
+    if (++finished_parts < parts.size()) return false;
+    if (staged && !failure) std::memcpy(output, staged.get(), output_bytes);
+    return true;
   }
 };
 

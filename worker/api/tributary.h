@@ -183,7 +183,10 @@ typedef struct tributary_call {
 #define TRIBUTARY_MODEL_STEP 0xFFFE
 #define TRIBUTARY_SCALE_AGREED INT32_MIN
 void tributary_call_init(tributary_call* call);
-/* Starts it; with request NULL, also waits for it. The memory must stay valid until it is done. */
+/* Starts it; with request NULL, also waits for it. The memory must stay valid until it is done;
+ * what overlaps the memory of an op in flight is refused, unless both only read it.
+ * In place: ALL_GATHER with data = its part of output, REDUCE_SCATTER with output = its part of
+ * data or the head of data. Other overlaps of data and output are refused. */
 tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,
                                  tributary_request** request);
 

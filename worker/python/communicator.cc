@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "worker/python/gil.h"
+
 namespace py = pybind11;
 
 namespace tributary::python {
@@ -19,12 +21,28 @@ std::string text_of(py::handle object) {
 }
 
 void wait_for(Request& request) {
-  for (;;) {
-    {
-      const py::gil_scoped_release released;
-      if (request.wait_for(kSignalPeriod)) return;
-    }
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  bool raised = false;
+  {
+    ReleasedGil released;
+    while (!raised && !request.wait_for(kSignalPeriod)) raised = released.signal_raised();
+  }
+  if (raised) throw py::error_already_set();
+}
+
+// Of this thread: the lock that its call into the library has released.
+thread_local ReleasedGil* waiting_call = nullptr;
+
+// Runs a call that asks CommunicatorOptions::cancelled while it waits, without the interpreter's
+// lock. Throws what the call throws, or what a signal handler raised.
+template <typename Call>
+void interruptible(Call call) {
+  try {
+    ReleasedGil released;
+    waiting_call = &released;
+    call();
+  } catch (const CommunicatorError&) {
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    throw;
   }
 }
 
@@ -75,21 +93,9 @@ Outcome PyRequest::outcome() {
 
 PyCommunicator::PyCommunicator(const CommunicatorOptions& options)
     : rank_(options.rank), size_(options.size) {
-  std::optional<py::error_already_set> raised;
   CommunicatorOptions cancellable = options;
-  cancellable.cancelled = [&raised] {
-    const py::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() == 0) return false;
-    raised.emplace();
-    return true;
-  };
-  try {
-    const py::gil_scoped_release released;
-    communicator_ = Communicator::create(cancellable);
-  } catch (const CommunicatorError&) {
-    if (raised) throw *raised;
-    throw;
-  }
+  cancellable.cancelled = [] { return waiting_call->signal_raised(); };
+  interruptible([&] { communicator_ = Communicator::create(cancellable); });
 }
 
 PyCommunicator::~PyCommunicator() {
@@ -103,10 +109,7 @@ PyRequest PyCommunicator::start(CollectiveCall call, const ArrayView& input,
   call.dtype = input.dtype;
   forget_finished();
   Request request;
-  {
-    const py::gil_scoped_release released;
-    request = communicator->start(call);
-  }
+  interruptible([&] { request = communicator->start(call); });
   in_flight_.push_back({request, input.array, result.array});
   return {std::move(request), result.array};
 }
@@ -220,10 +223,7 @@ std::optional<std::uint32_t> PyCommunicator::model_step() {
 void PyCommunicator::barrier() {
   const auto communicator = open();
   Request request;
-  {
-    const py::gil_scoped_release released;
-    request = communicator->barrier_async();
-  }
+  interruptible([&] { request = communicator->barrier_async(); });
   wait_for(request);
   forget_finished();
 }
@@ -236,7 +236,7 @@ void PyCommunicator::forget_finished() {
 void PyCommunicator::close() {
   auto communicator = std::exchange(communicator_, nullptr);
   if (communicator) {
-    const py::gil_scoped_release released;
+    const ReleasedGil released;
     communicator.reset();
   }
   in_flight_.clear();

@@ -57,7 +57,8 @@ constexpr const char* kAllreduceDoc =
 array: numpy.ndarray, any shape, C-contiguous and writeable; the same number of elements and the
     same dtype on every rank: int8, int16, int32, int64, uint8, uint32, uint64, float16, float32,
     float64 or bool. Don't touch it before the request is done: then it holds the result. It is
-    kept alive until then.
+    kept alive until then. What overlaps an array of an operation in flight is refused, unless both
+    only read it.
 op: "sum", "mean", "prod", "min" or "max"; for integers and bool also "band", "bor", "bxor", "land",
     "lor", "lxor". Integers have no "mean", bool has no "sum", "mean" and "prod".
 dtype: "bfloat16" for an array of uint16 that holds the bits of bfloat16.
@@ -84,14 +85,16 @@ constexpr const char* kAllGatherDoc =
     R"(Starts gathering every rank's `array` on all ranks; returns a Request for the output.
 
 output: array of size x array.size elements that gets them, rank by rank; None makes one of the
-    shape (size, *array.shape).)";
+    shape (size, *array.shape). `array` may be this rank's part of it; it may not overlap it
+    elsewhere.)";
 
 constexpr const char* kReduceScatterDoc =
     R"(Starts reducing `array` over all ranks, each of which gets one part of the result.
 
 array: size equal parts; the same number of elements on every rank.
 output: array of array.size / size elements for this rank's part; None makes one, of the shape
-    array.shape[1:] where array.shape[0] is the number of ranks, otherwise of one dimension.
+    array.shape[1:] where array.shape[0] is the number of ranks, otherwise of one dimension. It may
+    be this rank's part of `array`, or its head; it may not overlap it elsewhere.
 op, dtype: as in allreduce().)";
 
 constexpr const char* kWaitDoc =

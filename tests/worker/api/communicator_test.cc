@@ -106,6 +106,79 @@ TEST_F(CommunicatorTest, ManyOpsInFlightFinishInTheirOwnBuffers) {
       EXPECT_THAT(data[i * 2 + r], ::testing::Each(static_cast<std::int32_t>(2 * i + 1)));
 }
 
+// MPI's place of the result, which is where rank 0's part is sent from: lost data is asked for
+// again when this rank's own part of the result is there.
+TEST_F(CommunicatorTest, A1_InPlaceResultsSpoilNothingThatMayBeAskedForAgain) {
+  start(3);
+  Ranks ranks = join_all();
+  switch_->lose(50'000);
+  constexpr std::size_t kCount = 256 * 24;  // of a part: 24 chunks
+  std::vector<std::vector<std::int32_t>> data(3);
+  for (std::int32_t round = 0; round < 20; ++round) {
+    const bool head = round % 2 == 0;  // else this rank's part
+    std::vector<Request> requests;
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      data[r].resize(3 * kCount);
+      for (std::size_t i = 0; i < data[r].size(); ++i)
+        data[r][i] = static_cast<std::int32_t>((i + static_cast<std::size_t>(round)) * (r + 1));
+      requests.push_back(ranks[r]->reduce_scatter(data[r].data(), &data[r][head ? 0 : r * kCount],
+                                                  kCount, wire::DType::int32, wire::ReduceOp::sum));
+    }
+    for (auto& q : requests) q.wait();
+    for (std::uint32_t r = 0; r < 3; ++r)
+      for (std::size_t i = 0; i < kCount; ++i)
+        ASSERT_EQ(data[r][(head ? 0 : r * kCount) + i],
+                  static_cast<std::int32_t>((r * kCount + i + static_cast<std::size_t>(round)) * 6))
+            << "round " << round << " rank " << r << " element " << i;
+    requests.clear();
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      std::fill_n(&data[r][r * kCount], kCount, static_cast<std::int32_t>(r + 7));
+      requests.push_back(
+          ranks[r]->all_gather(&data[r][r * kCount], data[r].data(), kCount, wire::DType::int32));
+    }
+    for (auto& q : requests) q.wait();
+    for (std::uint32_t r = 0; r < 3; ++r)
+      for (std::size_t i = 0; i < 3 * kCount; ++i)
+        ASSERT_EQ(data[r][i], static_cast<std::int32_t>(i / kCount + 7)) << i;
+  }
+}
+
+TEST_F(CommunicatorTest, A1_MemoryOfAnOpInFlightIsRefusedAndFreeWhenItIsDone) {
+  start(2);
+  Ranks ranks = join_all();
+  std::vector<std::int32_t> a(10, 1), b(10, 2);
+  const auto largest = [&](std::uint32_t r, std::vector<std::int32_t>& v) {
+    return ranks[r]->allreduce(v.data(), v.size(), wire::DType::int32, wire::ReduceOp::max);
+  };
+  Request first = largest(0, a);
+  EXPECT_THROW(largest(0, a), std::invalid_argument);
+  EXPECT_THROW(ranks[0]->broadcast(&a[9], 1, wire::DType::int32, 0), std::invalid_argument);
+  largest(1, b).wait();
+  first.wait();
+  EXPECT_THAT(a, ::testing::Each(2));
+  for (int i = 0; i < 100; ++i) {
+    Request own = largest(0, a);
+    largest(1, b).wait();
+    own.wait();  // what comes next uses the same memory
+  }
+}
+
+TEST_F(CommunicatorTest, A1_CallsThatWaitForAPlaceAmongOpenOpsCanBeCancelled) {
+  start(2);
+  std::atomic<bool> cancelled = false;
+  Ranks ranks(2);
+  std::thread other([&] { ranks[1] = Communicator::create(switch_->options(1)); });
+  CommunicatorOptions o = switch_->options(0);
+  o.cancelled = [&] { return cancelled.load(); };
+  ranks[0] = Communicator::create(o);
+  other.join();
+  for (int i = 0; i < 4096; ++i) ranks[0]->barrier_async();
+  cancelled = true;
+  EXPECT_THAT(
+      [&] { ranks[0]->barrier_async(); },
+      ::testing::ThrowsMessage<CommunicatorError>(HasSubstr(job() + ": the call was cancelled")));
+}
+
 TEST_F(CommunicatorTest, BarrierEndsWhenAllRanksAreThere) {
   start(2);
   Ranks ranks = join_all();

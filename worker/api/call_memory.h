@@ -1,0 +1,54 @@
+// The memory that a collective call reads and writes, and which overlaps of it work.
+//
+// A worker keeps what it sends until the result is there, since the switch may ask for it again. So
+// an output may lie in its own call's input only where MPI's MPI_IN_PLACE and NCCL put it:
+//
+//   all_gather      data is this rank's part of the output
+//   reduce_scatter  the output is this rank's part of data, or the head of data. At the head it
+//                   would take the place of rank 0's part while that may be asked for: the result
+//                   is staged, and copied there when the op is done
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "worker/api/communicator.h"
+
+namespace tributary::worker {
+
+struct MemoryRange {
+  const std::byte* begin = nullptr;
+  const std::byte* end = nullptr;
+  bool written = false;
+  const char* argument = "";  // of the call: "data" or "output"
+
+  [[nodiscard]] bool overlaps(const MemoryRange& other) const {
+    return begin < other.end && other.begin < end;
+  }
+};
+
+// Of one call on one rank.
+class CallMemory {
+ public:
+  CallMemory() = default;
+  // Throws std::invalid_argument where data and output overlap in another way than above. The call
+  // has passed check_call().
+  CallMemory(const CollectiveCall& call, std::uint32_t rank, std::uint32_t ranks);
+
+  [[nodiscard]] std::span<const MemoryRange> ranges() const { return {ranges_.data(), count_}; }
+  [[nodiscard]] wire::Collective collective() const { return collective_; }
+  // The output is the head of data, and not this rank's part of it.
+  [[nodiscard]] bool needs_staging() const { return needs_staging_; }
+
+ private:
+  void add(const void* memory, std::size_t bytes, bool written, const char* argument);
+
+  std::array<MemoryRange, 2> ranges_;
+  std::size_t count_ = 0;
+  wire::Collective collective_ = wire::Collective::barrier;
+  bool needs_staging_ = false;
+};
+
+}  // namespace tributary::worker

@@ -1,0 +1,40 @@
+#include "worker/api/open_memory.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace tributary::worker {
+
+OpenMemory::Claim OpenMemory::claim(const CallMemory& memory) {
+  for (const MemoryRange& range : memory.ranges())
+    for (const Slot& slot : slots_) {
+      if (!slot.range.overlaps(range) || !(slot.range.written || range.written)) continue;
+      throw std::invalid_argument(std::string(wire::name_of(memory.collective())) + ": its " +
+                                  range.argument + " overlaps the " + slot.range.argument +
+                                  " of an op in flight (" + wire::name_of(slot.collective) +
+                                  "); wait for that op first, or use other memory");
+    }
+  Claim claim;
+  for (const MemoryRange& range : memory.ranges()) {
+    if (free_.empty()) {
+      // So that release() needs no memory.
+      if (free_.capacity() <= slots_.size()) free_.reserve(2 * slots_.size() + 8);
+      slots_.emplace_back();
+      free_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    slots_[slot] = {range, memory.collective()};
+    claim.slots_[claim.count_++] = slot;
+  }
+  return claim;
+}
+
+void OpenMemory::release(const Claim& claim) {
+  for (std::uint32_t i = 0; i < claim.count_; ++i) {
+    slots_[claim.slots_[i]] = {};
+    free_.push_back(claim.slots_[i]);
+  }
+}
+
+}  // namespace tributary::worker
