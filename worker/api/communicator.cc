@@ -94,6 +94,10 @@ class CommunicatorImpl final : public Communicator {
   [[nodiscard]] std::uint32_t size() const override { return options_.size; }
   [[nodiscard]] std::uint16_t epoch() const override { return progress_->epoch(); }
   [[nodiscard]] CommunicatorStats stats() const override { return progress_->stats(); }
+  [[nodiscard]] bool modular() const override {
+    return static_cast<wire::Arithmetic>(progress_->start_info().arithmetic) ==
+           wire::Arithmetic::modular;
+  }
 
  private:
   Request submit(worker::Op op, const CollectiveCall& call, const worker::CallMemory& memory) {

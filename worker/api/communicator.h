@@ -231,6 +231,8 @@ class Communicator {
   [[nodiscard]] virtual std::uint32_t size() const = 0;
   [[nodiscard]] virtual std::uint16_t epoch() const = 0;
   [[nodiscard]] virtual CommunicatorStats stats() const = 0;
+  // True where the job's integer sums wrap; false where one that leaves its type's range fails.
+  [[nodiscard]] virtual bool modular() const = 0;
 
  protected:
   Communicator() = default;

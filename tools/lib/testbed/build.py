@@ -31,12 +31,12 @@ def build(loop, run):
 
 
 def _without_tests():
-    """A new build directory has no tests and benchmarks where their libraries are missing."""
+    """A new build directory has no tests and benchmarks, nor what is for MPI, where their libraries are missing."""
     missing = subprocess.run([TOP / "tools/missing-packages", "test"], capture_output=True, text=True,
                              check=True).stdout
     if not missing or (TOP / "build/release/CMakeCache.txt").exists():
         return []
-    return ["-DTRIBUTARY_TESTS=OFF", "-DTRIBUTARY_BENCH=OFF"]
+    return ["-DTRIBUTARY_TESTS=OFF", "-DTRIBUTARY_BENCH=OFF", "-DTRIBUTARY_MPI=OFF"]
 
 
 def _show_step(_process, text):

@@ -1,0 +1,34 @@
+// What a communicator of MPI has here: a job of the switch, or the reason why it has none.
+//
+//   (first offloadable blocking call, or MPI_Init) ──bind()──▶ bound ──MPI_Comm_free──▶ closed
+//                                                     └──────▶ refused: a final answer
+//
+// It hangs on the communicator as an attribute, which a duplicate does not inherit. Binding is
+// collective, so all ranks hold the same answer.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "worker/api/communicator.h"
+#include "worker/mpi/shim/mpi_functions.h"
+
+namespace tributary::mpi {
+
+struct Binding {
+  std::uint32_t job = 0;
+  std::unique_ptr<Communicator> communicator;  // null: refused
+  std::string why;                             // it is refused
+  ~Binding();
+};
+
+// The communicator's binding; null: none yet. Other threads may free other communicators.
+std::shared_ptr<Binding> find_binding(MPI_Comm comm);
+// Makes one; blocks until all ranks of the communicator do the same.
+std::shared_ptr<Binding> bind(MPI_Comm comm);
+
+// After MPI_Init, and before MPI_Finalize.
+void open_bindings();
+void close_bindings();
+
+}  // namespace tributary::mpi

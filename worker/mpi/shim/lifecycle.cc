@@ -1,0 +1,24 @@
+// MPI's beginning and end.
+#include "worker/mpi/shim/other_mpi.h"
+#include "worker/mpi/shim/route.h"
+
+using namespace tributary::mpi;  // NOLINT: this file is the library's face in C
+
+TRIBUTARY_MPI_DEFINE(Init, int* argc, char*** argv) {
+  refuse_other_mpi();
+  const int result = real().Init(argc, argv);
+  if (result == MPI_SUCCESS) start_runtime();
+  return result;
+}
+
+TRIBUTARY_MPI_DEFINE(Init_thread, int* argc, char*** argv, int required, int* provided) {
+  refuse_other_mpi();
+  const int result = real().Init_thread(argc, argv, required, provided);
+  if (result == MPI_SUCCESS) start_runtime();
+  return result;
+}
+
+TRIBUTARY_MPI_DEFINE(Finalize) {
+  stop_runtime();
+  return real().Finalize();
+}
