@@ -31,7 +31,8 @@ def build(loop, run):
 
 
 def _without_tests():
-    """A new build directory has no tests and benchmarks, nor what is for MPI, where their libraries are missing."""
+    """A new build directory has no tests, no benchmarks and nothing for MPI where their libraries are
+    missing."""
     missing = subprocess.run([TOP / "tools/missing-packages", "test"], capture_output=True, text=True,
                              check=True).stdout
     if not missing or (TOP / "build/release/CMakeCache.txt").exists():
