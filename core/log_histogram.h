@@ -1,10 +1,15 @@
-// A histogram in powers of two, for times that spread over many orders of magnitude.
+// A histogram whose buckets grow with the values, for times that spread over many orders of
+// magnitude.
 //
-// Bucket b counts values below 2^(kFirstBit + b) that are in no earlier one; the last bucket counts
-// all larger ones too. Its counters are a Counter each: one writer, any reader, no lock. A reader
-// that looks while the writer adds sees some of the latest values, or none. What the values are
-// (ns, cycles) is the owner's affair, as are their sum and the largest: often it counts them
-// anyway.
+// Each doubling of the values is cut into 2^kSubBits buckets of equal width, as in HdrHistogram
+// (http://hdrhistogram.org); what is below 2^kFirstBit is cut so, too. With kSubBits 0, the
+// default, bucket b counts values below 2^(kFirstBit + b) that are in no earlier one. The last
+// bucket counts all larger values too. A percentile is too large by a factor of at most 1 +
+// 2^-kSubBits.
+//
+// The counters are a Counter each: one writer, any reader, no lock. A reader that looks while the
+// writer adds sees some of the latest values, or none. The unit of the values (ns, cycles), their
+// sum and the largest belong to the owner, which often counts them anyway.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +22,22 @@
 
 namespace tributary {
 
-template <unsigned kFirstBit, std::size_t kCount>
+template <unsigned kFirstBit, std::size_t kCount, unsigned kSubBits = 0>
 class LogHistogram {
-  static_assert(kCount >= 2 && kFirstBit + kCount <= 64, "a bound must be a number of 64 bits");
+  static_assert(kCount >= 2 && kFirstBit >= kSubBits);
+  static_assert(kFirstBit + (kCount >> kSubBits) <= 64, "a bound must be a number of 64 bits");
 
  public:
   static constexpr std::size_t kBuckets = kCount;
 
   // Values of the bucket are below it; of the last one, anything.
   static constexpr std::uint64_t bound(std::size_t bucket) {
-    return std::uint64_t{1} << (kFirstBit + bucket);
+    const std::size_t doubling = bucket >> kSubBits;
+    const std::uint64_t sub = (bucket & (kSubs - 1)) + 1;
+    if (doubling == 0) return sub << (kFirstBit - kSubBits);
+    return (kSubs + sub) << (kFirstBit - kSubBits + doubling - 1);
   }
-  void add(std::uint64_t value) {
-    const auto bits = static_cast<std::size_t>(std::bit_width(value >> kFirstBit));
-    buckets_[std::min(bits, kBuckets - 1)].add();
-  }
+  void add(std::uint64_t value) { buckets_[bucket_of(value)].add(); }
   void include(const LogHistogram& other) {
     for (std::size_t b = 0; b < kBuckets; ++b) buckets_[b].add(other.in(b));
   }
@@ -41,21 +47,39 @@ class LogHistogram {
     for (const Counter& bucket : buckets_) all += bucket.get();
     return all;
   }
-  // Not above it is this share of the values: the bound of a bucket or `most`, which is the largest
-  // value. 0 of none.
-  [[nodiscard]] std::uint64_t percentile(std::uint64_t percent, std::uint64_t most) const {
-    const std::uint64_t all = count();
-    if (all == 0) return 0;
-    const std::uint64_t wanted = (all * percent + 99) / 100;
+  // The first bucket up to which at least `part` of `of` parts of the values are; the last bucket
+  // where that is the only one. count() must not be 0.
+  [[nodiscard]] std::size_t quantile(std::uint64_t part, std::uint64_t of) const {
+    const std::uint64_t wanted = (count() * part + of - 1) / of;
     std::uint64_t below = 0;
     for (std::size_t b = 0; b + 1 < kBuckets; ++b) {
       below += in(b);
-      if (below >= wanted) return std::min(bound(b), most);
+      if (below >= wanted && below != 0) return b;
     }
-    return most;
+    return kBuckets - 1;
+  }
+  // Not above it is this share of the values: the bound of a bucket or `most`, which is the largest
+  // value. 0 of none.
+  [[nodiscard]] std::uint64_t percentile(std::uint64_t percent, std::uint64_t most) const {
+    if (count() == 0) return 0;
+    const std::size_t bucket = quantile(percent, 100);
+    return bucket == kBuckets - 1 ? most : std::min(bound(bucket), most);
   }
 
  private:
+  static constexpr std::uint64_t kSubs = std::uint64_t{1} << kSubBits;
+
+  static constexpr std::size_t bucket_of(std::uint64_t value) {
+    const auto doubling = static_cast<std::size_t>(std::bit_width(value >> kFirstBit));
+    if constexpr (kSubBits == 0) {
+      return std::min(doubling, kBuckets - 1);
+    } else {
+      const std::size_t shift = kFirstBit - kSubBits + (doubling == 0 ? 0 : doubling - 1);
+      const std::uint64_t sub = (value >> shift) - (doubling == 0 ? 0 : kSubs);
+      return std::min((doubling << kSubBits) + static_cast<std::size_t>(sub), kBuckets - 1);
+    }
+  }
+
   std::array<Counter, kBuckets> buckets_;
 };
 

@@ -25,35 +25,20 @@ const char* name_of(PacketType type) {
 const char* name_of(DType type) {
   switch (type) {
     case DType::none: return "none";
-    case DType::int8: return "int8";
-    case DType::int16: return "int16";
-    case DType::int32: return "int32";
-    case DType::int64: return "int64";
-    case DType::uint8: return "uint8";
-    case DType::uint32: return "uint32";
-    case DType::uint64: return "uint64";
-    case DType::float16: return "float16";
-    case DType::bfloat16: return "bfloat16";
-    case DType::float32: return "float32";
-    case DType::float64: return "float64";
-    case DType::boolean: return "bool";
+#define X(id, number, name, bytes) \
+  case DType::id: return name;
+      TRIBUTARY_DTYPES(X)
+#undef X
   }
   return "?";
 }
 
 const char* name_of(ReduceOp op) {
   switch (op) {
-    case ReduceOp::sum: return "sum";
-    case ReduceOp::mean: return "mean";
-    case ReduceOp::prod: return "prod";
-    case ReduceOp::min: return "min";
-    case ReduceOp::max: return "max";
-    case ReduceOp::bit_and: return "band";
-    case ReduceOp::bit_or: return "bor";
-    case ReduceOp::bit_xor: return "bxor";
-    case ReduceOp::logical_and: return "land";
-    case ReduceOp::logical_or: return "lor";
-    case ReduceOp::logical_xor: return "lxor";
+#define X(id, number, name) \
+  case ReduceOp::id: return name;
+    TRIBUTARY_REDUCE_OPS(X)
+#undef X
   }
   return "?";
 }

@@ -53,57 +53,67 @@ enum Flag : std::uint32_t {
 };
 inline constexpr std::uint32_t kFlagsMustUnderstand = 0xFF000000u;
 
+// The data types: id, number on the wire, name for users, bytes per element. Enum, names and sizes
+// come from this list; the C interface, the Scapy layer and docs/protocol.md are checked against
+// it.
+#define TRIBUTARY_DTYPES(X)     \
+  X(int8, 1, "int8", 1)         \
+  X(int16, 2, "int16", 2)       \
+  X(int32, 3, "int32", 4)       \
+  X(int64, 4, "int64", 8)       \
+  X(uint8, 5, "uint8", 1)       \
+  X(uint32, 6, "uint32", 4)     \
+  X(uint64, 7, "uint64", 8)     \
+  X(float16, 8, "float16", 2)   \
+  X(bfloat16, 9, "bfloat16", 2) \
+  X(float32, 10, "float32", 4)  \
+  X(float64, 11, "float64", 8)  \
+  X(boolean, 12, "bool", 1)
+
 enum class DType : std::uint8_t {
   none = 0,  // no elements: barrier and control packets
-  int8 = 1,
-  int16 = 2,
-  int32 = 3,
-  int64 = 4,
-  uint8 = 5,
-  uint32 = 6,
-  uint64 = 7,
-  float16 = 8,
-  bfloat16 = 9,
-  float32 = 10,
-  float64 = 11,
-  boolean = 12,
+#define X(id, number, name, bytes) id = number,
+  TRIBUTARY_DTYPES(X)
+#undef X
 };
-inline constexpr std::uint8_t kDTypeMax = 12;
+#define X(id, number, name, bytes) +1
+inline constexpr std::uint8_t kDTypeMax = TRIBUTARY_DTYPES(X);
+#undef X
 // Bytes per element; 0 for none and unknown values.
 constexpr std::size_t size_of(DType t) {
   switch (t) {
-    case DType::int8:
-    case DType::uint8:
-    case DType::boolean: return 1;
-    case DType::int16:
-    case DType::float16:
-    case DType::bfloat16: return 2;
-    case DType::int32:
-    case DType::uint32:
-    case DType::float32: return 4;
-    case DType::int64:
-    case DType::uint64:
-    case DType::float64: return 8;
+#define X(id, number, name, bytes) \
+  case DType::id: return bytes;
+    TRIBUTARY_DTYPES(X)
+#undef X
     case DType::none: return 0;
   }
   return 0;
 }
 const char* name_of(DType type);
 
+// The reduce operations: id, number on the wire, name for users.
+#define TRIBUTARY_REDUCE_OPS(X) \
+  X(sum, 1, "sum")              \
+  X(mean, 2, "mean")            \
+  X(prod, 3, "prod")            \
+  X(min, 4, "min")              \
+  X(max, 5, "max")              \
+  X(bit_and, 6, "band")         \
+  X(bit_or, 7, "bor")           \
+  X(bit_xor, 8, "bxor")         \
+  X(logical_and, 9, "land")     \
+  X(logical_or, 10, "lor")      \
+  X(logical_xor, 11, "lxor")
+
 enum class ReduceOp : std::uint8_t {
-  sum = 1,
-  mean = 2,
-  prod = 3,
-  min = 4,
-  max = 5,
-  bit_and = 6,
-  bit_or = 7,
-  bit_xor = 8,
-  logical_and = 9,
-  logical_or = 10,
-  logical_xor = 11,
+#define X(id, number, name) id = number,
+  TRIBUTARY_REDUCE_OPS(X)
+#undef X
 };
-inline constexpr std::uint8_t kReduceOpMax = 11;
+#define X(id, number, name) +1
+inline constexpr std::uint8_t kReduceOpMax = TRIBUTARY_REDUCE_OPS(X);
+#undef X
 const char* name_of(ReduceOp op);
 // By these names; nullopt for any other text.
 std::optional<DType> parse_dtype(std::string_view name);

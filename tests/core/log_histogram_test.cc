@@ -91,5 +91,20 @@ TEST(LogHistogram, APercentileIsRightWithinAFactorOfTwo) {
   }
 }
 
+// 2^5 buckets for each doubling: within 1/32, and exact below 64.
+TEST(LogHistogram, SubBucketsMakeItFiner) {
+  using Fine = LogHistogram<5, (36 << 5), 5>;
+  EXPECT_EQ(Fine::bound(0), 1u);
+  EXPECT_EQ(Fine::bound(63), 64u);
+  EXPECT_EQ(Fine::bound(64), 66u);
+  for (std::uint64_t value = 1; value < 500'000'000'000; value = value * 5 / 4 + 1) {
+    Fine h;
+    h.add(value);
+    const std::uint64_t told = h.percentile(50, ~std::uint64_t{0});
+    EXPECT_GT(told, value);
+    EXPECT_LE(told, value + value / 32 + 1);
+  }
+}
+
 }  // namespace
 }  // namespace tributary
