@@ -1,0 +1,55 @@
+#include "tools/client/doctor/switch_state.h"
+
+#include <gmock/gmock.h>
+
+namespace tributary::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(SwitchState, APortThatIsDownIsAnErrorWithItsReason) {
+  const auto found = judge_ports(Json::parse(
+      R"([{"port":"w0","link":"up","note":""},
+          {"port":"w1","link":"down","note":"No such device","device":"net_af_packet0,iface=x"}])"));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].level, Finding::Level::error);
+  EXPECT_EQ(found[0].subject, "port w1");
+  EXPECT_THAT(found[0].state, HasSubstr("No such device"));
+  EXPECT_THAT(found[0].remedy, HasSubstr("iface=x"));
+}
+
+TEST(SwitchState, GoodPortsAreOneLine) {
+  EXPECT_THAT(judge_ports(Json::parse(R"([{"port":"a","link":"up"},{"port":"b","link":"up"}])")),
+              SizeIs(1));
+  EXPECT_THAT(judge_ports(Json::array()), IsEmpty());
+}
+
+// "1" of one version, 1 of another; a bool or a word.
+TEST(SwitchState, AJobThatFormsNamesTheRanksThatAreMissing) {
+  const auto found = judge_jobs(
+      Json::parse(R"([{"job":1,"state":"forming"},{"job":2,"state":"running","present":4}])"),
+      Json::parse(R"([{"job":1,"rank":0,"present":true},{"job":1,"rank":2,"present":false},
+                      {"job":1,"rank":5,"present":false},{"job":2,"rank":1,"present":false}])"));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].level, Finding::Level::warning);
+  EXPECT_EQ(found[0].state, "is forming; ranks that have not joined here: 2, 5");
+  EXPECT_EQ(found[1].level, Finding::Level::ok);
+}
+
+TEST(SwitchState, DropsThatHintAtAMistakeHaveARemedy) {
+  const auto found = judge_drops(Json::parse(
+      R"([{"port":"w0","reason":"checksum","packets":12},{"port":"w0","reason":"duplicate","packets":3}])"));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].remedy, HasSubstr("tx off"));
+}
+
+TEST(SwitchState, RowsThatLackKeysSayNothingWrong) {
+  EXPECT_FALSE(has_errors(judge_ports(Json::parse("[{}]"))));
+  EXPECT_FALSE(has_errors(judge_jobs(Json::parse("[{}]"), Json::parse("[{}]"))));
+  EXPECT_THAT(judge_drops(Json::parse("[{}]")), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tributary::client

@@ -1,0 +1,132 @@
+// `tributary doctor`: what keeps this host, its way to a switch, or a switch on it from working.
+#include <arpa/inet.h>
+#include <sys/stat.h>
+
+#include <charconv>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "config/model/switch_config.h"
+#include "tools/client/commands.h"
+#include "tools/client/control/control_client.h"
+#include "tools/client/doctor/host.h"
+#include "tools/client/doctor/interface.h"
+#include "tools/client/doctor/switch_probe.h"
+#include "tools/client/doctor/switch_state.h"
+#include "worker/transport/memif_address.h"
+
+namespace tributary::client {
+namespace {
+
+struct DoctorOptions {
+  std::string address;
+  std::uint32_t job = 1;
+  std::uint32_t chunk_bytes = 0;
+  std::string socket = kDefaultSocket;
+  bool json = false;
+};
+
+void add(Findings& to, Findings more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+// udp://IPV4[:PORT]
+void check_udp(const DoctorOptions& options, Findings& found) {
+  const std::string rest = options.address.substr(std::string_view("udp://").size());
+  const std::size_t colon = rest.find(':');
+  in_addr ip{};
+  std::uint16_t port = config::kDefaultUdpBasePort;
+  bool good = inet_pton(AF_INET, rest.substr(0, colon).c_str(), &ip) == 1;
+  if (colon != std::string::npos) {
+    const char* const end = rest.data() + rest.size();
+    const auto [at, error] = std::from_chars(rest.data() + colon + 1, end, port);
+    good = good && error == std::errc{} && at == end && port != 0;
+  }
+  if (!good)
+    throw cli::UsageError("--address", "'" + options.address +
+                                           "': allowed: udp://SWITCH_IPV4[:PORT], or memif://...");
+  const std::uint32_t ipv4 = ntohl(ip.s_addr);
+  const RouteFacts route = look_at_route(ipv4, port);
+  add(found, judge(route, options.chunk_bytes));
+  if (!route.interface.empty())
+    found.push_back(judge(probe_switch(ipv4, port, options.job), options.address, options.job));
+}
+
+void check_address(const DoctorOptions& options, Findings& found) {
+  if (options.address.starts_with("udp://")) return check_udp(options, found);
+  if (!options.address.starts_with("memif://"))
+    throw cli::UsageError("--address", "'" + options.address +
+                                           "': allowed: udp://SWITCH_IPV4[:PORT], or memif://...");
+  try {
+    add(found, judge_memif_socket(worker::parse_memif_address(options.address, 1, 0).socket));
+  } catch (const std::invalid_argument& e) {
+    throw cli::UsageError("--address", e.what());
+  }
+}
+
+// A switch on this host, by its control socket.
+void check_switch(const std::string& socket, Findings& found) {
+  const auto rows = [&](const char* what) {
+    return ask_switch(socket, Json{{"command", "show"}, {"what", what}});
+  };
+  try {
+    add(found, judge_ports(rows("ports")));
+    add(found, judge_jobs(rows("jobs"), rows("members")));
+    add(found, judge_drops(rows("drops")));
+  } catch (const ControlError& e) {
+    found.push_back({Finding::Level::error, "control socket", e.what(), ""});
+  }
+}
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+void print_json(const Findings& findings) {
+  Json rows = Json::array();
+  for (const Finding& f : findings)
+    rows.push_back({{"level", name_of(f.level)},
+                    {"subject", f.subject},
+                    {"state", f.state},
+                    {"remedy", f.remedy.empty() ? Json() : Json(f.remedy)}});
+  std::cout << rows.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+int run(const DoctorOptions& options) {
+  Findings found;
+  const bool has_switch = options.socket != kDefaultSocket || exists(options.socket);
+  add(found, judge(look_at_host(), options.address.empty() || has_switch));
+  if (!options.address.empty()) check_address(options, found);
+  if (has_switch) check_switch(options.socket, found);
+  if (options.json)
+    print_json(found);
+  else
+    std::cout << text_of(found);
+  return has_errors(found) ? kExitFailed : 0;
+}
+
+}  // namespace
+
+void add_doctor(cli::App& app, int& exit_status) {
+  auto options = std::make_shared<DoctorOptions>();
+  cli::App* command =
+      app.add_subcommand("doctor", "Say what keeps this host or its switch from working");
+  command->add_option("--address", options->address,
+                      "The switch as a worker on this host names it: udp:// or memif://");
+  command->add_option("--job", options->job, "The job that the worker wants to join")
+      ->capture_default_str();
+  command->add_option("--chunk-bytes", options->chunk_bytes, "The job's chunk_bytes, for the MTU");
+  command->add_option("--socket", options->socket, "Control socket of a switch on this host")
+      ->capture_default_str()
+      ->type_name("PATH");
+  command->add_flag("--json", options->json, "Findings as JSON");
+  command->footer(
+      "Joins no job and changes nothing. Exit status: 1 where something keeps a job from working.\n"
+      "Example:\n  tributary doctor --address udp://10.77.0.254 --job 1 --chunk-bytes 8192");
+  command->callback([options, &exit_status] { exit_status = run(*options); });
+}
+
+}  // namespace tributary::client

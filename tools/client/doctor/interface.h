@@ -1,0 +1,35 @@
+// The network interface on a host's way to its switch, and what about it keeps a job from working.
+//
+// look_at_route() asks the kernel; judge() is pure, so that tests give it interfaces of every kind.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/client/doctor/finding.h"
+
+namespace tributary::client {
+
+struct RouteFacts {
+  std::string interface;       // egress interface of the route; empty: there is no route
+  std::string error;           // why there is none
+  std::uint32_t own_ipv4 = 0;  // source address, host order
+  std::string own_address_on;  // the interface that holds the source address
+  bool up = false;
+  bool running = false;    // has a carrier
+  bool multicast = false;  // takes group addresses
+  std::uint32_t mtu = 0;
+  std::string driver;           // "veth", "virtio_net"; empty where the kernel does not tell
+  bool tx_checksum_off = true;  // the kernel computes checksums itself
+};
+
+// Never throws; `destination` in host order.
+RouteFacts look_at_route(std::uint32_t destination, std::uint16_t port);
+
+// `chunk_bytes`: payload of the job's chunks, or 0 where that is not known.
+Findings judge(const RouteFacts& route, std::uint32_t chunk_bytes);
+
+// Payload bytes of the largest chunk that crosses an interface in one packet (protocol rule 17).
+std::uint32_t largest_chunk(std::uint32_t mtu);
+
+}  // namespace tributary::client
