@@ -122,10 +122,11 @@ struct Renew {
 struct Renewed {
   static constexpr std::uint16_t kType = 9;
   std::uint64_t generation = 0;
-  std::uint8_t alive = 0;  // 0: the lease had ended; begin with the whole table
+  std::uint64_t lease = 0;
+  std::uint8_t alive = 0;  // 0: the lease had ended, `lease` is a new one; read the whole table
   template <typename V>
   void each(V& v) {
-    v(generation), v(alive);
+    v(generation), v(lease), v(alive);
   }
 };
 struct Corrupt {

@@ -72,6 +72,8 @@ class NodeCache {
   [[nodiscard]] std::uint64_t count() const { return records_.size(); }
   [[nodiscard]] std::uint64_t used_bytes() const { return used_bytes_; }
   [[nodiscard]] std::uint64_t pinned() const { return pinned_.size(); }
+  [[nodiscard]] std::uint64_t lease_count() const { return leases_.count(); }
+  [[nodiscard]] std::uint64_t waiting_bytes() const { return leases_.waiting_bytes(); }
   [[nodiscard]] std::uint64_t high_water_bytes() const;
 
  private:

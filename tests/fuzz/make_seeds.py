@@ -360,10 +360,35 @@ def checkpoints():
     write("checkpoint", "empty", b"\x01")
 
 
+def pool_inputs():
+    def frame(kind, body):
+        return struct.pack("<IH", 2 + len(body), kind) + body
+    entry = struct.pack("<QQII", 3, 4096, 100, 7)
+    for name, kind, body in (
+            ("hello", 1, struct.pack("<II", 1, 4) + b"pool" + bytes(24)), ("proof", 3, bytes(33)),
+            ("entries", 6, struct.pack("<QBI", 9, 1, 2) + entry * 2),
+            ("lookup", 7, struct.pack("<I2Q", 2, 1, 5)), ("command", 11, struct.pack("<BQQ", 1, 0, 9)),
+            ("status", 12, b""), ("long-list", 7, struct.pack("<I", 0x20000001) + bytes(8))):
+        write("pool_message", name, frame(kind, body))
+    def shard(records, size):
+        return struct.pack("<I", 2) + b"s0" + struct.pack("<QQQ", size, 1, records)
+    for name, form, records, record_bytes, entries in (
+            ("files", 0, 1, 0, b""), ("fixed", 1, 4, 100, b""),
+            ("tar", 2, 2, 0, struct.pack("<QIIQII", 0, 1024, 0, 1024, 512, 0))):
+        listed = shard(records, 4096)
+        head = b"TRBPOOL1" + struct.pack("<IIQQQQQQ", form, 1, records, record_bytes, 0, len(listed), 0, 0)
+        write("pool_manifest", name, head + listed + entries)
+    member = bytearray(512)
+    member[0:5], member[124:136], member[156:157] = b"a.txt", b"00000000004\0", b"0"
+    member[148:156] = b" " * 8
+    member[148:156] = b"%06o\0 " % sum(member)
+    write("pool_manifest", "member", bytes(member) + b"data" + bytes(508 + 1024))
+
+
 def patterns():
     ramp = bytes(range(256))
     for target in ("wire_build", "c_api", "fdb", "engine", "engine_tree", "completion", "servers",
-                   "session", "network", "memif_control", "memif_rings", "checksum"):
+                   "session", "network", "memif_control", "memif_rings", "checksum", "pool_segment"):
         write(target, "ramp", ramp)
         write(target, "zero", bytes(64))
     # Nobody lies in these: see step().
@@ -387,4 +412,5 @@ if __name__ == "__main__":
     texts()
     npy()
     checkpoints()
+    pool_inputs()
     patterns()

@@ -20,5 +20,6 @@ void add_trace(cli::App& app);
 void add_allreduce(cli::App& app, int& exit_status);
 void add_bench(cli::App& app, int& exit_status);
 void add_doctor(cli::App& app, int& exit_status);
+void add_pool(cli::App& app, int& exit_status);
 
 }  // namespace tributary::client

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   add_allreduce(app, exit_status);
   add_bench(app, exit_status);
   add_doctor(app, exit_status);
+  add_pool(app, exit_status);
   try {
     if (const auto status = app.run(argc, argv)) return *status == 0 ? 0 : kExitUsage;
   } catch (const std::invalid_argument& error) {

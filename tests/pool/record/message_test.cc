@@ -39,7 +39,7 @@ TEST(PoolMessage, EveryKindComesBack) {
   there_and_back(Proof{});
   there_and_back(TableRequest{3});
   there_and_back(Renew{1, 2});
-  there_and_back(Renewed{1, 1});
+  there_and_back(Renewed{1, 2, 1});
   there_and_back(Corrupt{{1, 64, 3, 4}});
   there_and_back(StatusRequest{});
 }

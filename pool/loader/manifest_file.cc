@@ -1,0 +1,54 @@
+#include "pool/loader/manifest_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+namespace tributary::pool {
+
+ManifestFile::ManifestFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  if (fd < 0 || fstat(fd, &status) != 0) {
+    const std::string text = std::generic_category().message(errno);
+    if (fd >= 0) close(fd);
+    throw std::runtime_error(path + ": " + text +
+                             "; `tributary pool fill --manifest` makes a manifest");
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const at = size == 0 ? MAP_FAILED : mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  close(fd);
+  if (at == MAP_FAILED) throw std::runtime_error(path + ": cannot be mapped, or is empty");
+  bytes_ = {static_cast<std::byte*>(at), size};
+  try {
+    manifest_.emplace(bytes_);
+  } catch (const ManifestError& error) {
+    munmap(at, size);
+    throw std::runtime_error(path + ": " + error.what());
+  }
+}
+
+ManifestFile::~ManifestFile() {
+  munmap(bytes_.data(), bytes_.size());
+}
+
+void write_manifest_file(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string fresh = path + ".new";
+  {
+    std::ofstream out(fresh, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+    if (!out.flush()) throw std::runtime_error(fresh + ": cannot be written");
+  }
+  if (std::rename(fresh.c_str(), path.c_str()) != 0)
+    throw std::runtime_error(path + ": cannot be written");
+}
+
+}  // namespace tributary::pool

@@ -1,0 +1,32 @@
+// A manifest in a file, mapped: its pages are the kernel's to drop and to read again.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "pool/record/manifest.h"
+
+namespace tributary::pool {
+
+class ManifestFile {
+ public:
+  // Throws std::runtime_error that names the file, and what to do where there is none.
+  explicit ManifestFile(const std::string& path);
+  ~ManifestFile();
+  ManifestFile(const ManifestFile&) = delete;
+  ManifestFile& operator=(const ManifestFile&) = delete;
+
+  [[nodiscard]] const Manifest& operator*() const { return *manifest_; }
+  [[nodiscard]] const Manifest* operator->() const { return &*manifest_; }
+
+ private:
+  std::span<std::byte> bytes_;
+  std::optional<Manifest> manifest_;
+};
+
+// Whole, or not at all. Throws std::runtime_error.
+void write_manifest_file(const std::string& path, std::span<const std::byte> bytes);
+
+}  // namespace tributary::pool

@@ -1,0 +1,89 @@
+// What a pool is told: one YAML file for its nodes, its loaders and its operators (L3).
+//
+//   pool:
+//     name: train
+//     nodes:
+//       - {name: a, address: "10.0.0.1:7480", memory: /dev/shm/tributary-pool, megabytes: 4096}
+//     dataset: {store: "s3://bucket/train", format: tar, match: "*.tar", manifest:
+//     /var/lib/x.manifest} load: {amount: 1024 records, target: host}
+//
+// `tributary pool configure` writes `load` into a file beside it, NAME.load.yaml, which counts for
+// more than the file's own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/text/field.h"
+#include "core/time.h"
+#include "pool/record/placement.h"
+#include "pool/segment/node_cache.h"
+#include "pool/store/make_manifest.h"
+#include "pool/store/prefetcher.h"
+#include "pool/transport/transport.h"
+
+namespace tributary::pool {
+
+struct Amount {
+  std::uint64_t number = 256;
+  bool bytes = false;  // otherwise: records
+  bool operator==(const Amount&) const = default;
+};
+// "4096", "4096 records", "64 MiB", "1 GiB", "100 KiB". nullopt: none of these, or 0.
+std::optional<Amount> parse_amount(const std::string& text);
+std::string format_amount(const Amount& amount);
+
+struct LoadConfig {
+  Amount amount;
+  std::string target = "host";  // or gpu:N
+  bool operator==(const LoadConfig&) const = default;
+};
+
+struct PoolNodeConfig {
+  std::string name;
+  std::string address;  // HOST:PORT of its control connection; reads use the same host
+  std::string memory;   // a file in tmpfs or hugetlbfs
+  std::uint32_t megabytes = 1024;
+  std::optional<std::uint32_t> numa_node;
+  std::uint32_t weight = 1;
+  std::string metrics_listen;
+};
+
+struct DatasetConfig {
+  std::string store;
+  std::string manifest;
+  ManifestOptions layout;
+};
+
+struct PoolConfig {
+  std::string name;
+  std::string token_file;  // empty: every tenant is given keys
+  TransportKind transport = TransportKind::automatic;
+  std::uint32_t replicas = 0;
+  std::vector<PoolNodeConfig> nodes;
+  DatasetConfig dataset;
+  CacheLimits cache;
+  FillOptions fill;
+  StoreTimeouts timeouts;
+  LoadConfig load;
+
+  [[nodiscard]] std::vector<PlacedNode> placed_nodes() const;
+};
+
+// Throws config::ConfigErrors. load_ also reads the file beside it.
+PoolConfig load_pool_config(const std::string& path);
+PoolConfig parse_pool_config(std::string_view text, const std::string& file_name);
+std::string dump(const PoolConfig& config);
+std::vector<config::KeyInfo> describe_pool_schema();
+
+// Where `configure` keeps what loaders ask for: NAME.load.yaml beside NAME.yaml.
+std::string load_file_of(const std::string& path);
+// Throws config::ConfigErrors for a bad one, std::runtime_error where it cannot be written.
+void store_load_config(const std::string& path, const LoadConfig& load);
+
+// Contents of the token file, without the newline. Throws std::runtime_error that names it.
+std::string read_token(const PoolConfig& config);
+
+}  // namespace tributary::pool

@@ -1,0 +1,50 @@
+// Which records are this process's next ones: a place in an epoch's order (L2).
+//
+// Pure. State is (epoch, position), so training goes on exactly where it stopped.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "pool/loader/pool_config.h"
+#include "pool/record/epoch_order.h"
+
+namespace tributary::pool {
+
+struct SamplerOptions {
+  std::uint64_t records = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t ranks = 1;
+  bool shuffled = true;
+};
+
+class Sampler {
+ public:
+  // Throws std::invalid_argument: no records, or a rank that is not below `ranks`.
+  explicit Sampler(const SamplerOptions& options);
+
+  // Of this rank, of each epoch.
+  [[nodiscard]] std::uint64_t share() const { return share_; }
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+  // Throws std::invalid_argument beyond the share; at its end the next epoch begins with next().
+  void seek(std::uint64_t epoch, std::uint64_t position);
+
+  // The next ids of this epoch, as many as the amount; fewer at its end, and none, once, when it is
+  // over. With an amount of bytes: as many records as fit, at least one. Throws
+  // std::invalid_argument for amounts of 0, or beyond what an epoch has for this rank.
+  std::vector<std::uint64_t> next(const Amount& amount,
+                                  const std::function<std::uint64_t(std::uint64_t)>& length_of);
+
+ private:
+  SamplerOptions options_;
+  std::uint64_t share_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace tributary::pool

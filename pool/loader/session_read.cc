@@ -1,0 +1,240 @@
+// One batch: from the table to the pool's nodes, and what is left to the store.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "pool/loader/session.h"
+
+namespace tributary::pool {
+namespace {
+
+// A node that is silent for so long, with reads in flight, is taken for dead.
+constexpr auto kSilence = std::chrono::seconds(3);
+// After so long without a completion, its connection is looked at: a killed process closes it.
+constexpr auto kDoubt = std::chrono::milliseconds(20);
+
+}  // namespace
+
+void Session::get_batch(std::span<const std::uint64_t> ids,
+                        std::span<const std::span<std::byte>> targets) {
+  const auto start = Clock::now();
+  items_.clear();
+  connect_nodes();
+  renew_leases();
+  items_.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    items_.push_back({ids[i], targets[i].first(manifest_.source(ids[i]).length), {}, 0, 0, false});
+  again_.clear();
+  from_store_.clear();
+  distribute();
+  for (;;) {
+    read_from_pool();
+    if (again_.empty()) break;
+    look_up_again();
+  }
+  const auto count = [&] {
+    const auto took = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+    ++counters_.batches;
+    counters_.batch_ns += took;
+    counters_.slowest_batch_ns = std::max(counters_.slowest_batch_ns, took);
+  };
+  try {
+    read_from_store();
+  } catch (...) {
+    count();
+    throw;
+  }
+  count();
+}
+
+// The one pass over the table.
+void Session::distribute() {
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    Item& item = items_[i];
+    const auto at = table_.find(item.id);
+    if (!at || !nodes_[at->node].up()) {
+      from_store_.push_back(i);
+      continue;
+    }
+    item.at = *at;
+    nodes_[at->node].waiting.push_back(i);
+  }
+  for (Node& node : nodes_) std::reverse(node.waiting.begin(), node.waiting.end());
+}
+
+void Session::read_from_pool() {
+  for (;;) {
+    bool busy = false;
+    bool progress = false;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (!nodes_[n].up() || (nodes_[n].waiting.empty() && nodes_[n].in_flight == 0)) continue;
+      busy = true;
+      try {
+        progress |= post_waiting(n);
+        progress |= poll_node(n);
+      } catch (const std::runtime_error& error) {  // of the transport, or of the connection
+        fail_node(n, error.what());
+      }
+    }
+    if (!busy) return;
+    if (progress) continue;
+    check_silent_nodes();
+    std::this_thread::yield();  // the node that serves may share this core
+  }
+}
+
+bool Session::post_waiting(std::size_t n) {
+  Node& node = nodes_[n];
+  bool posted = false;
+  while (!node.waiting.empty() && !free_headers_.empty()) {
+    Item& item = items_[node.waiting.back()];
+    const std::size_t header = free_headers_.back();
+    const auto header_bytes = std::as_writable_bytes(std::span(headers_).subspan(header, 1));
+    if (!node.reader->post({item.at.offset, header_bytes, item.target, node.waiting.back()})) break;
+    if (node.in_flight++ == 0) node.last_completion = Clock::now();
+    item.header = header;
+    item.reading = true;
+    free_headers_.pop_back();
+    node.waiting.pop_back();
+    posted = true;
+  }
+  return posted;
+}
+
+bool Session::poll_node(std::size_t n) {
+  std::array<Completion, 32> completions{};
+  const std::size_t got = nodes_[n].reader->poll(completions);
+  for (std::size_t i = 0; i < got; ++i) {
+    --nodes_[n].in_flight;
+    finish(n, completions[i].context, completions[i].good);
+  }
+  if (got != 0) nodes_[n].last_completion = Clock::now();
+  return got != 0;
+}
+
+void Session::finish(std::size_t n, std::size_t index, bool good) {
+  Item& item = items_[index];
+  item.reading = false;
+  free_headers_.push_back(item.header);
+  if (!good) {
+    again_.push_back(index);
+    throw TransportError("a read of node " + config_.nodes[n].name + " failed");
+  }
+  const Expected expected{item.id, item.at.generation, item.at.length,
+                          nodes_[n].link->welcome().incarnation};
+  const ReadCheck check = check_read(headers_[item.header], item.target, expected);
+  if (check == ReadCheck::good) {
+    ++counters_.hits;
+    counters_.pool_bytes += item.target.size();
+    return;
+  }
+  again_.push_back(index);
+  if (const auto known = table_.find(item.id); known && *known == item.at) table_.forget(item.id);
+  if (check == ReadCheck::stale) {
+    ++counters_.stale;
+    return;
+  }
+  ++counters_.corrupt;
+  const std::size_t rank = rank_of(item.id, n);
+  item.tried = static_cast<std::uint8_t>(item.tried | 1u << rank);
+  nodes_[n].link->report_corrupt({item.id, item.at.offset, item.at.length, item.at.generation});
+}
+
+void Session::check_silent_nodes() {
+  const auto now = Clock::now();
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Node& node = nodes_[n];
+    if (!node.up() || node.in_flight == 0 || now - node.last_completion < kDoubt) continue;
+    if (node.link->closed())
+      fail_node(n, "closed its connection");
+    else if (now - node.last_completion > kSilence)
+      fail_node(n, "does not serve reads");
+  }
+}
+
+// Each item's next owner that is up is asked where it is; those that none has go to the store.
+void Session::look_up_again() {
+  std::vector<std::vector<std::size_t>> asked(nodes_.size());
+  for (const std::size_t index : again_) {
+    Item& item = items_[index];
+    const Owners owners = placement_.owners(item.id);
+    std::size_t rank = 0;
+    while (rank < owners.count &&
+           ((item.tried >> rank & 1) != 0 || !nodes_[owners.nodes[rank]].up()))
+      ++rank;
+    if (rank == owners.count) {
+      from_store_.push_back(index);
+      continue;
+    }
+    item.tried = static_cast<std::uint8_t>(item.tried | 1u << rank);
+    asked[owners.nodes[rank]].push_back(index);
+  }
+  again_.clear();
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    if (asked[n].empty()) continue;
+    std::vector<std::uint64_t> ids;
+    for (const std::size_t index : asked[n]) ids.push_back(items_[index].id);
+    try {
+      for (const PlacedRecord& record : nodes_[n].link->lookup(ids)) apply(n, record);
+    } catch (const StreamError& error) {
+      fail_node(n, error.what());
+    }
+    for (const std::size_t index : asked[n]) {
+      Item& item = items_[index];
+      const auto at = table_.find(item.id);
+      if (at && at->node == n && nodes_[n].up()) {
+        item.at = *at;
+        nodes_[n].waiting.push_back(index);
+      } else {
+        again_.push_back(index);  // the next owner, or the store
+      }
+    }
+  }
+}
+
+void Session::read_from_store() {
+  if (from_store_.empty()) return;
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::vector<std::uint64_t> failed;
+  std::string first_problem;
+  std::atomic<std::uint64_t> bytes{0};
+  const auto work = [&](std::size_t worker) {
+    RecordReader& reader = *store_readers_[worker];
+    for (std::size_t at = next++; at < from_store_.size(); at = next++) {
+      const Item& item = items_[from_store_[at]];
+      try {
+        reader.read_record(item.id, item.target);
+        bytes += item.target.size();
+      } catch (const StoreError& error) {
+        const std::lock_guard lock(mutex);
+        if (failed.empty())
+          first_problem =
+              manifest_.shards()[manifest_.source(item.id).shard].name + ": " + error.what();
+        failed.push_back(item.id);
+      }
+    }
+  };
+  const std::size_t workers = std::min<std::size_t>(config_.fill.parallel, from_store_.size());
+  while (store_readers_.size() < workers)
+    store_readers_.push_back(
+        std::make_unique<RecordReader>(store_->clone(), manifest_, config_.fill.backoff, stop_,
+                                       store_counters_, store_readers_.size() + 1));
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work, i);
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  counters_.misses += from_store_.size() - failed.size();
+  counters_.store_bytes += bytes;
+  if (failed.empty()) return;
+  std::sort(failed.begin(), failed.end());
+  const std::string text = std::to_string(failed.size()) +
+                           " records are neither in the pool nor can be "
+                           "read from the store; the first of them: record " +
+                           std::to_string(failed[0]) + ", " + first_problem;
+  throw LoadError(text, std::move(failed));
+}
+
+}  // namespace tributary::pool

@@ -1,0 +1,56 @@
+// Messages over a TCP connection, one whole message at a time, with time limits. One thread's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+#include "pool/record/message.h"
+
+namespace tributary::pool {
+
+class StreamError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class MessageStream {
+ public:
+  explicit MessageStream(int fd) : fd_(fd) {}
+  // To HOST:PORT. Throws StreamError.
+  static MessageStream connect(const std::string& address, Duration timeout);
+  MessageStream(MessageStream&& other) noexcept;
+  MessageStream& operator=(MessageStream&&) = delete;
+  MessageStream(const MessageStream&) = delete;
+  ~MessageStream();
+
+  // Throws StreamError: closed, or not taken in time.
+  void send(const Message& message, Duration timeout);
+  // nullopt: nothing came in time. Throws StreamError: closed, or not a message.
+  std::optional<Message> receive(Duration timeout);
+  // Sends, and waits for the answer. Throws StreamError, also for a Failure, with its text.
+  Message ask(const Message& message, Duration timeout);
+  template <typename T>
+  T ask_for(const Message& message, Duration timeout) {
+    Message answer = ask(message, timeout);
+    T* const wanted = std::get_if<T>(&answer);
+    if (wanted == nullptr) throw StreamError("an answer of the wrong kind");
+    return std::move(*wanted);
+  }
+
+  // True where the other side has closed, without waiting.
+  [[nodiscard]] bool closed() const;
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  int fd_;
+  std::vector<std::byte> received_;
+};
+
+// HOST:PORT or [HOST]:PORT taken apart. Throws std::invalid_argument.
+std::pair<std::string, std::string> split_address(const std::string& address);
+// A listening socket there. Throws StreamError that names the address.
+int listen_at(const std::string& address);
+
+}  // namespace tributary::pool

@@ -1,0 +1,18 @@
+// Proofs of the pool's token, which both sides give before keys are handed out: HMAC-SHA256 over
+// the role and both nonces. The token itself is never sent.
+#pragma once
+
+#include <string>
+
+#include "pool/record/message.h"
+
+namespace tributary::pool {
+
+enum class Role : std::uint8_t { node = 1, reader = 2 };
+
+Nonce draw_nonce();
+TokenProof prove(const std::string& token, Role role, const Nonce& readers, const Nonce& nodes);
+// In the same time whatever differs.
+bool same(const TokenProof& a, const TokenProof& b);
+
+}  // namespace tributary::pool

@@ -1,0 +1,356 @@
+"""The pool as its users meet it: daemons, operators' commands, stores, Python (L1 to L5)."""
+
+import random
+import struct
+import sys
+import tarfile
+import threading
+from io import BytesIO
+from pathlib import Path
+
+import numpy
+import pytest
+
+from bed import PoolBed, package
+from stores import KEY, SECRET, S3, WebHdfs
+
+package()
+from tributary.data import LoadError, Pool, PoolDataset, PoolLoader  # noqa: E402
+
+RECORDS = 400
+SIGNED = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
+
+
+def record(number):
+    return random.Random(number).randbytes(500 + number * 37 % 5000)
+
+
+def write_files(folder, count=RECORDS):
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(count):
+        (folder / f"{number:06}").write_bytes(record(number))
+    return folder
+
+
+def epoch_of(loader):
+    """Every record exactly once, right bytes; returns the ids in order."""
+    pool = loader.dataset.pool
+    seen = []
+    loader.dataset.transform = None
+    original = pool.get_batch
+
+    def remember(ids):
+        batch = original(ids)
+        for number, data in zip(batch.ids, batch):
+            assert bytes(data) == record(number), f"record {number}"
+        seen.extend(batch.ids)
+        return batch
+
+    pool.get_batch = remember
+    try:
+        for _ in loader:
+            pass
+    finally:
+        pool.get_batch = original
+    return seen
+
+
+@pytest.fixture
+def files(tmp_path):
+    return write_files(tmp_path / "data")
+
+
+@pytest.fixture
+def bed(tmp_path, files):
+    with PoolBed(tmp_path, f"file://{files}", nodes=3, replicas=1) as made:
+        yield made.ready()
+
+
+def test_l2_epoch_comes_from_the_pool_by_shared_memory(bed):
+    pool = Pool(bed.config)
+    assert len(pool) == RECORDS
+    first = epoch_of(PoolLoader(PoolDataset(pool), batch=32, seed=1))
+    assert sorted(first) == list(range(RECORDS))
+    assert pool.stats()["hits"] == RECORDS and pool.stats()["misses"] == 0
+    assert [node["transport"] for node in pool.nodes()] == ["shm"] * 3
+    assert first == epoch_of(PoolLoader(PoolDataset(pool), batch=7, seed=1)), "the seed decides"
+    assert first != epoch_of(PoolLoader(PoolDataset(pool), batch=32, seed=2))
+
+
+def test_l2_the_same_by_tcp(tmp_path, files):
+    with PoolBed(tmp_path, f"file://{files}", transport="tcp") as bed:
+        pool = Pool(bed.ready().config)
+        assert sorted(epoch_of(PoolLoader(PoolDataset(pool), batch=32))) == list(range(RECORDS))
+        assert pool.stats()["misses"] == 0
+        assert [node["transport"] for node in pool.nodes()] == ["tcp"] * 2
+
+
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+def test_l1_kill_9_of_a_node_during_an_epoch(tmp_path, files, transport):
+    with PoolBed(tmp_path, f"file://{files}", nodes=3, replicas=1, transport=transport) as bed:
+        pool = Pool(bed.ready().config)
+        loader = PoolLoader(PoolDataset(pool), batch=16, seed=3, prefetch=1)
+        halfway, killed = threading.Event(), threading.Event()
+        original, calls = pool.get_batch, []
+
+        def get_batch(ids):
+            calls.append(ids)
+            if len(calls) == 8:
+                halfway.set()
+                assert killed.wait(60)
+            return original(ids)
+
+        pool.get_batch = get_batch
+        killer = threading.Thread(
+            target=lambda: (halfway.wait(60), bed.kill("b"), killed.set()), daemon=True)
+        killer.start()
+        assert sorted(epoch_of(loader)) == list(range(RECORDS))
+        killer.join()
+        stats = pool.stats()
+        assert stats["node_failures"] == 1
+        assert stats["misses"] == 0, "what was on the node came from replicas"
+        held = bed.status()["a"]["records"]
+        bed.start("b")
+        row = bed.status()["b"]
+        assert row["recovered"] == row["records"] == row["of"] > 0
+        assert bed.status()["a"]["records"] == held
+        again = Pool(bed.config)
+        assert sorted(epoch_of(PoolLoader(PoolDataset(again), batch=16))) == list(range(RECORDS))
+        assert again.stats()["misses"] == 0 and all(node["up"] for node in again.nodes())
+
+
+def test_l4_flipped_bits_are_noticed_counted_and_read_elsewhere(tmp_path, files):
+    with PoolBed(tmp_path, f"file://{files}") as bed:
+        pool = Pool(bed.ready().config)
+        memory = Path(bed.memory, "a")
+        data = bytearray(memory.read_bytes())
+        flipped = 0
+        for number in range(0, RECORDS, 10):
+            at = data.find(record(number))
+            if at >= 0:
+                data[at + 17] ^= 0x20
+                flipped += 1
+        with memory.open("r+b") as file:
+            file.write(data)
+        assert flipped > 5
+        assert sorted(epoch_of(PoolLoader(PoolDataset(pool), batch=16))) == list(range(RECORDS))
+        assert pool.stats()["corrupt"] == flipped == bed.status()["a"]["corrupt"]
+        assert pool.stats()["misses"] == flipped, "no replicas: from the store"
+        bed.command("verify")
+
+
+def test_l1_full_pool_slows_nobody(tmp_path, files):
+    with PoolBed(tmp_path, f"file://{files}", megabytes=1, extra="  eviction: {high_water: 30}\n") as bed:
+        pool = Pool(bed.ready().config)
+        assert bed.status()["a"]["refused"] > 0
+        assert sorted(epoch_of(PoolLoader(PoolDataset(pool), batch=50))) == list(range(RECORDS))
+        stats = pool.stats()
+        assert stats["hits"] > 0 and stats["misses"] > 0
+        assert stats["hits"] + stats["misses"] == RECORDS
+
+
+def test_operators_pin_evict_and_fill_again(bed):
+    bed.command("pin", "--first", "0", "--count", "10")
+    bed.command("evict")
+    assert sum(row["records"] for row in bed.status().values()) == 20, "and their replicas"
+    bed.command("pin", "--off", "--first", "0", "--count", "10")
+    bed.command("evict")
+    assert sum(row["records"] for row in bed.status().values()) == 0
+    bed.command("fill", "--first", "100", "--count", "50")
+    assert sum(row["records"] for row in bed.status().values()) == 100
+    assert "no such" not in bed.command("status").stdout
+    bad = bed.command("pin", "--first", str(RECORDS), check=False)
+    assert bad.returncode == 1 and f"allowed: 0 to {RECORDS - 1}" in bad.stdout
+
+
+def test_l3_configured_amount_and_target(bed):
+    assert "256 records" in bed.command("configure").stdout
+    assert "10 records" in bed.command("configure", "--amount", "10").stdout
+    assert len(Pool(bed.config).load()) == 10
+    bed.command("configure", "--amount", "8 KiB")
+    batch = Pool(bed.config).load()
+    assert 1 <= sum(len(data) for data in batch) <= 8192
+    for wrong in ("0", "many", "1 TB"):
+        bad = bed.command("configure", "--amount", wrong, check=False)
+        assert bad.returncode == 2 and "allowed" in bad.stderr
+    bad = bed.command("configure", "--target", "tpu", check=False)
+    assert bad.returncode == 1 and "gpu:N" in bad.stderr
+
+
+def test_l2_amounts_without_ids_are_the_next_records(bed):
+    pool = Pool(bed.config)
+    pool.start_epochs(seed=5, rank=1, ranks=2)
+    seen = []
+    while (batch := pool.load(30)) is not None:
+        seen += batch.ids
+    other = Pool(bed.config)
+    other.start_epochs(seed=5, rank=0, ranks=2)
+    while (batch := other.load("20 KiB")) is not None:
+        seen += batch.ids
+    assert sorted(seen) == list(range(RECORDS))
+    for amount in (0, 201, "nothing"):
+        with pytest.raises(ValueError, match="amount"):
+            pool.load(amount)
+
+
+def test_bad_requests_name_what_is_allowed(bed):
+    pool = Pool(bed.config)
+    with pytest.raises(IndexError, match=f"allowed: 0 to {RECORDS - 1}"):
+        pool.get_batch([RECORDS])
+    with pytest.raises(ValueError, match="its target 10"):
+        pool.get_into(0, numpy.empty(10, numpy.uint8))
+    with pytest.raises(RuntimeError, match="pool.nodes"):
+        bad = bed.folder / "bad.yaml"
+        bad.write_text(bed.config.read_text().replace("megabytes: 64", "megabytes: none"))
+        Pool(bad)
+
+
+def test_views_share_the_buffer(bed):
+    pool = Pool(bed.config)
+    out = numpy.zeros(1 << 20, numpy.uint8)
+    pool.register_buffer(out)
+    batch = pool.get_batch([3, 1, 2], out)
+    assert numpy.shares_memory(batch[0], out) and bytes(batch[0]) == record(3)
+    pool.unregister_buffer(out)
+    view = pool.get_batch([9])[0]
+    assert bytes(view) == record(9), "the view keeps its buffer alive"
+
+
+def test_resuming_sees_each_record_once(bed):
+    dataset = PoolDataset(Pool(bed.config))
+    whole = epoch_of(PoolLoader(dataset, batch=16, seed=4))
+    loader = PoolLoader(dataset, batch=16, seed=4)
+    for number, _ in enumerate(loader, 1):
+        if number == 5:
+            state = loader.state_dict()
+            break
+    resumed = PoolLoader(dataset, batch=16, seed=4)
+    resumed.load_state_dict(state)
+    assert epoch_of(resumed) == whole[80:]
+    assert resumed.state_dict()["epoch"] == 1
+    with pytest.raises(ValueError, match="this loader has"):
+        PoolLoader(dataset, seed=9).load_state_dict(state)
+
+
+def test_webdataset_shards(tmp_path):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for shard in range(4):
+        with tarfile.open(folder / f"{shard}.tar", "w") as tar:
+            for number in range(shard * 50, shard * 50 + 50):
+                for extension, data in (("bin", record(number)), ("cls", str(number).encode())):
+                    info = tarfile.TarInfo(f"set/{number:04}.{extension}")
+                    info.size = len(data)
+                    tar.addfile(info, BytesIO(data))
+    with PoolBed(tmp_path, f"file://{folder}", dataset='    format: tar\n    match: "*.tar"\n') as bed:
+        pool = Pool(bed.ready().config)
+        dataset = PoolDataset(pool)
+        assert len(dataset) == 200
+        for batch in PoolLoader(dataset, batch=20, seed=1):
+            for sample in batch:
+                number = int(bytes(sample["cls"]))
+                assert sample["__key__"] == f"set/{number:04}"
+                assert bytes(sample["bin"]) == record(number)
+        assert pool.stats()["misses"] == 0
+
+
+def test_idx_files(tmp_path):
+    folder = tmp_path / "idx"
+    folder.mkdir()
+    images = numpy.random.default_rng(1).integers(0, 256, (300, 28, 28), numpy.uint8)
+    (folder / "images-idx3-ubyte").write_bytes(
+        struct.pack(">IIII", 0x803, 300, 28, 28) + images.tobytes())
+    with PoolBed(tmp_path, f"file://{folder}", dataset="    format: idx\n") as bed:
+        batch = Pool(bed.ready().config).get_batch([299, 0])
+        assert (batch[0].reshape(28, 28) == images[299]).all()
+        assert (batch[1].reshape(28, 28) == images[0]).all()
+
+
+@pytest.mark.parametrize("kind", [S3, WebHdfs])
+def test_l1_stores_over_http_fill_the_pool(tmp_path, monkeypatch, kind):
+    store = kind(write_files(tmp_path / "data", 60))
+    for name, value in SIGNED.items():
+        monkeypatch.setenv(name, value)
+    failures = iter([503, "half"])
+    store.fault = lambda path: next(failures, None) if "00001" in path else None
+    with PoolBed(tmp_path, store.url, env=SIGNED) as bed:
+        pool = Pool(bed.ready().config)
+        store.fault = None
+        before = store.requests
+        for number in range(60):
+            assert bytes(pool.get_batch([number])[0]) == record(number)
+        assert store.requests == before, "all from the pool"
+        bed.command("evict")
+        pool = Pool(bed.config)
+        assert bytes(pool.get_batch([7])[0]) == record(7)
+        assert pool.stats()["misses"] == 1 and store.requests > before
+    store.close()
+
+
+def test_s3_with_the_wrong_secret_is_refused_and_said(tmp_path):
+    store = S3(write_files(tmp_path / "data", 3))
+    wrong = {**SIGNED, "AWS_SECRET_ACCESS_KEY": "wrong"}
+    with PoolBed(tmp_path, store.url, env=wrong) as bed:
+        done = bed.command("fill", "--manifest", check=False)
+        assert done.returncode == 1
+        assert "403" in done.stderr and "SignatureDoesNotMatch" in done.stderr
+    store.close()
+
+
+@pytest.mark.parametrize("fault, said", [
+    (404, "404"), (403, "403"), (500, "500"), ("half", "bytes"), ("circle", "redirect"), ("hang", "")])
+def test_l1_damaged_objects_are_skipped_and_named(tmp_path, fault, said):
+    store = WebHdfs(write_files(tmp_path / "data", 20))
+    with PoolBed(tmp_path, store.url) as bed:
+        bed.command("fill", "--manifest")
+        bed.start()
+        store.fault = lambda path: fault if "000007" in path else None
+        done = bed.command("fill", check=False)
+        assert done.returncode == 1
+        assert "000007" in done.stderr and said in done.stderr.lower()
+        assert sum(row["records"] for row in bed.status().values()) == 19
+        pool = Pool(bed.config)
+        with pytest.raises(LoadError) as error:
+            pool.get_batch(range(20))
+        assert error.value.ids == [7]
+    store.close()
+
+
+def test_records_that_change_in_the_store_are_refused(tmp_path):
+    folder = write_files(tmp_path / "data", 20)
+    with PoolBed(tmp_path, f"file://{folder}") as bed:
+        bed.command("fill", "--manifest")
+        (folder / "000003").write_bytes(b"another")
+        bed.start()
+        done = bed.command("fill", check=False)
+        assert done.returncode == 1 and "make the manifest again" in done.stderr
+
+
+def test_two_pools_of_one_name_are_told_apart(tmp_path, bed):
+    other = tmp_path / "other"
+    other.mkdir()
+    write_files(other / "data", 5)
+    config = bed.config.read_text().replace(str(tmp_path / "data"), str(other / "data"))
+    (other / "pool.yaml").write_text(config.replace(f"{tmp_path}/manifest", f"{other}/manifest"))
+    bed.config = other / "pool.yaml"
+    bed.command("fill", "--manifest")
+    assert "two pools of one name" in bed.status()["a"]["state"]
+    pool = Pool(other / "pool.yaml")
+    assert bytes(pool.get_batch([2])[0]) == record(2), "from its store"
+    assert "two pools of one name" in pool.nodes()[0]["problem"]
+
+
+def test_torch_dataloader_takes_the_dataset_as_it_is(bed):
+    dataset = PoolDataset(Pool(bed.config), transform=lambda data: (len(data), int(data[0])))
+    try:
+        from torch.utils.data import DataLoader
+    except ImportError:  # what DataLoader does with a map-style data set
+        items = [dataset[i] for i in range(3)] + dataset.__getitems__(range(3, 6))
+    else:
+        loader = DataLoader(dataset, batch_size=3, num_workers=2, collate_fn=list)
+        items = [item for batch in loader for item in batch][:6]
+    assert items == [(len(record(i)), record(i)[0]) for i in range(6)]
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider"]))

@@ -1,0 +1,318 @@
+// A node and its loaders in one process: fill, load, and everything that goes wrong between them
+// (L1 to L4).
+#include "tools/poold/node_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "core/prng.h"
+#include "pool/loader/loader.h"
+#include "pool/loader/node_link.h"
+
+namespace tributary::poold {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace pool;  // all that is tested here
+
+constexpr std::uint64_t kRecords = 600;
+
+// Record `id` of the data set: a length and bytes that depend on the id alone.
+std::string record(std::uint64_t id) {
+  Prng prng(id + 1);
+  std::string out(100 + prng.below(3000), '\0');
+  for (char& c : out) c = static_cast<char>(prng.next());
+  return out;
+}
+
+int free_port() {
+  const int fd = listen_at("127.0.0.1:0");
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+class PoolNodes : public testing::Test {
+ protected:
+  PoolNodes() {
+    fs::create_directories(folder_ / "data");
+    for (std::uint64_t id = 0; id < kRecords; ++id) write(id, record(id));
+    config_.name = "test";
+    config_.transport = TransportKind::tcp;
+    config_.replicas = 1;
+    config_.dataset.store = "file://" + (folder_ / "data").string();
+    config_.dataset.manifest = (folder_ / "manifest").string();
+    config_.cache.lease = Duration::seconds(30);
+    config_.fill.backoff = {Duration::us(100), Duration::us(100), 1};
+    for (const char* name : {"a", "b", "c"}) {
+      PoolNodeConfig node;
+      node.name = name;
+      node.address = "127.0.0.1:" + std::to_string(free_port());
+      node.memory = "/dev/shm/tributary-poold-test-" + std::to_string(getpid()) + "-" + name;
+      node.megabytes = 4;
+      config_.nodes.push_back(node);
+    }
+    make_manifest_again();
+    servers_.resize(config_.nodes.size());
+  }
+  ~PoolNodes() override {
+    servers_.clear();
+    for (const auto& node : config_.nodes) fs::remove(node.memory);
+    fs::remove_all(folder_);
+  }
+
+  void write(std::uint64_t id, const std::string& text) {
+    char name[32];
+    std::snprintf(name, sizeof name, "data/%06llu", static_cast<unsigned long long>(id));
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  void make_manifest_again() {
+    write_manifest_file(config_.dataset.manifest,
+                        make_manifest(*open_store(config_.dataset.store), config_.dataset.layout));
+  }
+  void start(std::size_t node) { servers_[node] = std::make_unique<NodeServer>(config_, node); }
+  void start_all() {
+    for (std::size_t n = 0; n < servers_.size(); ++n) start(n);
+  }
+  NodeLink link(std::size_t node, LinkUse use = LinkUse::operate) {
+    const ManifestFile manifest(config_.dataset.manifest);
+    const PoolNodeConfig& its = config_.nodes[node];
+    return NodeLink(
+        {its.address, its.name, config_.name, manifest->fingerprint(), read_token(config_)}, use);
+  }
+  void fill_all() {
+    for (std::size_t n = 0; n < servers_.size(); ++n) {
+      NodeLink to = link(n);
+      to.command(CommandKind::fill, 0, kRecords);
+      while (servers_[n]->status().fill.running) std::this_thread::yield();
+    }
+  }
+  // Every record once, in batches; how many were wrong.
+  int load_all(Loader& loader) {
+    int wrong = 0;
+    for (std::uint64_t first = 0; first < kRecords; first += 50) {
+      std::vector<std::uint64_t> ids;
+      std::vector<std::vector<std::byte>> data;
+      std::vector<std::span<std::byte>> targets;
+      for (std::uint64_t id = first; id < first + 50; ++id) {
+        ids.push_back(id * 7 % kRecords);
+        data.emplace_back(loader.length(ids.back()));
+      }
+      targets.assign(data.begin(), data.end());
+      loader.get_batch(ids, targets);
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        const std::string expected = record(ids[i]);
+        wrong +=
+            std::equal(data[i].begin(), data[i].end(), std::as_bytes(std::span(expected)).begin(),
+                       std::as_bytes(std::span(expected)).end())
+                ? 0
+                : 1;
+      }
+    }
+    return wrong;
+  }
+
+  const fs::path folder_ = fs::path(testing::TempDir()) / ("poold-" + std::to_string(getpid()));
+  PoolConfig config_;
+  std::vector<std::unique_ptr<NodeServer>> servers_;
+};
+
+TEST_F(PoolNodes, L2EveryRecordComesFromThePoolAndIsRight) {
+  start_all();
+  fill_all();
+  std::uint64_t held = 0;
+  for (const auto& server : servers_) {
+    EXPECT_EQ(server->status().records, server->status().own_records);
+    held += server->status().records;
+  }
+  EXPECT_EQ(held, 2 * kRecords) << "each record and its replica";
+  Loader loader(config_);
+  EXPECT_EQ(load_all(loader), 0);
+  EXPECT_EQ(loader.counters().hits, kRecords);
+  EXPECT_EQ(loader.counters().misses, 0u);
+}
+
+TEST_F(PoolNodes, L1EmptyPoolAndNoPoolReadFromTheStore) {
+  Loader alone(config_);
+  EXPECT_EQ(load_all(alone), 0);
+  EXPECT_EQ(alone.counters().misses, kRecords);
+  for (const NodeState& node : alone.nodes()) {
+    EXPECT_FALSE(node.up);
+    EXPECT_FALSE(node.problem.empty());
+  }
+  start_all();
+  Loader loader(config_);
+  EXPECT_EQ(load_all(loader), 0);
+  EXPECT_EQ(loader.counters().misses, kRecords);
+}
+
+TEST_F(PoolNodes, L1FullNodesTakeWhatFitsAndTheRestComesFromTheStore) {
+  for (auto& node : config_.nodes) node.megabytes = 1;
+  config_.cache.high_water_percent = 20;
+  start_all();
+  fill_all();
+  EXPECT_GT(servers_[0]->status().cache.refused, 0u);
+  Loader loader(config_);
+  EXPECT_EQ(load_all(loader), 0);
+  EXPECT_GT(loader.counters().hits, 50u);
+  EXPECT_GT(loader.counters().misses, 50u);
+  EXPECT_EQ(loader.counters().hits + loader.counters().misses, kRecords);
+}
+
+TEST_F(PoolNodes, L1EpochGoesOnFromReplicasAfterANodesDeath) {
+  start_all();
+  fill_all();
+  Loader loader(config_);
+  EXPECT_EQ(load_all(loader), 0);
+  servers_[1].reset();
+  EXPECT_EQ(load_all(loader), 0);
+  EXPECT_EQ(loader.counters().node_failures, 1u);
+  EXPECT_EQ(loader.counters().hits, 2 * kRecords) << "replicas have all that was on it";
+  servers_[2].reset();
+  EXPECT_EQ(load_all(loader), 0);
+  EXPECT_GT(loader.counters().misses, 0u) << "the store has what was on both";
+}
+
+TEST_F(PoolNodes, L4RestartedNodeServesWhatItsMemoryHolds) {
+  start_all();
+  fill_all();
+  const std::uint64_t records = servers_[0]->status().records;
+  servers_[0].reset();
+  start(0);
+  EXPECT_TRUE(servers_[0]->status().recovered_memory);
+  EXPECT_EQ(servers_[0]->status().cache.recovered, records);
+  Loader loader(config_);
+  EXPECT_EQ(load_all(loader), 0);
+  EXPECT_EQ(loader.counters().hits, kRecords);
+}
+
+TEST_F(PoolNodes, L4FlippedBitsAreNoticedReportedAndReadElsewhere) {
+  start_all();
+  fill_all();
+  // Behind the nodes' backs: a bit of each record's data, in the memory of one of them.
+  {
+    std::fstream memory(config_.nodes[0].memory, std::ios::in | std::ios::out | std::ios::binary);
+    NodeLink to = link(0, LinkUse::read);
+    to.refresh([&](const PlacedRecord& r) {
+      const auto at = static_cast<std::streamoff>(r.offset + sizeof(RecordHeader) + r.length / 2);
+      memory.seekg(at);
+      const int byte = memory.get();
+      memory.seekp(at);
+      memory.put(static_cast<char>(byte ^ 4));
+    });
+  }
+  const std::uint64_t held = servers_[0]->status().records;
+  Loader loader(config_);
+  EXPECT_EQ(load_all(loader), 0);
+  EXPECT_GT(loader.counters().corrupt, 0u);
+  EXPECT_EQ(loader.counters().corrupt, servers_[0]->status().cache.corrupt)
+      << "reported, and dropped";
+  EXPECT_EQ(loader.counters().hits, kRecords) << "from replicas";
+  const std::string verified = link(0).command(CommandKind::verify, 0, kRecords);
+  EXPECT_THAT(verified, testing::HasSubstr("\"corrupt\":" +
+                                           std::to_string(held - loader.counters().corrupt)));
+  EXPECT_EQ(servers_[0]->status().records, 0u);
+}
+
+TEST_F(PoolNodes, L4RecordsThatMovedAreLookedUpAgain) {
+  start_all();
+  fill_all();
+  Loader loader(config_);
+  EXPECT_EQ(load_all(loader), 0);
+  for (std::size_t n = 0; n < servers_.size(); ++n)
+    link(n).command(CommandKind::evict, 0, kRecords);
+  EXPECT_EQ(load_all(loader), 0);
+  EXPECT_EQ(loader.counters().hits + loader.counters().misses, 2 * kRecords);
+  EXPECT_GE(loader.counters().misses, kRecords);
+}
+
+TEST_F(PoolNodes, L1StoreThatChangedIsNamedAndTheRestIsLoaded) {
+  start_all();
+  write(5, "another text");
+  fill_all();
+  const FillProgress fill = servers_[0]->status().fill;
+  const FillProgress other = servers_[1]->status().fill;
+  const FillProgress third = servers_[2]->status().fill;
+  EXPECT_EQ(fill.failed + other.failed + third.failed, 2u) << "the record and its replica";
+  Loader loader(config_);
+  try {
+    load_all(loader);
+    FAIL() << "record 5 cannot be loaded";
+  } catch (const LoadError& error) {
+    EXPECT_EQ(error.ids(), std::vector<std::uint64_t>{5});
+    EXPECT_THAT(error.what(), testing::HasSubstr("make the manifest again"));
+  }
+}
+
+TEST_F(PoolNodes, BadRequestsOfLoadersAreRefusedBeforeAnythingIsRead) {
+  Loader loader(config_);
+  std::vector<std::byte> target(loader.length(0));
+  EXPECT_THROW(loader.get_into(kRecords, target), std::out_of_range);
+  EXPECT_THROW(loader.get_into(0, std::span(target).first(target.size() - 1)), std::length_error);
+  const std::uint64_t ids[] = {0, 1};
+  const std::span<std::byte> one[] = {target};
+  EXPECT_THROW(loader.get_batch(ids, one), std::length_error);
+}
+
+TEST_F(PoolNodes, KeysAreGivenToThoseWhoKnowTheTokenAlone) {
+  const fs::path token = folder_ / "token";
+  std::ofstream(token) << "0123456789abcdef\n";
+  fs::permissions(token, fs::perms::owner_read | fs::perms::owner_write);
+  config_.token_file = token.string();
+  start_all();
+  EXPECT_NO_THROW(link(0));
+  std::ofstream(token) << "another-token-of-a-stranger\n";
+  try {
+    link(0);
+    FAIL() << "a stranger was let in";
+  } catch (const StreamError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("token"));
+  }
+  fs::permissions(token, fs::perms::others_read, fs::perm_options::add);
+  EXPECT_THROW(read_token(config_), std::runtime_error) << "others may read it";
+}
+
+TEST_F(PoolNodes, TwoPoolsOfOneNameAreToldApart) {
+  start_all();
+  write(kRecords, "one more");
+  make_manifest_again();
+  try {
+    link(0);
+    FAIL() << "another manifest";
+  } catch (const StreamError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("two pools of one name"));
+  }
+  config_.name = "other";
+  EXPECT_THROW(link(0), StreamError);
+  EXPECT_EQ(servers_[0]->status().denied, 2u);
+  EXPECT_THROW(start(0), std::runtime_error) << "its memory is in use";
+}
+
+TEST_F(PoolNodes, ChildrenOfAForkReadByConnectionsOfTheirOwn) {
+  start_all();
+  fill_all();
+  Loader loader(config_);
+  EXPECT_EQ(load_all(loader), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool good = load_all(loader) == 0 && loader.counters().hits == kRecords;
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(load_all(loader), 0);
+}
+
+}  // namespace
+}  // namespace tributary::poold

@@ -1,0 +1,224 @@
+#include "tools/poold/node_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <random>
+#include <stdexcept>
+
+#include "pool/loader/token.h"
+
+namespace tributary::poold {
+namespace {
+
+using namespace pool;  // all that it serves
+
+constexpr std::size_t kMostConnections = 1024;
+constexpr Duration kSendTime = Duration::seconds(10);
+// Greetings are short: a connection that says nothing holds no thread for long.
+constexpr Duration kGreetTime = Duration::seconds(5);
+constexpr Duration kLook = Duration::ms(200);
+
+Instant now() {
+  return Instant::from_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                              std::chrono::steady_clock::now().time_since_epoch())
+                              .count());
+}
+
+std::uint32_t draw_incarnation() {
+  std::uint32_t drawn = 0;
+  const Nonce nonce = draw_nonce();
+  std::memcpy(&drawn, nonce.data(), sizeof drawn);
+  return drawn == 0 ? 1 : drawn;
+}
+
+MemoryOptions memory_options(const PoolNodeConfig& node) {
+  MemoryOptions options{node.memory, std::uint64_t{node.megabytes} << 20, std::nullopt};
+  if (node.numa_node) options.numa_node = *node.numa_node;
+  return options;
+}
+
+}  // namespace
+
+NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
+    : config_(config),
+      node_(node),
+      manifest_(config.dataset.manifest),
+      token_(read_token(config)),
+      placement_(config.placed_nodes(), config.replicas, manifest_->group_shift()),
+      memory_(memory_options(config.nodes[node])),
+      store_(open_store(config.dataset.store, config.timeouts)) {
+  const std::string host = split_address(config.nodes[node].address).first;
+  const TransportKind kind =
+      config.transport == TransportKind::automatic ? choose_transport(host) : config.transport;
+  if (const auto problem = memlock_problem(memory_.bytes().size());
+      problem && kind == TransportKind::verbs)
+    throw std::runtime_error(*problem);
+  cache_.emplace(memory_.bytes(),
+                 Segment::Owner{config.name, config.nodes[node].name, manifest_->fingerprint()},
+                 draw_incarnation(), config.cache);
+  const std::uint64_t group = std::uint64_t{1} << manifest_->group_shift();
+  for (std::uint64_t id = 0; id < manifest_->records(); id += group)
+    if (placement_.owners(id).contains(node_))
+      own_records_ += std::min(group, manifest_->records() - id);
+  prefetcher_ = std::make_unique<Prefetcher>(*store_, *manifest_, config.fill);
+  served_ = serve_memory(kind, host, memory_.bytes());
+  listener_ = listen_at(config.nodes[node].address);
+  acceptor_ = std::thread([this] { listen(); });
+}
+
+NodeServer::~NodeServer() {
+  stopping_ = true;
+  shutdown(listener_, SHUT_RDWR);
+  if (acceptor_.joinable()) acceptor_.join();
+  close(listener_);
+  prefetcher_->stop();
+  if (filler_.joinable()) filler_.join();
+  for (Connection& connection : connections_) connection.thread.join();
+}
+
+const char* NodeServer::transport() const {
+  return name_of(served_->memory().transport);
+}
+
+void NodeServer::listen() {
+  while (!stopping_) {
+    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    const std::lock_guard lock(connections_mutex_);
+    for (auto at = connections_.begin(); at != connections_.end();) {
+      if (!at->done) {
+        ++at;
+        continue;
+      }
+      at->thread.join();
+      at = connections_.erase(at);
+    }
+    if (fd < 0) continue;
+    if (connections_.size() >= kMostConnections) {
+      close(fd);
+      continue;
+    }
+    Connection& connection = connections_.emplace_back();
+    connection.fd = fd;
+    connection.thread = std::thread([this, &connection] { serve(connection); });
+  }
+}
+
+void NodeServer::serve(Connection& connection) {
+  std::uint64_t lease = 0;
+  try {
+    MessageStream stream(connection.fd);
+    if (greet(stream, lease)) {
+      while (!stopping_) {
+        if (const auto message = stream.receive(kLook)) answer(stream, *message);
+      }
+    }
+  } catch (const std::exception&) {
+    // Closed, or no message of ours: the connection is of no more use.
+  }
+  if (lease != 0) {
+    const std::lock_guard lock(mutex_);
+    cache_->leases().close(lease);
+    cache_->tidy(now());
+  }
+  connection.done = true;
+}
+
+bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
+  const auto first = stream.receive(kGreetTime);
+  const Hello* const hello = first ? std::get_if<Hello>(&*first) : nullptr;
+  if (hello == nullptr) return false;
+  const auto refuse = [&](const std::string& text) {
+    stream.send(Failure{text}, kSendTime);
+    const std::lock_guard lock(mutex_);
+    ++denied_;
+    return false;
+  };
+  if (hello->version != kProtocolVersion)
+    return refuse("speaks version " + std::to_string(kProtocolVersion) + " of the protocol, not " +
+                  std::to_string(hello->version));
+  if (hello->pool != config_.name)
+    return refuse("is of pool '" + config_.name + "', not of '" + hello->pool + "'");
+  if (hello->manifest != manifest_->fingerprint())
+    return refuse("has another manifest for pool '" + config_.name +
+                  "': two pools of one name, or a manifest that was made again for one side alone");
+  Challenge challenge{draw_nonce(), {}};
+  challenge.proof = prove(token_, Role::node, hello->nonce, challenge.nonce);
+  stream.send(challenge, kSendTime);
+  const auto second = stream.receive(kGreetTime);
+  const Proof* const proof = second ? std::get_if<Proof>(&*second) : nullptr;
+  if (proof == nullptr) return false;
+  if (!same(proof->proof, prove(token_, Role::reader, hello->nonce, challenge.nonce)))
+    return refuse("refuses the token; allowed: that of the pool's token_file");
+  const RemoteMemory& memory = served_->memory();
+  Welcome welcome{node().name,
+                  cache_->segment().incarnation(),
+                  memory.base,
+                  memory.bytes,
+                  memory.key,
+                  name_of(memory.transport),
+                  memory.address,
+                  0,
+                  0,
+                  static_cast<std::uint64_t>(config_.cache.lease.to_ns() / 1'000'000)};
+  {
+    const std::lock_guard lock(mutex_);
+    welcome.generation = cache_->generation();
+    if (proof->reads != 0) welcome.lease = lease = cache_->leases().open(0, now());
+  }
+  stream.send(welcome, kSendTime);
+  return true;
+}
+
+void NodeServer::answer(MessageStream& stream, const Message& message) {
+  if (const auto* table = std::get_if<TableRequest>(&message))
+    return send_table(stream, table->since);
+  Message reply = Failure{"not a request of an operator or loader"};
+  if (const auto* lookup = std::get_if<Lookup>(&message)) {
+    Entries entries;
+    const std::lock_guard lock(mutex_);
+    entries.generation = cache_->generation();
+    for (const std::uint64_t id : lookup->ids)
+      if (const auto record = cache_->find(id); record && entries.records.size() < kMostEntries)
+        entries.records.push_back(*record);
+    reply = std::move(entries);
+  } else if (const auto* renew = std::get_if<Renew>(&message)) {
+    const std::lock_guard lock(mutex_);
+    Renewed renewed{cache_->generation(), renew->lease, 1};
+    if (!cache_->leases().renew(renew->lease, renew->seen, now())) {
+      renewed.alive = 0;
+      renewed.lease = cache_->leases().open(0, now());
+    }
+    reply = renewed;
+  } else if (const auto* corrupt = std::get_if<Corrupt>(&message)) {
+    const std::lock_guard lock(mutex_);
+    const auto record = cache_->find(corrupt->record.id);
+    const bool same_one = record && record->generation == corrupt->record.generation;
+    if (same_one) cache_->check(corrupt->record.id, now());
+    reply = Text{"{}"};
+  } else if (const auto* command = std::get_if<Command>(&message)) {
+    reply = run(*command);
+  } else if (std::holds_alternative<StatusRequest>(message)) {
+    reply = Text{status_text()};
+  }
+  stream.send(reply, kSendTime);
+}
+
+void NodeServer::send_table(MessageStream& stream, std::uint64_t since) {
+  for (;;) {
+    Entries entries;
+    {
+      const std::lock_guard lock(mutex_);
+      entries.records = cache_->after(since, kMostEntries);
+      entries.more = entries.records.size() == kMostEntries ? 1 : 0;
+      entries.generation =
+          entries.more != 0 ? entries.records.back().generation : cache_->generation();
+    }
+    stream.send(entries, kSendTime);
+    if (entries.more == 0) return;
+    since = entries.generation;
+  }
+}
+
+}  // namespace tributary::poold

@@ -1,0 +1,101 @@
+// A node of the pool at work: its memory, its readers, and its fill from the store (L1, L4).
+//
+//   memory file ─▶ NodeCache ─▶ served by a transport
+//   listener ─▶ one thread a connection ─▶ answer()
+//   fill thread ─▶ Prefetcher ─▶ NodeCache
+//
+// One mutex guards the cache; copies of records into memory are made under it, reads by loaders are
+// not.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "pool/loader/manifest_file.h"
+#include "pool/loader/pool_config.h"
+#include "pool/loader/stream.h"
+#include "pool/segment/memory_file.h"
+#include "pool/segment/node_cache.h"
+
+namespace tributary::poold {
+
+// What status and metrics show; a snapshot.
+struct NodeStatus {
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t used_bytes = 0;
+  std::uint64_t waiting_bytes = 0;  // dropped, and still protected by leases
+  std::uint64_t records = 0;
+  std::uint64_t own_records = 0;  // of the manifest, that placement gives it
+  std::uint64_t pinned = 0;
+  std::uint64_t leases = 0;
+  std::uint64_t connections = 0;
+  std::uint64_t denied = 0;  // greetings that were refused
+  std::uint32_t incarnation = 0;
+  bool recovered_memory = false;
+  pool::CacheCounters cache;
+  pool::FillProgress fill;
+};
+
+class NodeServer {
+ public:
+  // Takes the memory and listens. Throws std::runtime_error.
+  NodeServer(const pool::PoolConfig& config, std::size_t node);
+  ~NodeServer();
+  NodeServer(const NodeServer&) = delete;
+  NodeServer& operator=(const NodeServer&) = delete;
+
+  [[nodiscard]] NodeStatus status() const;
+  [[nodiscard]] const char* transport() const;
+  [[nodiscard]] const pool::PoolNodeConfig& node() const { return config_.nodes[node_]; }
+
+ private:
+  struct Connection {
+    std::thread thread;
+    int fd = -1;
+    std::atomic<bool> done{false};
+  };
+
+  void listen();
+  void serve(Connection& connection);
+  // False: the connection ends.
+  bool greet(pool::MessageStream& stream, std::uint64_t& lease);
+  void answer(pool::MessageStream& stream, const pool::Message& message);
+  void send_table(pool::MessageStream& stream, std::uint64_t since);
+  pool::Message run(const pool::Command& command);
+  pool::Message verify(std::uint64_t first, std::uint64_t count);
+  pool::Message start_fill(std::uint64_t first, std::uint64_t count);
+  void fill(std::uint64_t first, std::uint64_t count);
+  [[nodiscard]] std::string status_text() const;
+
+  const pool::PoolConfig config_;
+  const std::size_t node_;
+  const pool::ManifestFile manifest_;
+  const std::string token_;
+  const pool::Placement placement_;
+  std::uint64_t own_records_ = 0;
+  pool::MemoryFile memory_;
+  mutable std::mutex mutex_;  // of cache_, and of what is under it
+  std::optional<pool::NodeCache> cache_;
+  std::unique_ptr<pool::MemoryServer> served_;
+  std::unique_ptr<pool::Store> store_;
+  std::unique_ptr<pool::Prefetcher> prefetcher_;
+  std::thread filler_;
+  bool filling_ = false;
+  std::uint64_t denied_ = 0;
+
+  int listener_ = -1;
+  std::atomic<bool> stopping_{false};  // set by the destructor
+  mutable std::mutex connections_mutex_;
+  std::list<Connection> connections_;
+  std::thread acceptor_;  // last: begins when all else is there
+};
+
+}  // namespace tributary::poold
