@@ -1,45 +1,13 @@
 #include "config/model/devargs.h"
 
-#include <array>
 #include <charconv>
 
 namespace tributary::config {
 namespace {
 
-bool looks_like_pci(std::string_view device) {
-  // [domain:]bus:device.function
-  return device.find(':') != std::string_view::npos && device.find('.') != std::string_view::npos;
-}
-
-// What virtual devices' names begin with says to DPDK which driver they are for; some drivers have
-// two words.
-struct VirtualDriver {
-  std::string_view word, name;
-};
-constexpr std::array kVirtualDrivers = {
-    VirtualDriver{"net_af_packet", "net_af_packet"},
-    VirtualDriver{"eth_af_packet", "net_af_packet"},
-    VirtualDriver{"net_af_xdp", "net_af_xdp"},
-    VirtualDriver{"net_memif", "net_memif"},
-    VirtualDriver{"net_null", "net_null"},
-    VirtualDriver{"eth_null", "net_null"},
-    VirtualDriver{"net_pcap", "net_pcap"},
-    VirtualDriver{"eth_pcap", "net_pcap"},
-    VirtualDriver{"net_ring", "net_ring"},
-    VirtualDriver{"eth_ring", "net_ring"},
-    VirtualDriver{"net_tap", "net_tap"},
-    VirtualDriver{"eth_tap", "net_tap"},
-    VirtualDriver{"net_vhost", "net_vhost"},
-    VirtualDriver{"eth_vhost", "net_vhost"},
-    VirtualDriver{"net_virtio_user", "net_virtio_user"},
-    VirtualDriver{"virtio_user", "net_virtio_user"},
-};
-
-// None: a PCI address. One that we do not know: all but the number at its end.
-std::string_view driver_of(std::string_view device) {
-  for (const auto& [word, name] : kVirtualDrivers)
-    if (device.starts_with(word)) return name;
-  if (looks_like_pci(device)) return {};
+// A driver that no row has: all but the number at the end.
+std::string_view driver_of(const PortKind& kind, std::string_view device) {
+  if (kind.card || !kind.words.front().empty()) return kind.driver;
   return device.substr(0, device.find_last_not_of("0123456789") + 1);
 }
 
@@ -49,6 +17,14 @@ std::optional<std::string_view> Devargs::get(std::string_view key) const {
   for (const auto& [name, value] : arguments)
     if (name == key) return value;
   return std::nullopt;
+}
+
+std::string_view Devargs::interface() const {
+  if (kind->binding == Binding::none) return {};
+  // All but the first are net_pcap's own; what it receives from counts.
+  for (const char* const key : {"iface", "rx_iface_in", "rx_iface", "tx_iface"})
+    if (const auto name = get(key)) return *name;
+  return {};
 }
 
 std::size_t Devargs::number(std::string_view key, std::size_t fallback) const {
@@ -72,7 +48,8 @@ Devargs parse_devargs(std::string_view text) {
                                                            ? std::string_view{}
                                                            : item.substr(equals + 1));
   }
-  out.driver = driver_of(out.device);
+  out.kind = &kind_of_device(out.device);
+  out.driver = driver_of(*out.kind, out.device);
   return out;
 }
 

@@ -27,7 +27,7 @@ std::string interface_text(std::string_view name) {
 }
 
 bool serves_memif(const Devargs& device) {
-  return device.driver == "net_memif" && device.get("role") == "server";
+  return device.kind->memif && device.get("role") == "server";
 }
 
 std::vector<DeviceClaim> xdp_queues(const Devargs& device, std::string_view interface) {
@@ -42,18 +42,26 @@ std::vector<DeviceClaim> xdp_queues(const Devargs& device, std::string_view inte
 }  // namespace
 
 std::vector<DeviceClaim> device_claims(const Devargs& device) {
-  const std::string& driver = device.driver;
-  if (serves_memif(device))
-    return {{socket_text(device.get("socket").value_or(kMemifSocket)) + " with id " +
-             std::to_string(device.number("id", 0))}};
-  const auto interface = device.get("iface");
-  if (!interface || interface->empty()) return {};
-  if (driver == "net_vhost") return {{socket_text(*interface)}};
-  if (driver == "net_af_xdp") return xdp_queues(device, *interface);
-  // Of a tap called "t%d" the kernel makes another name each time.
-  if (driver == "net_af_packet" || driver == "net_pcap" ||
-      (driver == "net_tap" && interface->find('%') == std::string_view::npos))
-    return {{interface_text(*interface), false}};
+  const std::string_view interface = device.get("iface").value_or("");
+  switch (device.kind->claims) {
+    case Claiming::none: break;
+    case Claiming::socket_and_id:
+      if (!serves_memif(device)) break;
+      return {{socket_text(device.get("socket").value_or(kMemifSocket)) + " with id " +
+               std::to_string(device.number("id", 0))}};
+    case Claiming::socket:
+      if (interface.empty()) break;
+      return {{socket_text(interface)}};
+    case Claiming::interface_queues:
+      if (interface.empty()) break;
+      return xdp_queues(device, interface);
+    case Claiming::interface:
+      // The kernel makes another name each time where the driver creates "t%d".
+      if (interface.empty() || (device.kind->binding == Binding::creates &&
+                                interface.find('%') != std::string_view::npos))
+        break;
+      return {{interface_text(interface), false}};
+  }
   return {};
 }
 
@@ -74,8 +82,7 @@ std::optional<std::string> served_socket(const Devargs& device) {
     return device.get("socket-abstract") == "no"
                ? std::optional(named("socket").value_or(std::string(kMemifSocket)))
                : std::nullopt;
-  if (device.driver == "net_vhost" && device.get("client").value_or("0") != "1")
-    return named("iface");
+  if (device.kind->vhost && device.get("client").value_or("0") != "1") return named("iface");
   return std::nullopt;
 }
 

@@ -45,7 +45,7 @@ void add_workers(Plan& plan, std::size_t job) {
 
 std::string far_end(const config::PortConfig& port) {
   dataplane::Devargs args = dataplane::parse_devargs(port.devargs);
-  if (args.driver == "net_memif") {
+  if (args.kind->memif) {
     bool has_role = false;
     for (auto& [key, value] : args.arguments) {
       if (key != "role") continue;
@@ -55,7 +55,7 @@ std::string far_end(const config::PortConfig& port) {
     if (!has_role) args.arguments.emplace_back("role", "client");
     return joined(args, args.device);
   }
-  if (args.driver == "net_vhost" && args.get("iface"))
+  if (args.kind->vhost && args.get("iface"))
     return "net_virtio_user" + args.device.substr(args.driver.size()) +
            ",path=" + std::string(*args.get("iface")) + ",queue_size=1024";
   throw std::invalid_argument("port " + port.name + " (" + port.devargs +
@@ -67,7 +67,7 @@ std::optional<MemifEnd> memif_end(const config::PortConfig& port) {
   constexpr std::array kKnown = {"id",   "socket", "socket-abstract", "rsize", "bsize",
                                  "role", "mac"};
   const dataplane::Devargs args = dataplane::parse_devargs(port.devargs);
-  if (args.driver != "net_memif") return std::nullopt;
+  if (!args.kind->memif) return std::nullopt;
   for (const auto& [key, value] : args.arguments)
     if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) return std::nullopt;
   const std::size_t log2_frames = args.number("rsize", kMemifLog2Frames);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/load/load.h"
+#include "config/model/devargs.h"
 #include "config/plan/aggregation_memory.h"
 #include "config/plan/memory_plan.h"
 #include "config/text/file.h"
@@ -57,6 +58,15 @@ std::vector<std::string> device_mistakes(const config::SwitchConfig& config) {
   return out;
 }
 
+// A driver that this build does not know may still be one of the machine's DPDK.
+void warn_of_drivers(const config::SwitchConfig& config, const Options& options) {
+  for (const auto& port : config.ports)
+    if (const std::string doubt = config::unknown_driver(config::parse_devargs(port.devargs));
+        !doubt.empty())
+      report(options.config_path + ": warning: port " + port.name + " (" + port.devargs +
+             "): " + doubt);
+}
+
 // A file may be checked on another machine than the one it is for, or where fewer CPUs are allowed:
 // a warning. The switch itself would refuse to start.
 void warn_of_cpus(const config::SwitchConfig& config, const Options& options) {
@@ -75,6 +85,7 @@ int check_whole_topology(const Options& options) {
       mistakes.push_back(sw.config.name + ": " + mistake);
   for (const auto& mistake : mistakes) report(options.config_path + ": " + mistake);
   if (!mistakes.empty()) return 1;
+  for (const auto& sw : topology.switches) warn_of_drivers(sw.config, options);
   if (options.check) {
     for (const auto& sw : topology.switches)
       std::printf("%s",
@@ -226,6 +237,7 @@ int run(const Options& options) {
   const auto mistakes = device_mistakes(config);
   for (const auto& mistake : mistakes) report(options.config_path + ": " + mistake);
   if (!mistakes.empty()) return 1;
+  warn_of_drivers(config, options);
   if (options.print_config) std::printf("%s", config::dump(config).c_str());
   if (options.check && !options.node.empty())
     std::printf("%s", config::describe_tree(config).c_str());
