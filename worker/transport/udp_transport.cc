@@ -13,6 +13,7 @@
 #include "core/net/frame.h"
 #include "core/wire/integrity.h"
 #include "worker/transport/packet_check.h"
+#include "worker/transport/route_interface.h"
 
 namespace tributary::worker {
 namespace {
@@ -162,6 +163,7 @@ void UdpTransport::join_group(const wire::StartInfo& info, std::uint16_t port) {
   ip_mreqn membership{};
   membership.imr_multiaddr = group.sin_addr;
   membership.imr_address.s_addr = htonl(own_ipv4_);
+  membership.imr_ifindex = route_interface(switch_ipv4_);  // 0: the one that has the own address
   if (::setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) != 0)
     fail("cannot join group " + text_of(info.group_ipv4) + " on " + text_of(own_ipv4_));
   sources_.push_back(std::move(source));
