@@ -141,7 +141,7 @@ const Fields<AclRule>& rule_fields() {
       scalar("vlan", &AclRule::vlan, or_absent(number_range("VLANs", 0, kMaxVlan)),
              "The VLANs that they are in; 0: untagged between transparent ports."),
       scalar("ether_type", &AclRule::ether_type, or_absent(ether_type()),
-             "What they carry, behind one VLAN tag."),
+             "What they carry, behind all VLAN tags."),
       scalar("source", &AclRule::source, or_absent(ip_prefix()), "Their source address."),
       scalar("destination", &AclRule::destination, or_absent(ip_prefix()),
              "Their destination address."),

@@ -107,14 +107,24 @@ ordered_json Show::fdb(const std::string& which) {
                     {"port", switch_.port_name(row.port)},
                     {"kind", row.is_static ? "static" : "learned"},
                     {"age_ms", milliseconds(row.age)}});
-    return rows.size() < kMostFdbRows;
+    return true;
+  };
+  std::size_t more = 0;
+  const auto add_or_count = [&](const FdbRow& row) {
+    return rows.size() < kMostFdbRows ? add(row) : (++more, true);
   };
   // A static address is in every VLAN.
   for (const auto& entry : switch_.config().forwarding.static_macs)
     for (std::uint16_t port = 0; port < switch_.ports().size(); ++port)
       if (switch_.port_name(port) == entry.port && filter.port.value_or(port) == port)
-        if (!add({entry.mac, 0, port, true, {}})) return rows;
-  for_each_learned(switch_, filter, add);
+        add_or_count({entry.mac, 0, port, true, {}});
+  for_each_learned(switch_, filter, add_or_count);
+  if (more != 0)
+    rows.push_back({{"mac", nullptr},
+                    {"vlan", nullptr},
+                    {"port", nullptr},
+                    {"kind", std::to_string(more) + " more: choose with vlan= or port="},
+                    {"age_ms", nullptr}});
   return rows;
 }
 

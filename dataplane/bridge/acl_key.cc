@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/net/read.h"
+#include "dataplane/frame/vlan.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -13,6 +14,7 @@ using wire::be16;
 using wire::be32;
 
 constexpr int kMostExtensions = 8;
+constexpr int kMostTags = 8;  // behind the first one
 
 // IP protocols and IPv6 extension headers.
 enum : std::uint8_t {
@@ -112,10 +114,20 @@ DropReason read_ipv6(Packet packet, AclKey& key) {
 
 AclFields read_acl_key(const wire::EthernetView& frame, std::size_t missing, AclKey& key) {
   key = {};
-  key.ether_type = frame.ether_type;
-  const Packet packet{frame.payload, frame.payload.size() + missing};
-  if (frame.ether_type == wire::kEtherTypeIpv4) return {AclKind::ipv4, read_ipv4(packet, key)};
-  if (frame.ether_type == wire::kEtherTypeIpv6) return {AclKind::ipv6, read_ipv6(packet, key)};
+  std::uint16_t type = frame.ether_type;
+  Packet packet{frame.payload, frame.payload.size() + missing};
+  // Hosts look behind several tags, and so must rules.
+  for (int n = 0; is_vlan_tag(type); ++n) {
+    if (n == kMostTags) return {AclKind::other, DropReason::vlan_stacked};
+    if (const DropReason lack = packet.lack(0, wire::kVlanBytes); lack != DropReason::none)
+      return {AclKind::other, lack};
+    type = packet.u16(2);
+    packet.here = packet.here.subspan(wire::kVlanBytes);
+    packet.bytes -= wire::kVlanBytes;
+  }
+  key.ether_type = type;
+  if (type == wire::kEtherTypeIpv4) return {AclKind::ipv4, read_ipv4(packet, key)};
+  if (type == wire::kEtherTypeIpv6) return {AclKind::ipv6, read_ipv6(packet, key)};
   return {};
 }
 

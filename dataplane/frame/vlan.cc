@@ -26,11 +26,6 @@ VlanTable::VlanTable(const std::vector<config::PortConfig>& ports) {
       members_[id] |= mask_of(port);
       if (id != untagged) tagged_[id] |= mask_of(port);
     }
-    // Reserved, but a transparent port looks at no tag.
-    if (vlan.mode == VlanMode::transparent) {
-      members_[kVlanIds - 1] |= mask_of(port);
-      tagged_[kVlanIds - 1] |= mask_of(port);
-    }
   }
 }
 

@@ -16,6 +16,7 @@ namespace tributary::dataplane {
 
 using PortMask = std::uint32_t;  // bit p: port p
 inline constexpr std::size_t kVlanIds = 4096;
+inline constexpr std::uint16_t kReservedVlan = 4095;  // IEEE 802.1Q-2018, table 9-2: never sent
 // An optional VLAN would be written in two parts, and read in one that waits for both.
 inline constexpr std::uint16_t kNoVlan = 0xFFFF;
 
@@ -35,6 +36,7 @@ class VlanTable {
   [[nodiscard]] bool transparent() const { return transparent_; }
   // kNoVlan: the port does not take it.
   [[nodiscard]] std::uint16_t vlan_of(std::uint16_t port, const wire::EthernetView& frame) const {
+    if (vlan_id(frame) == kReservedVlan) return kNoVlan;
     if (transparent_) return vlan_id(frame);
     return checked_vlan_of(port, frame);
   }

@@ -63,6 +63,13 @@ def test_without_a_number_of_frames_time_ends_it(capture):
     assert said == ["tributary: sent 100000, received 0, errors 0"]
 
 
+def test_a_number_that_is_empty_is_not_set_and_one_that_is_none_ends_it(capture):
+    calls, said, errors = run(REPLAY, capture, TRIBUTARY_FRAMES="", TRIBUTARY_SECONDS="1")
+    assert errors == "" and "set 0 count 0" in calls and calls[-1] == "quit"
+    calls, said, errors = run(REPLAY, capture, TRIBUTARY_FRAMES="many", TRIBUTARY_SECONDS="1")
+    assert said[0] == "tributary: TRIBUTARY_FRAMES=many is not a number" and "quit" in calls
+
+
 @pytest.mark.parametrize(("right", "wrong", "why"), [
     ("pktgen.pcap(", "pktgen.pcaps(", "no function 'pcaps'"),
     ("pktgen.clr()", "pktgen.range.size(port)", "no function 'size'"),

@@ -8,10 +8,23 @@
 package.path = package.path .. ";?.lua"
 require "Pktgen"
 
+-- A number of the environment; not set, or empty: the fallback. Pktgen goes on without its script
+-- where that fails, and would not end.
+local function number(name, fallback)
+  local text = os.getenv(name)
+  if text == nil or text == "" then return fallback end
+  local value = tonumber(text)
+  if value == nil then
+    printf("tributary: %s=%s is not a number\n", name, text)
+    pktgen.quit()
+  end
+  return value or fallback
+end
+
 local port = "0"
-local frames = tonumber(os.getenv("TRIBUTARY_FRAMES") or "0")
-local percent = tonumber(os.getenv("TRIBUTARY_PERCENT") or "100")
-local seconds = tonumber(os.getenv("TRIBUTARY_SECONDS") or "30")
+local frames = number("TRIBUTARY_FRAMES", 0)
+local percent = number("TRIBUTARY_PERCENT", 100)
+local seconds = number("TRIBUTARY_SECONDS", 30)
 
 pktgen.screen("off")
 pktgen.pcap(port, "on")

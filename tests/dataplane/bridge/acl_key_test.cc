@@ -33,6 +33,32 @@ TEST(AclKey, Ipv4WithAndWithoutOptions) {
   }
 }
 
+Bytes with_tags(const Bytes& frame, std::initializer_list<std::uint16_t> types) {
+  Bytes out = frame;
+  for (const std::uint16_t type : types)
+    out.insert(out.begin() + 12,
+               {std::byte(type >> 8), std::byte(type & 0xFF), std::byte{0}, std::byte{0}});
+  return out;
+}
+
+// A host takes a packet from behind several tags, and no rule may be passed that way.
+TEST(AclKey, LooksBehindStackedTags) {
+  const Bytes frame = ipv4_frame({.protocol = 17});
+  for (const auto& tags : {with_tags(frame, {0x8100, 0x8100}), with_tags(frame, {0x8100, 0x88A8}),
+                           with_tags(frame, {0x9100, 0x8100, 0x88A8})}) {
+    const Read r = read(tags);
+    EXPECT_EQ(r.fields.kind, AclKind::ipv4);
+    EXPECT_EQ(r.fields.malformed, DropReason::none);
+    EXPECT_EQ(r.key.ether_type, wire::kEtherTypeIpv4);
+    EXPECT_EQ(r.key.destination_port, 2222);
+  }
+  Bytes many = frame;
+  for (int i = 0; i < 10; ++i) many = with_tags(many, {0x8100});
+  EXPECT_EQ(read(many).fields.malformed, DropReason::vlan_stacked);
+  const Bytes cut = with_tags(frame, {0x8100, 0x8100});
+  EXPECT_EQ(read({cut.begin(), cut.begin() + 20}).fields.malformed, DropReason::frame_truncated);
+}
+
 // Every length of a packet, at the end of the frame and of the IP packet.
 TEST(AclKey, CutShortIsMalformedUpToThePorts) {
   const Bytes v4 = ipv4_frame({.protocol = 6, .payload = 4});

@@ -103,6 +103,16 @@ TEST_F(Vlans, WhatAPortDoesNotCarryIsDroppedAndNotLearned) {
   EXPECT_EQ(sw.drops(kTransparent, DropReason::no_egress), 1u);
 }
 
+// C1: it is reserved, and a port that looks at no other tag drops it, too.
+TEST(TransparentPorts, DropTheReservedVlanAndLearnNothingOfIt) {
+  RingSwitch other(test_config(2));
+  other.inject(0, tagged(kEverybody, host(1), 4095));
+  other.turn();
+  EXPECT_TRUE(other.sent(1).empty());
+  EXPECT_EQ(other.drops(0, DropReason::vlan_denied), 1u);
+  EXPECT_EQ(other.packet_loop().fdb().counters().entries.get(), 0u);
+}
+
 TEST(Trunk, WithoutANativeVlanTakesNoUntaggedFrame) {
   auto config = vlan_config();
   config.ports[kTrunk].vlan = {VlanMode::trunk, {}, {}, {}};
