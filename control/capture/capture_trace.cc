@@ -122,6 +122,7 @@ class TraceFormat : public CaptureFormat {
     switch (frame.point) {
       case CapturePoint::verdict:
         out.append(what).append(what.empty() ? "" : "; ").append(text_of(frame.verdict));
+        if (frame.verdict.way) out.append(way_text(*frame.verdict.way));
         break;
       case CapturePoint::drop:
         out.append("  dropped: ").append(drop_label(frame.reason));
@@ -143,6 +144,12 @@ class TraceFormat : public CaptureFormat {
   }
 
  private:
+  // " in vlan 10 to w1", " untagged to w1", " in vlan 10, flooded".
+  [[nodiscard]] std::string way_text(const FrameVerdict::Way& way) const {
+    std::string text =
+        way.vlan == 0 ? std::string(" untagged") : " in vlan " + std::to_string(way.vlan);
+    return way.egress ? text + " to " + ports_[*way.egress] : text + ", flooded";
+  }
   // When, on which lcore, where, how long.
   void begin_line(std::string& out, std::size_t lcore, const CapturedFrame& frame) const {
     char text[64];

@@ -56,6 +56,33 @@ void collect_process(Families& out, dataplane::Switch& sw) {
          {}, number(dataplane::memif_clients_gone()));
 }
 
+void collect_losses(Families& out, dataplane::Switch& sw) {
+  using dataplane::DeviceLosses;
+  struct LossMetric {
+    const char* name;
+    const char* help;
+    Counter DeviceLosses::*counter;
+  };
+  static constexpr std::array kLosses = {
+      LossMetric{"tributary_port_rx_missed_total",
+                 "Frames for which the device or the kernel's ring had no room",
+                 &DeviceLosses::missed},
+      LossMetric{"tributary_port_rx_errors_total", "Frames that the device refused",
+                 &DeviceLosses::rx_errors},
+      LossMetric{"tributary_port_rx_no_buffer_total", "Frames for which there was no packet buffer",
+                 &DeviceLosses::no_buffers},
+      LossMetric{"tributary_port_tx_errors_total",
+                 "Frames that the device took from the switch and did not send",
+                 &DeviceLosses::tx_errors},
+  };
+  for (const auto& metric : kLosses) {
+    auto& to = family(out, metric.name, metric.help, false);
+    sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
+      sample(to, {{"port", port.name()}}, number(port.losses().*metric.counter));
+    });
+  }
+}
+
 void collect_ports(Families& out, dataplane::Switch& sw) {
   using Member = Counter dataplane::PortCounters::*;
   struct PortMetric {
@@ -97,6 +124,7 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
       sample(to, {{"port", port.name()}}, number(counters.*metric.counter));
     });
   }
+  collect_losses(out, sw);
   auto& link = family(out, "tributary_port_link_up", "1 when frames can leave", true);
   sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
     sample(link, {{"port", port.name()}}, port.link_up() ? 1 : 0);

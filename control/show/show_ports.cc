@@ -26,6 +26,10 @@ ordered_json Show::ports() {
                     {"drops", counters.drops.total()},
                     {"marked", counters.ecn_marked.get()},
                     {"jobs_marked", counters.ecn_marked_jobs.get()},
+                    {"rx_missed", port.losses().missed.get()},
+                    {"rx_errors", port.losses().rx_errors.get()},
+                    {"rx_no_buffer", port.losses().no_buffers.get()},
+                    {"tx_errors", port.losses().tx_errors.get()},
                     {"device", port.config().devargs},
                     {"note", port.why()}});
   });

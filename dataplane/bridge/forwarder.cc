@@ -279,6 +279,15 @@ inline void Forwarder::forward_one(Lane& lane, rte_mbuf* frame, const Classified
   egress_.send(egress, frame, view, vlan);
 }
 
+FrameVerdict::Way Forwarder::way_of(const Classified& what, std::size_t place, Instant now) const {
+  FrameVerdict::Way way{.vlan = vlan_[place]};
+  const std::uint64_t key = mac_key(what.destination, way.vlan);
+  if ((key & kGroupBit) != 0) return way;
+  if (const std::uint16_t egress = fdb_.port_of(key, now); egress != Fdb::kNoPort)
+    way.egress = egress;
+  return way;
+}
+
 void Forwarder::forward(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
                         std::span<const Classified> what, std::span<const std::uint8_t> places,
                         Instant now) {

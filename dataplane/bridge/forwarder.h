@@ -22,6 +22,7 @@
 #include "dataplane/bridge/storm.h"
 #include "dataplane/frame/classify.h"
 #include "dataplane/frame/vlan.h"
+#include "dataplane/io/capture.h"
 #include "dataplane/io/handover.h"
 #include "dataplane/io/lane.h"
 #include "dataplane/io/transmitter.h"
@@ -47,6 +48,9 @@ class Forwarder {
   // Frames of the burst that was admitted, by their places in it; takes ownership of these.
   void forward(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
                std::span<const Classified> what, std::span<const std::uint8_t> places, Instant now);
+  // Where forward() would send one of these, to whoever traces.
+  [[nodiscard]] FrameVerdict::Way way_of(const Classified& what, std::size_t place,
+                                         Instant now) const;
   // Several lcores: each has the whole table, and tells the others what it learns.
   void tell(HandoverEnd* peers) { peers_ = peers; }
   // What another one has learned. What is known since later stays: all end with the same.

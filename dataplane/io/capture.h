@@ -39,6 +39,13 @@ enum class CapturePoint : std::uint8_t { rx, tx, drop, verdict };
 // What the switch makes of a received frame. Why it drops one is told at the point `drop`.
 struct FrameVerdict {
   Action action = Action::drop;
+  // Of forward: the VLAN (0: untagged), and the port that the destination is known behind; none: it
+  // goes to all ports of the VLAN that want it.
+  struct Way {
+    std::uint16_t vlan = 0;
+    std::optional<std::uint16_t> egress = {};
+  };
+  std::optional<Way> way = {};
   std::optional<std::size_t> handed_to = {};            // the lcore that decides about it
   std::optional<aggregator::Verdict> aggregation = {};  // none: the engine was not asked
   aggregator::ChunkLook chunk = {};                     // afterwards

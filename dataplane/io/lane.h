@@ -54,23 +54,36 @@ struct PortCounters {
 
 struct Lane {
   Lane(Port& p, std::uint16_t i) : port(&p), name(p.name()), index(i), checks_udp(p.checks_udp()) {
+    interface_mtu = p.interface_mtu();
     set_mtu(p.config().mtu);
   }
 
   // Of a port in the place of the one that was there; nothing waits for that.
   void exchange(Port& p) {
     port = &p;
+    interface_mtu = p.interface_mtu();
     set_mtu(p.config().mtu);
     checks_udp = p.checks_udp();
   }
-  void set_mtu(std::uint32_t mtu) { most_bytes = mtu + wire::kEthernetBytes; }
+  void set_mtu(std::uint32_t wanted) {
+    mtu = wanted;
+    const std::uint32_t least = interface_mtu == 0 ? mtu : std::min(mtu, interface_mtu);
+    most_bytes = least + wire::kEthernetBytes;
+  }
+  // The kernel would throw away what is longer, and count it nowhere.
+  void limit_mtu(std::uint32_t of_interface) {
+    interface_mtu = of_interface;
+    set_mtu(mtu);
+  }
 
   Port* port;
-  std::string name;            // of the port, for its neighbours
-  std::uint16_t index;         // of the port
-  std::size_t most_bytes = 0;  // of a frame without a tag
-  bool checks_udp;             // see Port
-  CaptureTap* tap = nullptr;   // where somebody captures
+  std::string name;                 // of the port, for its neighbours
+  std::uint16_t index;              // of the port
+  std::size_t most_bytes = 0;       // of a frame without a tag
+  std::uint32_t mtu = 0;            // as the configuration has it
+  std::uint32_t interface_mtu = 0;  // of the kernel's interface behind the port; 0: no limit
+  bool checks_udp;                  // see Port
+  CaptureTap* tap = nullptr;        // where somebody captures
   std::uint16_t tx_queue = 0;
   std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one
   bool held = false;  // the transmit queue is another lcore's still: what leaves here waits

@@ -93,6 +93,18 @@ std::unique_ptr<Lldp> PacketLoop::make_lldp(const config::SwitchConfig& config) 
                                 first_queues(*queues_));
 }
 
+void PacketLoop::announce_address() {
+  announcer_.emplace(identity_, lanes_, transmitter_, pool_);
+  announcer_->speak_on(spoken_for());
+}
+
+PortMask PacketLoop::spoken_for() const {
+  PortMask ports = 0;
+  for (const Queue& queue : *queues_)
+    if (queue.queue == 0) ports |= mask_of(queue.port);
+  return ports;
+}
+
 PacketLoop::~PacketLoop() {
   for (std::uint16_t port = 0; port < lanes_.size(); ++port) transmitter_.discard(port);
 }
@@ -131,6 +143,7 @@ std::size_t PacketLoop::turn(Instant now) {
 
   mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now) +
                           (lldp_ ? lldp_->expire(now) : 0) +
+                          (announcer_ ? announcer_->expire(now) : 0) +
                           (next_hops_.empty() ? 0 : ask_routers(now)) +
                           (reassembly_ ? reassembly_->expire(now) : 0));
   mark(Stage::transmit, transmitter_.flush());
@@ -240,7 +253,9 @@ std::size_t PacketLoop::forward(std::uint16_t port, Instant now) {
     return places.size();
   }
   for (std::size_t i = 0; i < places.size(); ++i) {
-    tap_->tell(port, burst_[places[i]], {.action = Action::forward});
+    tap_->tell(
+        port, burst_[places[i]],
+        {.action = Action::forward, .way = forwarder_.way_of(what_[places[i]], places[i], now)});
     forwarder_.forward(port, burst_, what_, places.subspan(i, 1), now);
   }
   return places.size();

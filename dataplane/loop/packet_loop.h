@@ -26,6 +26,7 @@
 #include "core/counter.h"
 #include "dataplane/aggregation/aggregation.h"
 #include "dataplane/aggregation/job_owners.h"
+#include "dataplane/bridge/announcer.h"
 #include "dataplane/bridge/forwarder.h"
 #include "dataplane/bridge/lldp.h"
 #include "dataplane/frame/classify.h"
@@ -70,6 +71,8 @@ class PacketLoop {
   PacketLoop(const PacketLoop&) = delete;
   PacketLoop& operator=(const PacketLoop&) = delete;
 
+  // Says where the switch is when links come up, from the first turn on. Before that.
+  void announce_address();
   // One turn at the given time; returns the packets received.
   std::size_t turn(Instant now);
   // Turns until stop() is called.
@@ -88,6 +91,8 @@ class PacketLoop {
   }
   // Everything goes by this tap from now on, until the next call; nullptr: no longer.
   void capture(CaptureTap* tap);
+  // The kernel's interface behind a port takes this much; 0: no limit is known.
+  void limit_mtu(std::uint16_t port, std::uint32_t mtu) { lanes_[port]->limit_mtu(mtu); }
   // A receive queue that the loop polls.
   struct Queue {
     std::uint16_t port = 0;
@@ -199,6 +204,8 @@ class PacketLoop {
 
   [[nodiscard]] std::unique_ptr<Lldp> make_lldp(const config::SwitchConfig& config);
   void apply_lldp(Change& change, Instant now);
+  // Ports whose first queue this loop polls: it speaks for the switch there.
+  [[nodiscard]] PortMask spoken_for() const;
   void exchange_port(std::uint16_t place, Port& port);
   // Another lane at that place, in exchange for the one that was there.
   void put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane);
@@ -273,6 +280,7 @@ class PacketLoop {
   NextHops next_hops_;
   Aggregation aggregation_;
   std::unique_ptr<Lldp> lldp_;
+  std::optional<Announcer> announcer_;
   PortPlan* taking_in_ = nullptr;
   // The current burst, and what is known of each frame.
   std::array<rte_mbuf*, kBurst> burst_{};

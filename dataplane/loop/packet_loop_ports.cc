@@ -40,7 +40,7 @@ std::unique_ptr<Lane> make_lane(Port& port, std::uint16_t place, const config::W
                                 std::size_t lcore) {
   auto lane = std::make_unique<Lane>(port, place);
   lane->tx_queue = way.queue;
-  if (way.lcore != lcore) lane->sender = way.lcore;
+  if (way.lcore != lcore && way.lcore != config::WayOut::kNobody) lane->sender = way.lcore;
   return lane;
 }
 
@@ -178,10 +178,8 @@ void PacketLoop::attach(Instant now) {
   if (reassembly_) reassembly_->attach(plan.reassembly);
   for (const auto& lane : lanes_) lane->held = false;
   forwarder_.look_at_ports();
-  PortMask speaks = 0;
-  for (const Queue& queue : *queues_)
-    if (queue.queue == 0) speaks |= mask_of(queue.port);
-  if (lldp_) lldp_->speak_on(speaks);
+  if (lldp_) lldp_->speak_on(spoken_for());
+  if (announcer_) announcer_->speak_on(spoken_for());
 }
 
 }  // namespace tributary::dataplane

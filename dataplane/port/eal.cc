@@ -19,6 +19,9 @@
 #include "dataplane/port/machine.h"
 #include "dataplane/port/memif_disconnect.h"
 #include "dataplane/port/memif_hello.h"
+#include "dataplane/port/memif_listeners.h"
+#include "dataplane/port/memif_rings.h"
+#include "dataplane/port/packet_sockets.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -146,6 +149,9 @@ Eal::Eal(const std::vector<std::string>& arguments) {
   std::atexit(remove_run_directory);
   outlive_memif_clients();
   disconnect_after_bursts();
+  correct_packet_sockets();
+  count_memif_rings();
+  remember_memif_listeners();
   if (rte_eal_init(static_cast<int>(storage.size()), argv.data()) < 0) {
     const int error = rte_errno;
     std::string command;

@@ -1,12 +1,8 @@
 #include "dataplane/port/port.h"
 
-#include <net/if.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,32 +15,30 @@
 #include "dataplane/frame/frame_pool.h"
 #include "dataplane/host/interrupt_thread.h"
 #include "dataplane/host/stale_socket.h"
+#include "dataplane/port/memif_listeners.h"
+#include "dataplane/port/memif_rings.h"
 
 namespace tributary::dataplane {
 namespace {
 
-constexpr const char* kDefaultMemifSocket = "/run/memif.sock";  // the driver's
+constexpr std::string_view kDefaultMemifSocket = "/run/memif.sock";  // the driver's
+
+std::string memif_socket(const Devargs& args) {
+  return std::string(args.get("socket").value_or(kDefaultMemifSocket));
+}
+
+bool serves_memif(const Devargs& args) {
+  return args.kind->memif && args.get("role") == "server";
+}
 
 // What usually is wrong when a device of this kind cannot be created.
 std::string hint_for(const Devargs& args) {
-  if (args.driver == "net_af_packet")
-    return "interface '" + std::string(args.get("iface").value_or("")) +
-           "' must exist and be up in this network namespace, and the process needs CAP_NET_RAW";
-  if (args.driver == "net_memif")
-    return "the directory of socket '" +
-           std::string(args.get("socket").value_or(kDefaultMemifSocket)) +
-           "' must exist and be writable, and no other port or process may serve that socket";
-  if (args.driver == "net_vhost")
-    return "the directory of socket '" + std::string(args.get("iface").value_or("")) +
-           "' must exist and be writable, and nothing else may be at that path";
-  if (args.driver == "net_tap") return "the process needs CAP_NET_ADMIN";
-  if (args.driver == "net_af_xdp")
-    return "interface '" + std::string(args.get("iface").value_or("")) +
-           "' must exist, with that many queues, the process needs CAP_NET_RAW, CAP_NET_ADMIN and "
-           "CAP_SYS_ADMIN, and packet buffers must fit a page: no port with an mtu above 3000, or "
-           "a framesz above 2048";
-  if (args.pci()) return "the device must be bound to vfio-pci, and the process may open it";
-  return "check the driver's name and arguments";
+  std::string text(args.kind->hint);
+  if (text.empty()) return "check the driver's name and arguments";
+  const std::string named =
+      args.kind->memif ? memif_socket(args) : std::string(args.get("iface").value_or(""));
+  if (const auto at = text.find("{}"); at != std::string::npos) text.replace(at, 2, named);
+  return text;
 }
 
 // Asks the device to keep a flow in one queue, by the finest hash it has. Which lcore owns a packet
@@ -115,8 +109,19 @@ void Port::create(PortUse use) {
   if (there && is_taken(devargs_, id))
     refuse("there is a device of that name already; give this one another");
   if (const auto socket = config::served_socket(devargs_)) remove_stale_socket(*socket);
-  if (const int error = there ? 0 : rte_dev_probe(config_.devargs.c_str()); error != 0)
-    fail("the device cannot be created", error);
+  open_interface();
+  if (serves_memif(devargs_)) {
+    want_memif_rings(memif_socket(devargs_), static_cast<std::uint32_t>(devargs_.number("id", 0)),
+                     config_.queues);
+    hold_memif_listener(memif_socket(devargs_));
+  }
+  if (!there) try {
+      probe();
+    } catch (...) {
+      if (serves_memif(devargs_))
+        on_interrupt_thread([this] { release_memif_listener(memif_socket(devargs_)); });
+      throw;
+    }
   created_ = true;
 
   bool found = false;
@@ -129,6 +134,28 @@ void Port::create(PortUse use) {
   }
   if (!found) fail("the device has no Ethernet port", ENODEV);
   g_taken[ethdev_].store(true);
+}
+
+// Before the driver, which does not say what the system told it.
+void Port::open_interface() {
+  if (devargs_.kind->binding != config::Binding::opens || devargs_.interface().empty()) return;
+  try {
+    interface_.emplace(devargs_.interface());
+  } catch (const std::runtime_error& error) {
+    refuse(error.what());
+  }
+}
+
+void Port::probe() {
+  const PacketSockets::Collecting collecting(packet_sockets_, devargs_.number("qpairs", 1));
+  const int error = rte_dev_probe(config_.devargs.c_str());
+  if (error == 0) return;
+  if (!collecting.refused().empty())
+    refuse("the device cannot be created: " + collecting.refused() +
+           (!interface_ || interface_->look().running
+                ? ""
+                : "; the interface is down (ip link set " + interface_->name() + " up)"));
+  fail("the device cannot be created", error);
 }
 
 void Port::look_or_close() {
@@ -148,9 +175,9 @@ void Port::look() {
   // Of software, DPDK knows only which thread made it.
   if (devargs_.pci()) socket_ = rte_eth_dev_socket_id(ethdev_);
   sends_segments_ = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
-  if (devargs_.driver == "net_vhost")
+  if (devargs_.kind->vhost)
     vhost_ = std::make_unique<VhostPeer>(ethdev_, std::string(devargs_.get("iface").value_or("")));
-  shares_memory_ = devargs_.driver == "net_memif" || vhost_ != nullptr;
+  shares_memory_ = devargs_.kind->shares_memory;
   if (devargs_.pci() && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0)
     checks_udp_ = true;
   most_queues_ = std::min(info.max_rx_queues, info.max_tx_queues);
@@ -192,14 +219,19 @@ void Port::set_up(std::span<rte_mempool* const> pools) {
   if (config_.queues > 1)
     steering_.begin(ethdev_, conf.rx_adv_conf.rss_conf.rss_hf, info.flow_type_rss_offloads);
   take_all_frames();
-  if (devargs_.driver == "net_af_packet")
-    forget_what_others_sent(devargs_, ethdev_, config_.queues);
+  if (devargs_.kind->hears_others_first) forget_what_others_sent(devargs_, ethdev_, config_.queues);
   poll_link();
 }
 
 // A switch takes frames for others. Drivers without a filter say "not supported"; a card that has
 // one, and refuses, takes nothing that is not for its own address.
 void Port::take_all_frames() {
+  if (interface_) try {
+      return interface_->take_all_frames();
+    } catch (const std::runtime_error& refused) {
+      why_ = refused.what();
+      return;
+    }
   const int error = rte_eth_promiscuous_enable(ethdev_);
   if (error != 0 && devargs_.pci())
     why_ = std::string("takes no frames for others, promiscuous mode is refused: ") +
@@ -239,6 +271,8 @@ std::unique_ptr<Port> Port::closed(const config::PortConfig& config) {
 
 void Port::succeed(const Port& before, bool same_peers) {
   link_losses_.store(before.link_losses() + (same_peers ? 0 : 1), std::memory_order_relaxed);
+  lost_before_ = before.losses();
+  losses_ = lost_before_;
 }
 
 void Port::stay_down(const std::string& why) {
@@ -252,31 +286,50 @@ void Port::close() {
   g_taken[ethdev_].store(false);
   rte_eth_dev_info info;
   rte_device* device = rte_eth_dev_info_get(ethdev_, &info) == 0 ? info.device : nullptr;
+  packet_sockets_.release();
   const auto end = [this] {
     rte_eth_dev_stop(ethdev_);
     rte_eth_dev_close(ethdev_);
+    if (created_ && serves_memif(devargs_)) release_memif_listener(memif_socket(devargs_));
   };
-  if (devargs_.driver == "net_memif")
+  if (devargs_.kind->memif)
     on_interrupt_thread(end);
   else
     end();
   if (created_ && device != nullptr) rte_dev_remove(device);
 }
 
-bool Port::interface_running() const {
-  const auto name = devargs_.get("iface");
-  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (!name || fd < 0) return true;
-  ifreq request{};
-  name->copy(request.ifr_name, IFNAMSIZ - 1);
-  const bool asked = ioctl(fd, SIOCGIFFLAGS, &request) == 0;
-  ::close(fd);
-  constexpr int kRunning = IFF_UP | IFF_RUNNING;
-  return asked && (request.ifr_flags & kRunning) == kRunning;
+// Drivers report "up" from start to stop.
+bool Port::look_at_interface() {
+  if (!interface_) return true;
+  const KernelInterface::Look look = interface_->look();
+  replaced_.store(look.state == KernelInterface::State::replaced, std::memory_order_relaxed);
+  if (look.state != KernelInterface::State::same) return false;
+  interface_mtu_.store(look.mtu, std::memory_order_relaxed);
+  return look.running;
+}
+
+DeviceLosses Port::device_losses() {
+  DeviceLosses now;
+  rte_eth_stats stats{};
+  if (rte_eth_stats_get(ethdev_, &stats) != 0) return now;
+  now.missed.set(stats.imissed + packet_sockets_.lost());
+  now.rx_errors.set(stats.ierrors);
+  now.no_buffers.set(stats.rx_nombuf);
+  now.tx_errors.set(stats.oerrors);
+  return now;
+}
+
+void Port::poll_losses() {
+  if (!is_device_) return;
+  const DeviceLosses now = device_losses();
+  for (Counter DeviceLosses::*counter : {&DeviceLosses::missed, &DeviceLosses::rx_errors,
+                                         &DeviceLosses::no_buffers, &DeviceLosses::tx_errors})
+    (losses_.*counter).raise_to((lost_before_.*counter).get() + (now.*counter).get());
 }
 
 bool Port::connects() const {
-  return devargs_.driver == "net_memif" && devargs_.get("role").value_or("client") == "client";
+  return devargs_.kind->memif && devargs_.get("role").value_or("client") == "client";
 }
 
 bool Port::connect_again() {
@@ -321,8 +374,7 @@ void Port::disconnect_peer() {
 bool Port::poll_link() {
   if (!is_device_) return false;
   bool up = driver_link_up() && !lost_peer();
-  // This driver reports "up" from start to stop, and its transmit blocks on a dead interface.
-  if (devargs_.driver == "net_af_packet") up = up && interface_running();
+  up = look_at_interface() && up;
   if (link_up_.exchange(up, std::memory_order_acq_rel) && !up)
     link_losses_.fetch_add(1, std::memory_order_relaxed);
   if (up && lost_peer()) {

@@ -12,17 +12,30 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "config/model/switch_config.h"
+#include "core/counter.h"
 #include "dataplane/frame/devargs.h"
+#include "dataplane/port/kernel_interface.h"
+#include "dataplane/port/packet_sockets.h"
 #include "dataplane/port/steering.h"
 #include "dataplane/port/vhost_peer.h"
 
 struct rte_mempool;
 
 namespace tributary::dataplane {
+
+// What a device, its driver or the kernel in front of it lost, and no packet loop saw. Since the
+// port is there, whatever devices it had. The link monitor writes.
+struct DeviceLosses {
+  Counter missed;      // received, and no room in the device's or the socket's ring
+  Counter rx_errors;   // refused by the device
+  Counter no_buffers;  // received, and no packet buffer for it
+  Counter tx_errors;   // taken from the switch, and not sent
+};
 
 class Port {
  public:
@@ -90,6 +103,16 @@ class Port {
   }
   // Link monitor only: asks driver and kernel; returns the new state.
   bool poll_link();
+  // Any thread. The interface that the device was opened on is gone for good, and another one has
+  // its name: the port is deaf until it is opened anew.
+  [[nodiscard]] bool is_replaced() const { return replaced_.load(std::memory_order_relaxed); }
+  // Any thread. What the kernel's interface takes, as poll_link() found it; 0: no limit is known.
+  [[nodiscard]] std::uint32_t interface_mtu() const {
+    return interface_mtu_.load(std::memory_order_relaxed);
+  }
+  // Link monitor only: asks the driver and the kernel what they lost.
+  void poll_losses();
+  [[nodiscard]] const DeviceLosses& losses() const { return losses_; }
   // Any loop: the peer took away memory that a burst touched. The link is down from now on, so
   // nobody polls the port or sends there, until another peer comes.
   void lose_peer();
@@ -109,6 +132,8 @@ class Port {
  private:
   Port() : is_device_(false) {}
   void create(PortUse use);
+  void open_interface();
+  void probe();
   void look();
   void look_or_close();
   void take_all_frames();
@@ -116,10 +141,12 @@ class Port {
   [[nodiscard]] bool connects() const;
   void close();
   [[nodiscard]] bool driver_link_up() const;
-  [[nodiscard]] bool interface_running() const;
+  [[nodiscard]] bool look_at_interface();
   [[noreturn]] void fail(const std::string& what, int error) const;
   // The same for what the configuration says, and the device has not.
   [[noreturn]] void refuse(const std::string& what) const;
+
+  [[nodiscard]] DeviceLosses device_losses();
 
   config::PortConfig config_;
   std::string why_;
@@ -138,7 +165,13 @@ class Port {
   std::unique_ptr<VhostPeer> vhost_;  // of net_vhost
   std::atomic<bool> link_up_{false};
   std::atomic<std::uint32_t> link_losses_{0};
-  std::atomic<bool> lost_peer_{false};  // set by loops, cleared by disconnect_peer()
+  std::atomic<bool> lost_peer_{false};        // set by loops, cleared by disconnect_peer()
+  std::optional<KernelInterface> interface_;  // that the device opens
+  PacketSockets packet_sockets_;              // of net_af_packet
+  std::atomic<bool> replaced_{false};
+  std::atomic<std::uint32_t> interface_mtu_{0};
+  DeviceLosses losses_;
+  DeviceLosses lost_before_;  // by the devices before this one
 };
 
 }  // namespace tributary::dataplane

@@ -7,6 +7,7 @@ namespace tributary::dataplane {
 namespace {
 
 constexpr auto kPeriod = std::chrono::milliseconds(20);
+constexpr unsigned kRoundsPerLosses = 10;
 
 }  // namespace
 
@@ -27,6 +28,7 @@ LinkMonitor::~LinkMonitor() {
 void LinkMonitor::run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
     for (std::size_t i = 0; i < ports_.size(); ++i) check(i);
+    if (++rounds_ % kRoundsPerLosses == 0) look_for_losses();
     for (Loop& loop : loops_) check_heartbeat(loop);
     if (const auto line = flaps_.look(loops_.front().packet_loop->fdb().counters(), since_start_))
       report_(*line);
@@ -66,6 +68,12 @@ void LinkMonitor::check(std::size_t place) {
   if (up == was_up_[place]) return;
   was_up_[place] = up;
   report_("port " + port.name() + ": link " + (up ? "up" : "down"));
+}
+
+void LinkMonitor::look_for_losses() {
+  const std::lock_guard lock(guard_);
+  for (Port* const port : ports_)
+    if (port != nullptr) port->poll_losses();
 }
 
 void LinkMonitor::check_heartbeat(Loop& loop) {

@@ -5,8 +5,8 @@
 // memif needs no more than that: its server takes the next client by itself. Stopping and
 // starting the port between two clients would cut off one that came back at once.
 //
-// Also frees a loop that hangs in af_packet's transmit: that driver waits without a limit for
-// an interface, and only a signal ends its poll(). And says which addresses move to and fro.
+// Also ends the blocking system calls of a loop that does not turn, with a signal; asks devices
+// what they lost; and says which addresses move to and fro.
 #pragma once
 
 #include <array>
@@ -50,6 +50,7 @@ class LinkMonitor {
  private:
   void run();
   void check(std::size_t place);
+  void look_for_losses();
   static void check_heartbeat(Loop& loop);
 
   std::mutex guard_;  // of the three that follow, by places of ports
@@ -60,6 +61,7 @@ class LinkMonitor {
   Report report_;
   FlapWatch flaps_;
   Instant since_start_;
+  unsigned rounds_ = 0;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -20,6 +20,9 @@ namespace {
 // Interrupts a blocking system call of the worker's thread; does nothing else.
 constexpr int kNudgeSignal = SIGURG;
 
+// Between two looks at the ports' interfaces.
+constexpr auto kKeepPause = std::chrono::milliseconds(100);
+
 // How long ABORTs may take to leave the peers' rings before the ports close.
 constexpr auto kLinger = std::chrono::milliseconds(20);
 
@@ -69,6 +72,7 @@ Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
   steer();
   const auto raw = pointers(ports_);
   packet_loops_ = std::make_unique<PacketLoops>(config_, raw, *pools_, draw());
+  for (const auto& packet_loop : *packet_loops_) packet_loop->announce_address();
   steps_.emplace(*packet_loops_);
   install_nudge_handler();
   running_ = true;
@@ -83,6 +87,7 @@ Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
     watched.push_back(
         {loop->packet_loop, [id = loop->thread.load()] { pthread_kill(id, kNudgeSignal); }});
   monitor_ = std::make_unique<LinkMonitor>(raw, std::move(watched), report_);
+  keeper_.emplace(kKeepPause, [this] { keep_ports(); });
 }
 
 // Network cards say where they are, and the pools depend on that. What is software has peers that
@@ -96,12 +101,15 @@ void Switch::open_ports() {
   }
   const config::Machine machine = machine_of_dpdk(config_, ports_);
   pools_.emplace(config_, machine, report_);
-  for (std::size_t place = 0; place < ports_.size(); ++place) {
-    if (ports_[place] == nullptr) ports_[place] = std::make_unique<Port>(config_.ports[place]);
-    set_up(*ports_[place], place, pools_->plan());
-  }
+  for (std::size_t place = 0; place < ports_.size(); ++place) open_port(place);
   for (const config::FarQueue& far : config::far_queues(config_, machine))
     report_(config::describe(far, config_));
+}
+
+void Switch::open_port(std::size_t place) {
+  if (ports_[place] == nullptr) ports_[place] = std::make_unique<Port>(config_.ports[place]);
+  set_up(*ports_[place], place, pools_->plan());
+  look_at_interface(place);
 }
 
 void Switch::set_up(Port& port, std::size_t place, const config::NumaPlan& plan) {
@@ -147,6 +155,7 @@ std::uint64_t Switch::heartbeat() {
 void Switch::stop() {
   if (!running_) return;
   running_ = false;
+  keeper_.reset();
   monitor_.reset();
   bool told = false;
   for (const auto& loop : loops_) try {

@@ -2,15 +2,19 @@
 // they live and die. One per process, after Eal.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/change/change.h"
+#include "dataplane/host/periodic_thread.h"
 #include "dataplane/loop/loop_steps.h"
 #include "dataplane/loop/packet_loops.h"
 #include "dataplane/port/frame_pools.h"
@@ -81,6 +85,7 @@ class Switch {
  private:
   struct Loop;
   void open_ports();
+  void open_port(std::size_t place);
   // Its device, with the buffers of its place; what that lacks is reported.
   void set_up(Port& port, std::size_t place, const config::NumaPlan& plan);
   void launch();
@@ -95,6 +100,8 @@ class Switch {
                        config::NumaPlan& plan);
   void tell_loops(const OpenPorts& ports, const config::PortChange& change,
                   const Prepared& prepared);
+  // `whole` takes the place of the configuration that runs; what came of it is told in `change`.
+  void take(const config::SwitchConfig& whole, config::Change& change, Duration patience);
   // False: some loop is silent, and will come to it when it wakes up; until then it is kept.
   bool carry_out(const config::SwitchConfig& next, const config::Change& change, OpenPorts ports,
                  config::NumaPlan plan, const Prepared& prepared, Duration patience);
@@ -115,14 +122,22 @@ class Switch {
   // switch_reopen.cc: ports that are closed first, and then opened.
   OpenPorts::value_type closed_port(const config::SwitchConfig& next, std::uint16_t place) const;
   // Of those that `config_` has as closed; what cannot be opened, or is late, is told in `change`.
-  void open_again(config::SwitchConfig next, config::Change& change, Duration patience);
+  void open_again(const config::SwitchConfig& whole, config::Change& change, Duration patience);
   std::unique_ptr<Port> try_open(const config::PortConfig& port, std::uint16_t place,
                                  config::PortChange& change);
-  // A port that is closed is not opened now, for a reason that names it.
-  void leave_closed(std::uint16_t place, const std::string& why, config::PortChange& change);
-  // The same of several, for what has nothing to do with their devices.
-  void leave_closed(const std::vector<std::uint16_t>& places, const std::string& what,
+  // A port that is closed is not opened now, for a reason that names it; as it is to be later.
+  void leave_closed(std::uint16_t place, const config::PortConfig& later, const std::string& why,
                     config::PortChange& change);
+  // The same of several ports of `whole`, for what has nothing to do with their devices.
+  void leave_closed(const std::vector<std::uint16_t>& places, const config::SwitchConfig& whole,
+                    const std::string& what, config::PortChange& change);
+  // switch_keep.cc: the keeper's thread.
+  void keep_ports();
+  void keep_port(std::uint16_t place);
+  void follow_mtu(std::uint16_t place);
+  void report_mtu(const Port& port);
+  // Of a port that was opened.
+  void look_at_interface(std::size_t place);
   // Asks all devices for what is best for the jobs of the configuration.
   void steer();
 
@@ -147,6 +162,12 @@ class Switch {
   TscClock clock_;
   std::vector<std::unique_ptr<Loop>> loops_;  // by lcore; those that were launched
   std::unique_ptr<LinkMonitor> monitor_;
+  // By places; with changing_.
+  std::map<std::uint16_t, config::PortConfig> absent_;  // closed, as they are to be opened
+  std::array<std::chrono::steady_clock::time_point, config::kMaxPorts> next_try_{};
+  std::array<std::uint32_t, config::kMaxPorts> told_mtus_{};  // of interfaces, to loops
+  std::set<std::string> short_ports_;  // whose interfaces have a smaller MTU, as reported
+  std::optional<PeriodicThread> keeper_;
   bool running_ = false;
   std::vector<std::uint64_t> last_turns_;
   std::uint64_t heartbeats_ = 0;

@@ -38,6 +38,11 @@ config::Change Switch::apply(const config::SwitchConfig& file, Duration patience
   }
   const config::SwitchConfig whole =
       config::seated(config_, file, config::seat_ports(config_, file));
+  take(whole, change, patience);
+  return change;
+}
+
+void Switch::take(const config::SwitchConfig& whole, config::Change& change, Duration patience) {
   const config::SwitchConfig next = config::with_closed(whole, change.ports.reopened);
   forget_abandoned();
   Prepared prepared = prepare(next, change);
@@ -49,10 +54,9 @@ config::Change Switch::apply(const config::SwitchConfig& file, Duration patience
   steps_->check(kPatience);
   const bool all = carry_out(next, change, std::move(ports), std::move(plan), prepared, patience);
   if (all && !change.ports.reopened.empty()) open_again(whole, change, patience);
-  if (all) return change;
+  if (all) return;
   change.late = kLate;
-  leave_closed(change.ports.reopened, change.late, change.ports);
-  return change;
+  leave_closed(change.ports.reopened, whole, change.late, change.ports);
 }
 
 // Once it has begun, there is no way back.
@@ -227,6 +231,8 @@ std::vector<std::unique_ptr<Port>> Switch::exchange_ports(OpenPorts opened,
     if (place >= ports_.size()) ports_.resize(place + std::size_t{1});
     if (monitor_) monitor_->exchange(place, port.get());
     std::swap(ports_[place], port);
+    absent_.erase(place);
+    if (ports_[place] != nullptr && ports_[place]->is_device()) look_at_interface(place);
     if (port == nullptr) return;
     (used_still ? abandoned_ports_ : replaced).push_back(std::move(port));
   };

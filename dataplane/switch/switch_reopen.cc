@@ -6,7 +6,8 @@
 //                      └──────────── the next reload ◀──────────────── with the reason
 //
 // What else a reload brings holds before the first of them is opened. The configuration says of a
-// closed port that it has no queues, so the next file differs, and opening is tried again.
+// closed port that it has no queues, so the next file differs, and opening is tried again; before
+// that, switch_keep.cc does so when an interface of the kernel that was lacking appears.
 #include <stdexcept>
 #include <utility>
 
@@ -32,28 +33,34 @@ std::unique_ptr<Port> Switch::try_open(const config::PortConfig& config, std::ui
     port->succeed(closed, true);
     return port;
   } catch (const std::exception& error) {
-    leave_closed(place, error.what(), change);
+    leave_closed(place, config, error.what(), change);
     return nullptr;
   }
 }
 
-void Switch::leave_closed(std::uint16_t place, const std::string& why, config::PortChange& change) {
+void Switch::leave_closed(std::uint16_t place, const config::PortConfig& later,
+                          const std::string& why, config::PortChange& change) {
+  absent_[place] = later;
+  change.down.push_back(why);
+  if (ports_[place]->why() == why) return;
   const auto held = hold();
   ports_[place]->stay_down(why);
-  change.down.push_back(why);
   report_("stays closed: " + why);
 }
 
-void Switch::leave_closed(const std::vector<std::uint16_t>& places, const std::string& what,
+void Switch::leave_closed(const std::vector<std::uint16_t>& places,
+                          const config::SwitchConfig& whole, const std::string& what,
                           config::PortChange& change) {
   for (const std::uint16_t place : places) {
-    const config::PortConfig& port = ports_[place]->config();
-    leave_closed(place, "port " + port.name + " (" + port.devargs + "): " + what, change);
+    const config::PortConfig& port = whole.ports[place];
+    leave_closed(place, port, "port " + port.name + " (" + port.devargs + "): " + what, change);
   }
 }
 
 // All else holds by now, so nothing that is wrong is thrown.
-void Switch::open_again(config::SwitchConfig next, config::Change& change, Duration patience) {
+void Switch::open_again(const config::SwitchConfig& whole, config::Change& change,
+                        Duration patience) {
+  config::SwitchConfig next = whole;
   OpenPorts opened;
   for (const std::uint16_t place : change.ports.reopened) {
     auto port = try_open(next.ports[place], place, change.ports);
@@ -73,7 +80,7 @@ void Switch::open_again(config::SwitchConfig next, config::Change& change, Durat
   } catch (const std::exception& wrong) {
     std::vector<std::uint16_t> places;
     for (const auto& [place, port] : opened) places.push_back(place);
-    return leave_closed(places, wrong.what(), change.ports);
+    return leave_closed(places, whole, wrong.what(), change.ports);
   }
   if (!carry_out(next, of_ports, std::move(opened), pools_->plan(), prepared, patience))
     change.late = kLate;

@@ -54,6 +54,16 @@ TEST(CaptureTrace, AFrameThatIsForwarded) {
       "     0.001500  w0         60 B  02:00:00:00:00:08 > 02:00:00:00:00:07 0x88b5; forward\n");
 }
 
+// Where it goes, and whether its destination was known.
+TEST(CaptureTrace, AForwardedFramesWay) {
+  CapturedFrame frame = frame_of(CapturePoint::verdict);
+  frame.verdict.action = Action::forward;
+  frame.verdict.way = {.vlan = 10, .egress = 1};
+  EXPECT_THAT(line_of(frame, plain_frame()), HasSubstr("; forward in vlan 10 to uplink\n"));
+  frame.verdict.way = {.vlan = 0};
+  EXPECT_THAT(line_of(frame, plain_frame()), HasSubstr("; forward untagged, flooded\n"));
+}
+
 TEST(CaptureTrace, WhatIsSentAndDroppedIsIndented) {
   CapturedFrame frame = frame_of(CapturePoint::tx);
   frame.port = 1;

@@ -59,6 +59,7 @@ TEST(Metrics, ScrapedOverHttp) {
               HasSubstr("tributary_build_info{version=\"" TRIBUTARY_VERSION "\",dpdk=\"DPDK"));
   EXPECT_THAT(text, HasSubstr("# TYPE tributary_port_rx_packets_total counter"));
   EXPECT_THAT(text, HasSubstr("tributary_port_rx_packets_total{port=\"right\"} 0"));
+  EXPECT_THAT(text, HasSubstr("tributary_port_rx_missed_total{port=\"right\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_drops_total{port=\"left\",reason=\"bad-version\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_job_members{job=\"7\",name=\"train\"} 0"));
   EXPECT_THAT(

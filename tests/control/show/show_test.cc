@@ -52,10 +52,11 @@ TEST_F(ShowTest, EveryTableIsAListOfFlatObjects) {
 TEST_F(ShowTest, Ports) {
   const auto table = show.table("ports");
   ASSERT_EQ(table.size(), 2u);
-  EXPECT_THAT(keys(table[0]),
-              testing::ElementsAre("port", "link", "mtu", "checksums", "vlan", "rx_packets",
-                                   "rx_bytes", "tx_packets", "tx_bytes", "drops", "marked",
-                                   "jobs_marked", "device", "note"));
+  EXPECT_THAT(
+      keys(table[0]),
+      testing::ElementsAre("port", "link", "mtu", "checksums", "vlan", "rx_packets", "rx_bytes",
+                           "tx_packets", "tx_bytes", "drops", "marked", "jobs_marked", "rx_missed",
+                           "rx_errors", "rx_no_buffer", "tx_errors", "device", "note"));
   EXPECT_EQ(table[1]["port"], "right");
   EXPECT_EQ(table[1]["mtu"], 9000);
   EXPECT_EQ(table[0]["checksums"], "software");

@@ -1,0 +1,113 @@
+// Keeps ports in step with the kernel's interfaces under them, while the switch runs.
+//
+//   interface replaced ──▶ the port is closed and opened on the new one
+//   interface appears ───▶ a port that was closed for want of it is opened
+//   interface's MTU ─────▶ all loops: what is longer is dropped there, and counted
+//
+// One thread, between two changes of the configuration: while one is under way it waits for the
+// next round.
+#include <net/if.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+#include "config/plan/port_places.h"
+#include "dataplane/host/interface_offloads.h"
+#include "dataplane/switch/switch.h"
+
+namespace tributary::dataplane {
+namespace {
+
+// Between two tries to open a device whose interface is there.
+constexpr auto kRetry = std::chrono::seconds(5);
+
+bool interface_exists(const config::PortConfig& port) {
+  const Devargs device = parse_devargs(port.devargs);
+  return device.kind->binding == config::Binding::opens &&
+         if_nametoindex(std::string(device.interface()).c_str()) != 0;
+}
+
+}  // namespace
+
+void Switch::keep_ports() {
+  const std::unique_lock alone(changing_, std::try_to_lock);
+  if (!alone) return;
+  for (std::size_t place = 0; place < ports_.size(); ++place) {
+    if (ports_[place] == nullptr) continue;
+    try {
+      keep_port(static_cast<std::uint16_t>(place));
+    } catch (const std::exception& error) {
+      report_("port " + ports_[place]->name() + ": " + error.what());
+    }
+  }
+}
+
+void Switch::keep_port(std::uint16_t place) {
+  const auto now = std::chrono::steady_clock::now();
+  Port& port = *ports_[place];
+  if (port.is_device()) {
+    if (!port.is_replaced()) return follow_mtu(place);
+    if (now < next_try_[place]) return;
+    next_try_[place] = now + kRetry;
+    report_("port " + port.name() + ": its interface is another one now; it is opened anew");
+    config::Change change;
+    change.ports.reopened = {place};
+    const config::SwitchConfig whole = config_;
+    take(whole, change, kPatience);
+    if (ports_[place]->is_device()) next_try_[place] = {};
+    return;
+  }
+  const auto absent = absent_.find(place);
+  if (absent == absent_.end() || now < next_try_[place] || !interface_exists(absent->second))
+    return;
+  next_try_[place] = now + kRetry;
+  config::SwitchConfig whole = config_;
+  whole.ports[place] = absent->second;
+  config::Change change;
+  change.ports.reopened = {place};
+  open_again(whole, change, kPatience);
+}
+
+// Loops drop and count what the interface would lose.
+void Switch::follow_mtu(std::uint16_t place) {
+  const Port& port = *ports_[place];
+  const std::uint32_t mtu = port.interface_mtu();
+  if (mtu == told_mtus_[place]) return;
+  for (const auto& packet_loop : *packet_loops_)
+    packet_loop->mailbox().ask(
+        [at = packet_loop.get(), place, mtu](Instant) { at->limit_mtu(place, mtu); },
+        Duration::seconds(1));
+  told_mtus_[place] = mtu;
+  report_mtu(port);
+}
+
+void Switch::look_at_interface(std::size_t place) {
+  const Port& port = *ports_[place];
+  told_mtus_[place] = port.interface_mtu();
+  report_mtu(port);
+  const std::string name(port.devargs().interface());
+  if (port.devargs().kind->binding != config::Binding::opens || !merges_frames(name)) return;
+  report_("port " + port.name() + ": interface '" + name +
+          "' merges received frames (GRO), and what is then longer than the mtu is dropped "
+          "(mtu-exceeded): ethtool -K " +
+          name + " gro off lro off");
+}
+
+void Switch::report_mtu(const Port& port) {
+  const std::uint32_t mtu = port.interface_mtu();
+  const std::uint32_t wanted = port.config().mtu;
+  const std::string name(port.devargs().interface());
+  const bool short_now = mtu != 0 && mtu < wanted;
+  if (!short_now && short_ports_.erase(port.name()) == 0) return;
+  if (!short_now)
+    return report_("port " + port.name() + ": interface '" + name + "' has mtu " +
+                   std::to_string(mtu) + ", enough for the port's " + std::to_string(wanted));
+  short_ports_.insert(port.name());
+  report_("port " + port.name() + ": interface '" + name + "' has mtu " + std::to_string(mtu) +
+          ", the port " + std::to_string(wanted) +
+          ": longer frames are dropped (mtu-exceeded); ip link set " + name + " mtu " +
+          std::to_string(wanted) + ", or lower ports[].mtu");
+}
+
+}  // namespace tributary::dataplane
