@@ -39,7 +39,7 @@ const char* name_of(Kind kind);
 
 // Stands for a collective that is never offloaded.
 inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-// Measured: docs/mpi.md, "Thresholds".
+// docs/mpi.md, "Thresholds", says how to find a better one.
 inline constexpr std::size_t kDefaultThreshold = std::size_t{1} << 20;
 
 struct Settings {
