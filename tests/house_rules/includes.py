@@ -13,7 +13,7 @@ INSIDE = {
     "aggregator": ["kernels", "chunk", "shard", "engine"],
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
     "control": ["socket", "text", "capture", "stragglers", "metrics", "show", "change"],
-    "worker": ["layout", "transport", "session", "api", "python", "mpi", "mpi/shim"],
+    "worker": ["layout", "transport", "session", "api", "python", "torch", "mpi", "mpi/shim"],
     "pool": ["record", "segment", "store", "transport", "loader", "python"],
     "completion": ["pieces", "model", "engine", "host"],
     "sim": ["network", "scenario", "node", "check", "run"],

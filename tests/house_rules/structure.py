@@ -126,8 +126,8 @@ def check_packages(texts):
     """Every package has a group, and the list is sorted, so that a merge of two puts each in its place."""
     path = "tools/packages.txt"
     entries = _entries(texts.get(path, ""))
-    found = [f"{path}: '{entry}' is no package and its group: run, build or test" for entry in entries
-             if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]+ (run|build|test)", entry)]
+    found = [f"{path}: '{entry}' is no package and its group: run, build, test or torch" for entry in entries
+             if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]+ (run|build|test|torch)", entry)]
     if entries != sorted(entries, key=lambda entry: entry.split()[0]):
         found.append(f"{path}: not sorted")
     return found

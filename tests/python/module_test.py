@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import tributary
 
-STUBS = Path(__file__).resolve().parents[2] / "worker/python/tributary.pyi"
+STUBS = Path(__file__).resolve().parents[2] / "worker/python/tributary/__init__.pyi"
 SILENT = "udp://127.0.0.1:1"  # nobody answers
 
 

@@ -81,6 +81,17 @@ def test_trains_and_agrees_with_one_process(quickstart, ports, user):
     run.assert_nothing_left()
 
 
+def test_a_pytorch_script_trains_as_with_gloo(quickstart):
+    """DDP over kernel UDP: the same loss, and the same bits on all ranks."""
+    run = quickstart("--skip-build", "--quick", "--torch")
+    assert run.process.wait_exit(2 * LIMIT_S) == 0, run.process.describe() + run.process.text()
+    text = run.process.text()
+    for words in ("trainings agree", "one SHA-256 on all 4", "loss with Gloo", "at least one per step"):
+        assert words in text, text
+    assert "DIFFERS" not in text
+    run.assert_nothing_left()
+
+
 def test_says_which_right_is_missing_and_offers_memif(quickstart):
     run = quickstart("--skip-build", "--quick", user="nobody")
     assert run.process.wait_exit(LIMIT_S) == 2

@@ -41,11 +41,12 @@ def test_packages_are_asked_for_by_group(tmp_path):
         return done.returncode, set(done.stdout.split()), done.stderr
 
     status, everything, _ = missing()
-    run, build, test = (missing(group)[1] for group in ("run", "build", "test"))
+    run, build, test, torch = (missing(group)[1] for group in ("run", "build", "test", "torch"))
     assert status == 0 and "cmake" in build and "python3-numpy" in run and "shellcheck" in test
-    assert run | build | test == everything and not (run & build or build & test or run & test)
+    assert torch == {"libtorch-dev", "python3-torch"}
+    assert run | build | test | torch == everything and not (run & build or build & test or run & test)
     assert missing("run", "build")[1] == run | build
-    assert missing("runs")[0] == 2 and "run, build, test" in missing("runs")[2]
+    assert missing("runs")[0] == 2 and "run, build, test, torch" in missing("runs")[2]
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
-// The Python module `tributary`: names, docstrings, exceptions. tributary.pyi repeats the
-// signatures for type checkers; tests/python compares the two.
+// The module tributary._native, which the package `tributary` shows under its own name: names,
+// docstrings, exceptions. tributary/__init__.pyi repeats the signatures for type checkers;
+// tests/python compares the two.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -12,16 +13,6 @@ namespace py = pybind11;
 
 namespace tributary::python {
 namespace {
-
-constexpr const char* kModuleDoc =
-    R"(Collectives on NumPy arrays over all ranks of a job, in the network.
-
-    import numpy, tributary
-    with tributary.init(job=1, rank=0, size=4, address="udp://10.77.0.254") as comm:
-        gradients = numpy.ones(1000, numpy.float32)
-        comm.allreduce(gradients).wait()     # now 4.0 everywhere
-
-Every rank calls the same operations in the same order.)";
 
 constexpr const char* kErrorDoc =
     R"(A job or an operation failed; the text says which, where and why.
@@ -207,9 +198,9 @@ void define_error(py::module_& m) {
 }  // namespace
 }  // namespace tributary::python
 
-PYBIND11_MODULE(tributary, m) {
+PYBIND11_MODULE(_native, m) {
   using namespace tributary::python;
-  m.doc() = kModuleDoc;
+  m.doc() = "The package tributary, but for its Python files.";
   m.attr("__version__") = TRIBUTARY_VERSION;
   define_error(m);
   define_layout(m);

@@ -2,7 +2,8 @@
 
 Worker processes, each behind a switch port of its own, train on their shard of the 60,000 images;
 tributary-switchd sums the gradients of every step. Then the same training runs in one process
-without a network, and both are compared. Exit status: 0 if they agree, 1 if they do not or
+without a network, and both are compared. With --torch it is a PyTorch script under DDP, which trains
+through the switch, and then with Gloo over the same links. Exit status: 0 if they agree, 1 if they do not or
 something failed, 2 for a wrong call, 128 + n after signal n.
 """
 
@@ -13,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from testbed import report, rights, training  # noqa: E402  (needs the path above)
+from testbed import report, rights, torch_training, training  # noqa: E402  (needs the path above)
 from testbed.bed import Bed  # noqa: E402
 from testbed.build import build  # noqa: E402
 from testbed.loop import Interrupted, Loop  # noqa: E402
@@ -33,6 +34,7 @@ def parse(arguments):
     parser.add_argument("--workers", type=int, default=4, help="default: 4")
     parser.add_argument("--epochs", type=int, help="default: 5, with --quick 1")
     parser.add_argument("--quick", action="store_true", help="one epoch")
+    parser.add_argument("--torch", action="store_true", help="a PyTorch script, beside Gloo")
     parser.add_argument("--skip-install", action="store_true", help="install no packages")
     parser.add_argument("--skip-build", action="store_true", help="run what is built")
     options = parser.parse_args(arguments)
@@ -94,6 +96,25 @@ def run_training(loop, options, ports, settings):
     return reports, reference, shown
 
 
+def run_torch(loop, options, ports):
+    """(checks, what the switch says of itself)"""
+    arguments = ["--steps", 20 if options.quick else 60 * options.epochs]
+    with Bed(loop, ports, options.workers) as bed:
+        print(f"switch     ready, {options.workers} ports ({ports})", flush=True)
+        print("training   through the switch", flush=True)
+        switch = torch_training.run(bed, "tributary", arguments)
+        shown = show(bed)
+        print("training   with Gloo", flush=True)
+        gloo = torch_training.run(bed, "gloo", arguments)
+    torch_training.print_curves(switch, gloo)
+    return torch_training.compare(switch, gloo, shown), shown
+
+
+def run_numpy(loop, options, ports):
+    reports, reference, shown = run_training(loop, options, ports, {"epochs": options.epochs})
+    return report.compare(reports, reference, shown), shown
+
+
 def main_job(options):
     ports, reason = ports_or_reason(options)
     if reason is not None:
@@ -104,8 +125,7 @@ def main_job(options):
         if not options.skip_build:
             run_build(loop)
         started = time.monotonic()
-        reports, reference, shown = run_training(loop, options, ports, {"epochs": options.epochs})
-    checks = report.compare(reports, reference, shown)
+        checks, shown = (run_torch if options.torch else run_numpy)(loop, options, ports)
     report.print_switch(shown)
     report.print_checks(checks)
     agreed = all(check.ok for check in checks)

@@ -1,0 +1,112 @@
+"""The PyTorch backend with a real switch: four processes over memif, one group for each case."""
+
+import os
+import re
+
+import pytest
+
+from conftest import Ranks
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "all_reduce_types",
+        "all_reduce_bool",
+        "all_reduce_sizes",
+        "half_sums_are_wide",
+        "strided_tensors",
+        "broadcast_and_reduce",
+        "gather_and_scatter",
+        "coalesced",
+        "many_in_flight",
+        "dropped_works",
+        "gloo_has_the_rest",
+        "groups",
+    ],
+)
+def test_case(ranks, case):
+    ranks.run(case)
+
+
+def test_an_error_names_both_types(ranks):
+    for text in ranks.run("mixed_types"):
+        assert re.search("Float and Int in one call|float32.*int32", text), text
+
+
+def test_there_is_no_mean_of_integers(ranks):
+    for text in ranks.run("integer_mean"):
+        assert "AVG" in text
+
+
+def test_a_tensor_on_a_device_is_refused(ranks):
+    for text in ranks.run("on_a_device"):
+        assert "tensor on device meta: tensors must be in host memory" in text
+
+
+def test_an_overflow_is_an_error_and_the_group_goes_on(ranks):
+    for text in ranks.run("overflow"):
+        assert "the sum of int32 left the range" in text
+
+
+@pytest.mark.parametrize("case", ["different_types", "different_reductions"])
+def test_ranks_that_disagree_are_named(ranks, case):
+    texts = ranks.run(case)
+    for text in texts:
+        assert re.search(r"rank \d sent 1000 (float32|int32)", text), text
+
+
+def test_shapes_that_differ_are_named_and_end_the_group(ranks):
+    for first, second in ranks.run("different_shapes"):
+        assert "1000 float32" in first and "2000 float32" in first, first
+        assert "was not done" in second, second
+
+
+def test_a_future_has_the_error(ranks):
+    for text in ranks.run("a_future_with_an_error"):
+        assert "1000 float32" in text and "2000 float32" in text
+
+
+def test_a_rank_that_never_calls_is_named(ranks):
+    for text in ranks.run("one_never_calls")[:3]:
+        assert "rank 3" in text, text
+
+
+def test_a_forked_child_is_refused(ranks):
+    for text in ranks.run("forked"):
+        assert "belongs to process" in text, text
+
+
+def test_a_wait_has_a_limit(ranks):
+    for text in ranks.run("wait_that_is_too_short")[1:]:
+        assert re.search("allreduce of 4 B float32 .SUM.: not done after 20 ms", text), text
+
+
+def test_a_killed_rank_is_named_and_a_restart_begins_anew(switch, directory):
+    """A torchrun restart: new processes, a new store, the same job."""
+    ranks = Ranks(switch, directory)
+    try:
+        assert ranks.run("sums_once") == [4.0] * 4
+        running = directory / "running"
+        os.mkfifo(running)
+        ranks.start("sums_for_ever", str(running))
+        running.read_text()  # until rank 2 has summed
+        ranks.kill(2)
+        for rank in (0, 1, 3):
+            how, what = ranks.receive(rank)
+            assert how == "raised" and "rank 2" in what[1], what
+    finally:
+        ranks.stop()
+    restarted = Ranks(switch, directory)
+    try:
+        assert restarted.run("sums_once") == [4.0] * 4
+    finally:
+        restarted.stop()
+
+
+def test_thresholds_of_rank_0_hold_for_all(switch, directory):
+    ranks = Ranks(switch, directory, TRIBUTARY_TORCH_THRESHOLDS="allreduce=2000")
+    try:
+        ranks.run("below_threshold")
+    finally:
+        ranks.stop()

@@ -1,0 +1,152 @@
+"""A switch with memif ports for several jobs, and ranks that run cases of cases.py on it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from multiprocessing.connection import Listener
+from pathlib import Path
+
+import pytest
+
+SWITCHD = os.environ["TRIBUTARY_SWITCHD"]
+MODULE = os.environ["TRIBUTARY_MODULE"]
+sys.path.insert(0, MODULE)
+LIMIT_S = 120
+SWITCH = "10.77.0.254"
+# Jobs by number, and how many ranks each has.
+JOBS = {1: 4, 2: 4, 5: 2, 6: 2}
+MOST_RANKS = 4
+
+
+class Switch:
+    """tributary-switchd with a memif port for each rank in each job: ids are the digits of both."""
+
+    def __init__(self, directory, sizes=JOBS):
+        self.socket = directory / "s.memif"
+        self._config = directory / "switch.yaml"
+        ports = "".join(
+            f"  - {{name: w{i}, mtu: 9000, devargs: 'net_memif{i},id={i},role=server,"
+            f"socket={self.socket},socket-abstract=no,bsize=9728'}}\n" for i in (f"{job}{rank}" for job in sizes for rank in range(MOST_RANKS))
+        )
+        jobs = "".join(
+            f"  - {{id: {job}, workers: {size}, chunk_bytes: 8192, lease: 1s}}\n"
+            for job, size in sizes.items()
+        )
+        self._config.write_text(f"switch: {{address: {SWITCH}}}\nports:\n{ports}jobs:\n{jobs}")
+        self._process = None
+
+    @property
+    def address(self):
+        """As users give it: the same text on every rank."""
+        return f"memif://{self.socket}?id={{job}}{{rank}}&switch={SWITCH}"
+
+    def start(self):
+        reading, writing = os.pipe()
+        self._process = subprocess.Popen(
+            [SWITCHD, "--config", self._config, "--ready-fd", str(writing)],
+            pass_fds=[writing], stdout=subprocess.DEVNULL,
+        )
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            assert pipe.readline(), "tributary-switchd did not start; see its standard error"
+
+    def stop(self):
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            assert self._process.wait(LIMIT_S) == 0
+        finally:
+            self._process.kill()
+
+
+@pytest.fixture(scope="module")
+def directory():
+    # Unix socket paths are short; pytest's own directories may be too long.
+    path = Path(tempfile.mkdtemp(prefix="tributary-torch-"))
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="module")
+def switch(directory):
+    made = Switch(directory)
+    made.start()
+    yield made
+    made.stop()
+
+
+def environment(switch, **changes):
+    """Of a process that uses the backend."""
+    path = [MODULE, str(Path(__file__).resolve().parent)]
+    found = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "TRIBUTARY_ADDRESS": switch.address,
+        "TRIBUTARY_JOB": "1-2/4,5-6/2",
+        "TRIBUTARY_TORCH_THRESHOLDS": "allreduce=0,reduce=0,broadcast=0,all_gather=0,barrier=0",
+    }
+    found.update(changes)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+class Ranks:
+    """Processes that stay: importing torch takes long. Each runs functions of cases.py by name."""
+
+    def __init__(self, switch, directory, size=4, **changes):
+        self._processes, self._pipes = [], []
+        for rank in range(size):
+            with Listener(str(directory / f"rank{rank}.pipe")) as listener:
+                self._processes.append(subprocess.Popen(
+                    [sys.executable, "-B", Path(__file__).with_name("rank_main.py"),
+                     listener.address],
+                    env=environment(switch, RANK=str(rank), WORLD_SIZE=str(size),
+                                    LOCAL_RANK=str(rank), **changes),
+                ))
+                self._pipes.append(listener.accept())
+        self._meetings = 0
+        self._directory = directory
+
+    def start(self, name, *arguments, ranks=None):
+        """cases.NAME(*arguments) on each rank."""
+        self._meetings += 1
+        meeting = str(self._directory / f"store{id(self)}-{self._meetings}")
+        for rank in ranks if ranks is not None else range(len(self._pipes)):
+            self._pipes[rank].send((name, meeting, arguments))
+
+    def receive(self, rank):
+        """("returned", value) or ("raised", [type, text, traceback])."""
+        assert self._pipes[rank].poll(LIMIT_S), f"rank {rank} is silent"
+        return self._pipes[rank].recv()
+
+    def run(self, name, *arguments):
+        """What it returned on every rank."""
+        self.start(name, *arguments)
+        answers = [self.receive(rank) for rank in range(len(self._pipes))]
+        for how, what in answers:
+            assert how == "returned", what[2]
+        return [what for _, what in answers]
+
+    def kill(self, rank):
+        self._processes[rank].kill()
+        self._processes[rank].wait()
+
+    def stop(self):
+        for pipe in self._pipes:
+            pipe.close()
+        for process in self._processes:
+            try:
+                process.wait(LIMIT_S)
+            finally:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture(scope="module")
+def ranks(switch, directory):
+    made = Ranks(switch, directory)
+    yield made
+    made.stop()

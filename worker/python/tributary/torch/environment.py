@@ -1,0 +1,83 @@
+"""What the environment says: address, jobs, thresholds. Pure functions of text."""
+
+import re
+
+# Bytes from which the switch is faster than Gloo; tools/bench torch measures them and docs/torch.md
+# shows the curve. A barrier has no bytes: 0 or NEVER.
+NEVER = 2**64 - 1
+DEFAULT_THRESHOLDS = {
+    "allreduce": 0,
+    "reduce": 0,
+    "broadcast": 0,
+    "all_gather": 0,
+    "reduce_scatter": 0,
+    "barrier": 0,
+}
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+_MOST_JOB = 2**32 - 1
+_MOST_JOBS = 1024
+
+
+def parse_jobs(text):
+    """[(job, size of groups that may have it, or None)] of "1", "1-4,7/2"."""
+    found = []
+    for entry in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?(?:/(\d+))?\s*", entry)
+        if match is None:
+            raise ValueError(
+                f"TRIBUTARY_JOB: '{entry.strip()}' in '{text}' is no job; allowed are a number, a "
+                "range such as 1-4, and either with /SIZE, for groups of that many ranks alone"
+            )
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not first <= last <= _MOST_JOB or last - first >= _MOST_JOBS:
+            raise ValueError(
+                f"TRIBUTARY_JOB: '{entry.strip()}': jobs are 0 to {_MOST_JOB}, in ascending ranges "
+                f"of at most {_MOST_JOBS}"
+            )
+        found += [(job, int(match[3]) if match[3] else None) for job in range(first, last + 1)]
+    return found
+
+
+def parse_thresholds(text):
+    """The defaults, changed by text such as "allreduce=64K,broadcast=never"."""
+    thresholds = dict(DEFAULT_THRESHOLDS)
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = entry.partition("=")
+        if name not in thresholds:
+            raise ValueError(
+                f"TRIBUTARY_TORCH_THRESHOLDS: '{name}' is no collective; allowed are "
+                + ", ".join(thresholds)
+            )
+        match = re.fullmatch(r"(\d+)([KMG]?)", value)
+        if value == "never":
+            thresholds[name] = NEVER
+        elif match is not None and int(match[1]) * _UNITS[match[2]] < NEVER:
+            thresholds[name] = int(match[1]) * _UNITS[match[2]]
+        else:
+            raise ValueError(
+                f"TRIBUTARY_TORCH_THRESHOLDS: '{entry}': allowed are bytes, such as 4096, 64K or "
+                "1M, and never"
+            )
+    return thresholds
+
+
+def fill_address(template, places):
+    """The address with {rank}, {local_rank} and {job} replaced."""
+
+    def value(match):
+        if match[1] not in places:
+            raise ValueError(
+                f"TRIBUTARY_ADDRESS: {match[0]} in '{template}' is unknown; allowed are "
+                + ", ".join("{" + name + "}" for name in places)
+            )
+        return str(places[match[1]])
+
+    return re.sub(r"\{(\w*)\}", value, template)
+
+
+def parse_flag(name, text):
+    if text in ("", "0"):
+        return False
+    if text == "1":
+        return True
+    raise ValueError(f"{name} is '{text}'; allowed are 0 and 1")

@@ -1,0 +1,192 @@
+#include "worker/torch/backend.h"
+
+#include <cstdio>
+#include <set>
+
+namespace tributary::torch_backend {
+namespace {
+
+// Groups that are not destroyed yet.
+std::mutex& all_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+std::set<Backend*>& all_backends() {
+  static std::set<Backend*> backends;
+  return backends;
+}
+
+std::chrono::milliseconds set_or_zero(std::chrono::milliseconds timeout) {
+  return timeout == c10d::kUnsetTimeout ? std::chrono::milliseconds(0) : timeout;
+}
+
+}  // namespace
+
+Backend::Backend(BackendOptions options, BackendPointer inner, std::unique_ptr<Agreement> agreement)
+    : BackendBase(options.rank, options.size),
+      options_(std::move(options)),
+      inner_(std::move(inner)),
+      membership_(static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(size_),
+                  Duration::ms(options_.timeout.count()), std::move(agreement)) {
+  const std::lock_guard lock(all_mutex());
+  all_backends().insert(this);
+}
+
+Backend::~Backend() {
+  membership_.agreement().unlocked([this] {
+    {
+      const std::lock_guard lock(all_mutex());
+      all_backends().erase(this);
+    }
+    close();
+  });
+}
+
+void Backend::close() {
+  bool failed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    failed = failed_;
+    for (const auto& work : in_flight_) failed = failed || !work->ops_done() || work->failed();
+  }
+  membership_.leave(failed);  // ends the ops that the completer waits for
+  completer_->stop();
+  const std::lock_guard lock(mutex_);
+  in_flight_.clear();
+}
+
+void Backend::close_all() {
+  const std::lock_guard lock(all_mutex());  // none of them goes meanwhile
+  for (Backend* const backend : all_backends()) backend->close();
+}
+
+std::pair<std::uint64_t, std::uint64_t> Backend::calls() const {
+  const std::lock_guard lock(mutex_);
+  return {to_switch_, to_inner_};
+}
+
+Communicator* Backend::route(const CallKind& kind) {
+  Verdict verdict = decide(kind, static_cast<std::uint32_t>(size_), options_.thresholds);
+  Communicator* communicator = nullptr;
+  if (verdict.to_switch) {
+    communicator = membership_.communicator();
+    if (communicator == nullptr) verdict = {false, membership_.why_not()};
+  }
+  if (options_.log)
+    std::fprintf(
+        stderr, "tributary: rank %d of %d, group %s: %s: %s (%s)\n", rank_, size_,
+        options_.group.c_str(), describe(kind).c_str(),
+        verdict.to_switch ? ("switch, job " + std::to_string(membership_.job())).c_str() : "gloo",
+        verdict.why.c_str());
+  TORCH_CHECK(communicator != nullptr || kind.op_name != "AVG", "tributary: ", describe(kind), ": ",
+              verdict.why, ", and Gloo has no AVG; use SUM, and divide");
+  const std::lock_guard lock(mutex_);
+  ++(verdict.to_switch ? to_switch_ : to_inner_);
+  return communicator;
+}
+
+WorkPointer Backend::finish_start(Started started) {
+  auto work = c10::make_intrusive<SwitchWork>(rank_, std::move(started.call),
+                                              std::move(started.requests), completer_);
+  const std::lock_guard lock(mutex_);
+  while (!in_flight_.empty() && in_flight_.front()->ops_done()) {
+    failed_ = failed_ || in_flight_.front()->failed();
+    in_flight_.pop_front();
+  }
+  in_flight_.push_back(work);
+  if (work->must_be_finished()) completer_->add(work);
+  return work;
+}
+
+WorkPointer Backend::allreduce_of(std::vector<at::Tensor>& tensors, const c10d::ReduceOp& op,
+                                  std::chrono::milliseconds timeout, c10d::OpType type,
+                                  wire::Encoding encoding,
+                                  const std::function<WorkPointer()>& inner) {
+  TORCH_CHECK(!tensors.empty(), "tributary: all_reduce of no tensor");
+  const CallKind kind = kind_of(wire::Collective::allreduce, tensors, &op, "all_reduce");
+  Communicator* const communicator = route(kind);
+  if (communicator == nullptr) return inner();
+  Started s;
+  HostMemory memory = HostMemory::pack(tensors);
+  s.requests.push_back(
+      communicator->allreduce(memory.data(), memory.count(), kind.dtype, *kind.op, encoding));
+  s.call = {type,     "tributary:all_reduce", describe(kind), tensors, tensors, {memory},
+            {memory}, set_or_zero(timeout)};
+  return finish_start(std::move(s));
+}
+
+WorkPointer Backend::allreduce(std::vector<at::Tensor>& tensors,
+                               const c10d::AllreduceOptions& opts) {
+  TORCH_CHECK(tensors.size() == 1, "tributary: all_reduce takes one tensor, not ", tensors.size());
+  return allreduce_of(tensors, opts.reduceOp, opts.timeout, c10d::OpType::ALLREDUCE,
+                      wire::Encoding::plain, [&] { return inner_->allreduce(tensors, opts); });
+}
+
+WorkPointer Backend::allreduce_block_scaled(at::Tensor& tensor) {
+  std::vector<at::Tensor> tensors{tensor};
+  TORCH_CHECK(tensor.scalar_type() == at::kFloat,
+              "tributary: block-scaled sums are for float32, not ", tensor.scalar_type());
+  return allreduce_of(tensors, c10d::ReduceOp::SUM, c10d::kUnsetTimeout, c10d::OpType::ALLREDUCE,
+                      wire::Encoding::block_scaled,
+                      [&] { return inner_->allreduce(tensors, c10d::AllreduceOptions()); });
+}
+
+WorkPointer Backend::allreduce_coalesced(std::vector<at::Tensor>& tensors,
+                                         const c10d::AllreduceCoalescedOptions& opts) {
+  return allreduce_of(tensors, opts.reduceOp, opts.timeout, c10d::OpType::ALLREDUCE_COALESCED,
+                      wire::Encoding::plain,
+                      [&] { return inner_->allreduce_coalesced(tensors, opts); });
+}
+
+WorkPointer Backend::reduce(std::vector<at::Tensor>& tensors, const c10d::ReduceOptions& opts) {
+  TORCH_CHECK(tensors.size() == 1, "tributary: reduce takes one tensor, not ", tensors.size());
+  const CallKind kind = kind_of(wire::Collective::reduce, tensors, &opts.reduceOp, "reduce");
+  Communicator* const communicator = route(kind);
+  if (communicator == nullptr) return inner_->reduce(tensors, opts);
+  Started s;
+  HostMemory memory = HostMemory::pack(tensors);
+  s.requests.push_back(communicator->reduce(memory.data(), memory.count(), kind.dtype, *kind.op,
+                                            static_cast<std::uint32_t>(opts.rootRank)));
+  s.call = {
+      c10d::OpType::REDUCE,     "tributary:reduce", describe(kind), tensors, tensors, {memory}, {},
+      set_or_zero(opts.timeout)};
+  if (opts.rootRank == rank_) s.call.received = {memory};
+  return finish_start(std::move(s));
+}
+
+WorkPointer Backend::broadcast(std::vector<at::Tensor>& tensors,
+                               const c10d::BroadcastOptions& opts) {
+  TORCH_CHECK(tensors.size() == 1, "tributary: broadcast takes one tensor, not ", tensors.size());
+  const CallKind kind = kind_of(wire::Collective::broadcast, tensors, nullptr, "broadcast");
+  Communicator* const communicator = route(kind);
+  if (communicator == nullptr) return inner_->broadcast(tensors, opts);
+  const bool is_root = opts.rootRank == rank_;
+  Started s;
+  HostMemory memory = is_root ? HostMemory::pack(tensors) : HostMemory::room_for(tensors);
+  s.requests.push_back(communicator->broadcast(memory.data(), memory.count(), kind.dtype,
+                                               static_cast<std::uint32_t>(opts.rootRank)));
+  s.call = {c10d::OpType::BROADCAST,
+            "tributary:broadcast",
+            describe(kind),
+            tensors,
+            tensors,
+            {memory},
+            {},
+            set_or_zero(opts.timeout)};
+  if (!is_root) s.call.received = {memory};
+  return finish_start(std::move(s));
+}
+
+WorkPointer Backend::barrier(const c10d::BarrierOptions& opts) {
+  CallKind kind;
+  kind.collective = wire::Collective::barrier;
+  Communicator* const communicator = route(kind);
+  if (communicator == nullptr) return inner_->barrier(opts);
+  Started s;
+  s.requests.push_back(communicator->barrier_async());
+  s.call = {c10d::OpType::BARRIER,    "tributary:barrier", "barrier", {}, {}, {}, {},
+            set_or_zero(opts.timeout)};
+  return finish_start(std::move(s));
+}
+
+}  // namespace tributary::torch_backend

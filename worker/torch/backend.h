@@ -1,0 +1,130 @@
+// The PyTorch backend "tributary": collectives of a process group through the switch, and all
+// others through an inner group (Gloo).
+//
+// Each call is described (rules.h: CallKind), decided by a pure rule, and either handed to the
+// inner group as it is or started on the group's communicator, which is joined at the first call
+// for it. Any thread may call; ranks make the same calls in the same order, as c10d demands. A
+// group that goes while ops are in flight fails them.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "worker/torch/membership.h"
+#include "worker/torch/rules.h"
+#include "worker/torch/version.h"
+#include "worker/torch/work.h"
+
+namespace tributary::torch_backend {
+
+struct BackendOptions {
+  int rank = 0;
+  int size = 1;
+  std::string group;  // for the log
+  std::chrono::milliseconds timeout{0};
+  Thresholds thresholds;
+  bool log = false;
+};
+
+class Backend final : public BackendBase {
+ public:
+  Backend(BackendOptions options, BackendPointer inner, std::unique_ptr<Agreement> agreement);
+  ~Backend() override;
+
+  const std::string getBackendName() const override { return "tributary"; }
+
+  // Offloaded where the rule says so.
+  WorkPointer broadcast(std::vector<at::Tensor>& tensors,
+                        const c10d::BroadcastOptions& opts) override;
+  WorkPointer allreduce(std::vector<at::Tensor>& tensors,
+                        const c10d::AllreduceOptions& opts) override;
+  WorkPointer allreduce_coalesced(std::vector<at::Tensor>& tensors,
+                                  const c10d::AllreduceCoalescedOptions& opts) override;
+  WorkPointer reduce(std::vector<at::Tensor>& tensors, const c10d::ReduceOptions& opts) override;
+  WorkPointer allgather(std::vector<std::vector<at::Tensor>>& outputs,
+                        std::vector<at::Tensor>& inputs,
+                        const c10d::AllgatherOptions& opts) override;
+  WorkPointer _allgather_base(at::Tensor& output, at::Tensor& input,
+                              const c10d::AllgatherOptions& opts) override;
+  virtual WorkPointer allgather_into_tensor_coalesced(std::vector<at::Tensor>& outputs,
+                                                      std::vector<at::Tensor>& inputs,
+                                                      const c10d::AllgatherOptions& opts);
+  WorkPointer reduce_scatter(std::vector<at::Tensor>& outputs,
+                             std::vector<std::vector<at::Tensor>>& inputs,
+                             const c10d::ReduceScatterOptions& opts) override;
+  WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                   const c10d::ReduceScatterOptions& opts) override;
+  virtual WorkPointer reduce_scatter_tensor_coalesced(std::vector<at::Tensor>& outputs,
+                                                      std::vector<at::Tensor>& inputs,
+                                                      const c10d::ReduceScatterOptions& opts);
+  WorkPointer barrier(const c10d::BarrierOptions& opts) override;
+
+  // The inner group's.
+  WorkPointer allgather_coalesced(std::vector<std::vector<at::Tensor>>& outputs,
+                                  std::vector<at::Tensor>& inputs,
+                                  const c10d::AllgatherOptions& opts) override;
+  WorkPointer gather(std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
+                     const c10d::GatherOptions& opts) override;
+  WorkPointer scatter(std::vector<at::Tensor>& outputs,
+                      std::vector<std::vector<at::Tensor>>& inputs,
+                      const c10d::ScatterOptions& opts) override;
+  WorkPointer alltoall_base(at::Tensor& output, at::Tensor& input,
+                            std::vector<int64_t>& output_sizes, std::vector<int64_t>& input_sizes,
+                            const c10d::AllToAllOptions& opts) override;
+  WorkPointer alltoall(std::vector<at::Tensor>& outputs, std::vector<at::Tensor>& inputs,
+                       const c10d::AllToAllOptions& opts) override;
+  WorkPointer send(std::vector<at::Tensor>& tensors, int to, int tag) override;
+  WorkPointer recv(std::vector<at::Tensor>& tensors, int from, int tag) override;
+  WorkPointer recvAnysource(std::vector<at::Tensor>& tensors, int tag) override;
+  void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override;
+  void setSequenceNumberForGroup() override { inner_->setSequenceNumberForGroup(); }
+  uint64_t getSequenceNumberForGroup() override { return inner_->getSequenceNumberForGroup(); }
+
+  // Ends the membership; every later call throws. May be called again. Newer versions of PyTorch
+  // call the other two when a group is destroyed.
+  void close();
+  virtual void shutdown() { close(); }
+  virtual void abort() { close(); }
+  // Of every group that there is: before the interpreter ends.
+  static void close_all();
+
+  // Started ops by where they went, for tests and the curious: {switch, inner}.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> calls() const;
+  // Allreduce of float32 sums as integers under common exponents: the same bits in whatever order
+  // data arrives. For the communication hook; `tensor` is contiguous or not.
+  WorkPointer allreduce_block_scaled(at::Tensor& tensor);
+
+ private:
+  struct Started {
+    SwitchWork::Call call;
+    std::vector<Request> requests;
+  };
+
+  // The communicator for this call, or nullptr: it is the inner group's.
+  Communicator* route(const CallKind& kind);
+  WorkPointer finish_start(Started started);
+  WorkPointer allreduce_of(std::vector<at::Tensor>& tensors, const c10d::ReduceOp& op,
+                           std::chrono::milliseconds timeout, c10d::OpType type,
+                           wire::Encoding encoding, const std::function<WorkPointer()>& inner);
+  WorkPointer gather_parts(std::vector<std::vector<at::Tensor>> outputs,
+                           std::vector<at::Tensor> inputs, std::chrono::milliseconds timeout,
+                           c10d::OpType type, const std::function<WorkPointer()>& inner);
+  WorkPointer scatter_parts(std::vector<at::Tensor> outputs,
+                            std::vector<std::vector<at::Tensor>> inputs, const c10d::ReduceOp& op,
+                            std::chrono::milliseconds timeout, c10d::OpType type);
+
+  const BackendOptions options_;
+  const BackendPointer inner_;
+  Membership membership_;
+  const std::shared_ptr<Completer> completer_ = std::make_shared<Completer>();
+  mutable std::mutex mutex_;
+  std::deque<c10::intrusive_ptr<SwitchWork>> in_flight_;  // and the last ones that were
+  bool failed_ = false;                                   // an op did
+  std::uint64_t to_switch_ = 0;
+  std::uint64_t to_inner_ = 0;
+};
+
+}  // namespace tributary::torch_backend

@@ -1,0 +1,69 @@
+// Which calls the switch serves and which the inner group (Gloo): a pure function of values that
+// are the same on every rank of the group. Ranks that decided differently would wait for each other
+// for ever, so nothing else (device, layout in memory, load, time) may be asked.
+//
+//   the call            collective, data type, reduction, total bytes, whether the inner group can
+//   the group           size; thresholds, which the group's rank 0 chooses for all
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/wire/types.h"
+#include "worker/torch/version.h"
+
+namespace tributary::torch_backend {
+
+// As PyTorch's and the switch's types correspond; none: the switch does not have it.
+wire::DType dtype_of(c10::ScalarType type);
+// nullopt: the switch does not have this reduction, or not of this type. Sums and products of bool
+// are "or" and "and".
+std::optional<wire::ReduceOp> reduce_op_of(const c10d::ReduceOp& op, wire::DType dtype);
+const char* name_of(const c10d::ReduceOp& op);
+
+struct CallKind {
+  wire::Collective collective = wire::Collective::allreduce;
+  wire::DType dtype = wire::DType::none;
+  std::optional<wire::ReduceOp> op = wire::ReduceOp::sum;
+  std::string op_name = {};  // PyTorch's, of reductions
+  std::uint64_t bytes = 0;   // of the whole result that a rank gets, or of a reduction's input
+  bool inner_can = true;     // whether the inner group has this collective
+  bool dense_on_one_layout = true;  // false: sparse, or sizes that differ by rank
+};
+
+// Of tensors in host memory, together. `op`: of reductions. `call`: what the user called. Throws
+// c10::Error for a tensor on a device and for types that differ.
+CallKind kind_of(wire::Collective collective, const std::vector<at::Tensor>& tensors,
+                 const c10d::ReduceOp* op, const char* call);
+
+// Bytes from which the switch is faster, by collective; "barrier": 0 or kNever.
+class Thresholds {
+ public:
+  static constexpr std::uint64_t kNever = UINT64_MAX;
+  Thresholds() = default;
+  // Keys are wire::name_of(Collective). Throws std::invalid_argument for one that is unknown.
+  explicit Thresholds(const std::map<std::string, std::uint64_t>& by_name);
+  [[nodiscard]] std::uint64_t of(wire::Collective c) const {
+    return bytes_[static_cast<std::size_t>(c)];
+  }
+
+ private:
+  std::array<std::uint64_t, wire::kCollectiveMax + 1> bytes_{};
+};
+
+struct Verdict {
+  bool to_switch = false;
+  std::string why;  // for the log
+};
+Verdict decide(const CallKind& call, std::uint32_t ranks, const Thresholds& thresholds);
+
+// "allreduce of 4194304 B float32 (SUM)".
+std::string describe(const CallKind& call);
+
+}  // namespace tributary::torch_backend

@@ -1,0 +1,185 @@
+#include "worker/torch/work.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::torch_backend {
+namespace {
+
+// Futures want an IValue: a list of tensors, as DDP expects.
+c10::intrusive_ptr<c10::ivalue::Future> new_future() {
+  return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+}
+
+}  // namespace
+
+SwitchWork::SwitchWork(int rank, Call call, std::vector<Request> requests,
+                       std::weak_ptr<Completer> completer)
+    : Work(rank, call.type, call.title, call.inputs),
+      call_(std::move(call)),
+      requests_(std::move(requests)),
+      completer_(std::move(completer)) {}
+
+bool SwitchWork::ops_done() const {
+  return std::all_of(requests_.begin(), requests_.end(),
+                     [](const Request& request) { return request.done(); });
+}
+
+bool SwitchWork::must_be_finished() const {
+  return std::any_of(call_.received.begin(), call_.received.end(),
+                     [](const HostMemory& memory) { return memory.copied(); });
+}
+
+bool SwitchWork::isCompleted() {
+  if (!ops_done()) return false;
+  finish_once();
+  return true;
+}
+
+bool SwitchWork::isSuccess() const {
+  const std::lock_guard lock(mutex_);
+  return completed_ && !exception_;
+}
+
+bool SwitchWork::failed() const {
+  const std::lock_guard lock(mutex_);
+  return completed_ && exception_ != nullptr;
+}
+
+bool SwitchWork::wait(std::chrono::milliseconds timeout) {
+  if (timeout == kNoTimeout) timeout = call_.timeout;
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  for (Request& request : requests_) {
+    while (!request.done()) {
+      Duration limit = Duration::seconds(3600);
+      if (timeout != kNoTimeout) {
+        const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
+            end - std::chrono::steady_clock::now());
+        TORCH_CHECK(left.count() > 0, "tributary: ", call_.text, ": not done after ",
+                    timeout.count(), " ms; it goes on, and its tensors are in use");
+        limit = Duration::ns(left.count());
+      }
+      try {
+        request.wait_for(limit);
+      } catch (const std::exception&) {
+        break;  // finish_once() keeps it
+      }
+    }
+  }
+  finish_once();
+  const std::lock_guard lock(mutex_);
+  if (exception_) std::rethrow_exception(exception_);
+  return true;
+}
+
+std::vector<at::Tensor> SwitchWork::result() {
+  return call_.results;
+}
+
+c10::intrusive_ptr<c10::ivalue::Future> SwitchWork::getFuture() {
+  bool hand_over = false;
+  {
+    const std::lock_guard lock(finishing_);
+    if (future_) return future_;
+    future_ = new_future();
+    if (finished_) {
+      if (exception_)
+        future_->setError(exception_);
+      else
+        future_->markCompleted(call_.results);
+    } else {
+      hand_over = !std::exchange(with_completer_, true);
+    }
+  }
+  if (!hand_over) return future_;
+  const auto self = c10::intrusive_ptr<SwitchWork>::reclaim_copy(this);
+  if (const auto completer = completer_.lock())
+    completer->add(self);
+  else
+    wait_and_finish();
+  return future_;
+}
+
+// What the op gave, after its data is where the caller wants it.
+std::exception_ptr SwitchWork::outcome() {
+  try {
+    for (Request& request : requests_) request.wait();
+    for (HostMemory& memory : call_.received) memory.unpack();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void SwitchWork::finish_once() {
+  c10::intrusive_ptr<c10::ivalue::Future> future;
+  std::exception_ptr failure;
+  {
+    const std::lock_guard lock(finishing_);
+    if (finished_) return;
+    failure = outcome();
+    finish(failure);
+    finished_ = true;
+    future = future_;
+    call_.used.clear();
+  }
+  // Callbacks run here; they may ask this work.
+  if (!future) return;
+  if (failure)
+    future->setError(failure);
+  else
+    future->markCompleted(call_.results);
+}
+
+void SwitchWork::wait_and_finish() noexcept {
+  for (Request& request : requests_) {
+    try {
+      request.wait();
+    } catch (...) {  // finish_once() keeps it
+    }
+  }
+  try {
+    finish_once();
+  } catch (...) {  // of a callback: it is the callback's future that says so
+  }
+}
+
+void Completer::add(c10::intrusive_ptr<SwitchWork> work) {
+  std::unique_lock lock(mutex_);
+  if (stopping_) {
+    lock.unlock();
+    work->wait_and_finish();
+    return;
+  }
+  works_.push_back(std::move(work));
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  changed_.notify_one();
+}
+
+void Completer::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Completer::run() {
+  pthread_setname_np(pthread_self(), "tributary-torch");
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || !works_.empty(); });
+    if (works_.empty()) return;
+    auto work = std::move(works_.front());
+    works_.pop_front();
+    lock.unlock();
+    work->wait_and_finish();
+    work.reset();  // unlocked: it may free tensors
+    lock.lock();
+  }
+}
+
+}  // namespace tributary::torch_backend

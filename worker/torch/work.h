@@ -1,0 +1,90 @@
+// One call that the switch serves, as PyTorch sees it: c10d::Work with a future.
+//
+//   started ──requests done──▶ finish(): unpack, mark the future, run its callbacks ──▶ completed
+//
+// Whoever comes first finishes it: a thread in wait() or isCompleted(), or the Completer, which
+// waits for works whose end has consequences without a waiter: a future, or memory to copy back.
+// So wait() of a plain call costs one wake-up, that of its own thread.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "worker/api/communicator.h"
+#include "worker/torch/host_memory.h"
+#include "worker/torch/version.h"
+
+namespace tributary::torch_backend {
+
+class Completer;
+
+class SwitchWork final : public c10d::Work {
+ public:
+  struct Call {
+    c10d::OpType type = c10d::OpType::UNKNOWN;
+    const char* title = "";                // for the profiler: "tributary:all_reduce"
+    std::string text;                      // for errors: "allreduce of 8 B float32 (SUM)"
+    std::vector<at::Tensor> inputs;        // for the profiler
+    std::vector<at::Tensor> results;       // what future and result() hold
+    std::vector<HostMemory> used;          // stays alive until the ops are done
+    std::vector<HostMemory> received;      // to unpack
+    std::chrono::milliseconds timeout{0};  // of wait(); 0: that of the group, which the ops have
+  };
+  SwitchWork(int rank, Call call, std::vector<Request> requests,
+             std::weak_ptr<Completer> completer);
+
+  bool isCompleted() override;
+  bool isSuccess() const override;
+  bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
+  std::vector<at::Tensor> result() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+
+  // Whether its ops are done, whoever finishes it.
+  [[nodiscard]] bool ops_done() const;
+  [[nodiscard]] bool must_be_finished() const;
+  // Blocks until the ops are done, then finishes it. Never throws.
+  void wait_and_finish() noexcept;
+  [[nodiscard]] bool failed() const;
+
+ private:
+  void finish_once();
+  std::exception_ptr outcome();
+
+  Call call_;
+  std::vector<Request> requests_;
+  std::weak_ptr<Completer> completer_;
+  std::mutex finishing_;  // held while it is finished
+  bool finished_ = false;
+  bool with_completer_ = false;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
+// A thread that waits for works, in the order in which they came. It starts with the first.
+class Completer {
+ public:
+  ~Completer() { stop(); }
+  // After stop(): finishes it at once, here.
+  void add(c10::intrusive_ptr<SwitchWork> work);
+  // Finishes what it has, then ends. The ops must be done soon: their communicator has gone.
+  void stop();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<c10::intrusive_ptr<SwitchWork>> works_;
+  std::thread thread_;
+  bool stopping_ = false;
+};
+
+}  // namespace tributary::torch_backend
