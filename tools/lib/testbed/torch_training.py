@@ -13,13 +13,18 @@ _LIMIT_S = 1800
 _PORT = 29500
 
 
-def run(bed, backend, arguments):
-    """([(step, loss)], digests by rank, median step in ms); ProcessFailed says which rank failed."""
+def run(bed, backend, arguments, gloo=None):
+    """([(step, loss)], digests by rank, median step in ms); ProcessFailed says which rank failed.
+
+    gloo: (interface, rank 0's address) for Gloo, if they are not those of the switch's ports.
+    """
     command = [PYTHON, "-B", EXAMPLE, "--backend", backend, *arguments]
     if backend == "tributary":
         # From torch 2.5 on the backend is found by itself; before, this package runs the script.
         command = [PYTHON, "-B", "-m", "tributary.torch", *command[2:]]
     one_machine = bed.fabric.namespace(0) is None
+    if gloo is None:
+        gloo = ("lo", "127.0.0.1") if one_machine else ("eth0", worker_address(0))
     port = free_address().rpartition(":")[2] if one_machine else _PORT
     lines = {rank: [] for rank in range(bed.workers)}
     processes = []
@@ -28,9 +33,9 @@ def run(bed, backend, arguments):
             "RANK": str(rank),
             "LOCAL_RANK": str(rank),
             "WORLD_SIZE": str(bed.workers),
-            "MASTER_ADDR": "127.0.0.1" if one_machine else worker_address(0),
+            "MASTER_ADDR": gloo[1],
             "MASTER_PORT": str(port),
-            "GLOO_SOCKET_IFNAME": "lo" if one_machine else "eth0",
+            "GLOO_SOCKET_IFNAME": gloo[0],
             "OMP_NUM_THREADS": "1",
             "TRIBUTARY_ADDRESS": bed.address(rank),
         }
