@@ -88,6 +88,38 @@ def test_fixed_point_that_overflows_becomes_floats(everywhere):
     assert len(set(everywhere(retried))) == 1, "the same bits on every rank"
 
 
+def limited_waits(comm, pipe):
+    """The operation goes on when a wait has ended; rank 0 calls when all others have waited."""
+    array = np.ones(3, np.float32)
+    if comm.rank == 0:
+        pipe.send(("returned", "ready"))
+        assert pipe.recv() == "call"
+        assert comm.allreduce(array).wait(timeout=60) is array
+    else:
+        request = comm.allreduce(array)
+        for limit in (0, 0.01):
+            with pytest.raises(TimeoutError, match="not done after .* s; it goes on"):
+                request.wait(limit)
+        for bad in (-1, float("nan"), 1e9):
+            with pytest.raises(ValueError, match="timeout is .*; it is in seconds, 0 to 1e6"):
+                request.wait(bad)
+        pipe.send(("returned", "waited"))
+        assert pipe.recv() == "call"
+        request.wait(None)
+        request.wait(0)  # done
+    assert (array == WORKERS).all()
+
+
+def test_a_wait_may_have_a_limit(start):
+    workers = start(limited_waits)
+    for worker in workers:
+        assert worker.result() in ("ready", "waited")
+    for worker in workers:
+        worker.pipe.send("call")
+    for worker in workers:
+        assert worker.result() is None
+
+
 def many_in_flight(comm, _pipe):
     arrays = [operand(comm.rank, 1000 + i, np.int32) for i in range(50)]
     requests = [comm.allreduce(a) for a in arrays]

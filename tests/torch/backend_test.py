@@ -105,8 +105,8 @@ def test_a_killed_rank_is_named_and_a_restart_begins_anew(switch, directory):
 
 
 def test_thresholds_of_rank_0_hold_for_all(switch, directory):
-    ranks = Ranks(switch, directory, TRIBUTARY_TORCH_THRESHOLDS="allreduce=2000")
+    ranks = Ranks(switch, directory, TRIBUTARY_TORCH_THRESHOLDS="allreduce=2000-4000")
     try:
-        ranks.run("below_threshold")
+        ranks.run("outside_thresholds")
     finally:
         ranks.stop()

@@ -186,7 +186,7 @@ def gloo_has_the_rest(rank, size):
     assert objects == [{"rank": r} for r in range(size)]
 
 
-def below_threshold(rank, size):
+def outside_thresholds(rank, size):
     tensor = operand(rank, 250, torch.float32)  # 1,000 bytes
     dist.all_reduce(tensor)
     assert torch.equal(tensor, operands(size, 250, torch.float32).sum(0))
@@ -195,9 +195,13 @@ def below_threshold(rank, size):
     dist.all_reduce(tensor)
     assert torch.equal(tensor, operands(size, 500, torch.float32).sum(0))
     assert served() == (1, 1)
+    tensor = operand(rank, 1001, torch.float32)
+    dist.all_reduce(tensor)
+    assert torch.equal(tensor, operands(size, 1001, torch.float32).sum(0))
+    assert served() == (1, 2)
     bfloat = operand(rank, 2, torch.bfloat16)  # Gloo does not have it
     dist.all_reduce(bfloat)
-    assert served() == (2, 1)
+    assert served() == (2, 2)
 
 
 def groups(rank, size):

@@ -25,15 +25,19 @@ def test_bad_job_lists_are_named(text):
 
 
 def test_thresholds():
-    assert environment.parse_thresholds("") == environment.DEFAULT_THRESHOLDS
-    changed = environment.parse_thresholds("allreduce=64K, barrier=never,broadcast=0")
-    assert (changed["allreduce"], changed["barrier"], changed["broadcast"]) == (65536, NEVER, 0)
+    defaults = environment.default_thresholds("memif:///run/s?id=1&switch=10.0.0.1")
+    assert set(defaults) == set(environment.COLLECTIVES)
+    assert environment.parse_thresholds("", defaults) == defaults
+    changed = environment.parse_thresholds("allreduce=64K-1M, barrier=never,broadcast=1", defaults)
+    assert changed["allreduce"] == (65536, 2**20)
+    assert changed["barrier"] == (NEVER, NEVER) and changed["broadcast"] == (1, NEVER)
 
 
-@pytest.mark.parametrize("text", ["allreduce", "sum=1", "allreduce=-1", "allreduce=1T", "barrier="])
+@pytest.mark.parametrize("text", ["allreduce", "sum=1", "allreduce=-1", "allreduce=1T", "barrier=",
+                                  "allreduce=2-1", "allreduce=1-"])
 def test_bad_thresholds_are_named(text):
     with pytest.raises(ValueError, match="TRIBUTARY_TORCH_THRESHOLDS.*allowed are"):
-        environment.parse_thresholds(text)
+        environment.parse_thresholds(text, environment.default_thresholds("udp://1.2.3.4"))
 
 
 def test_addresses_have_places():

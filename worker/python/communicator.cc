@@ -1,6 +1,7 @@
 #include "worker/python/communicator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -20,13 +21,25 @@ std::string text_of(py::handle object) {
   return py::str(object);
 }
 
-void wait_for(Request& request) {
+// False where it is not done after `limit`; none: it waits until it is.
+bool wait_for(Request& request, std::optional<Duration> limit = {}) {
+  const auto left = [limit, begin = std::chrono::steady_clock::now()] {
+    if (!limit) return kSignalPeriod;
+    const std::chrono::nanoseconds waited = std::chrono::steady_clock::now() - begin;
+    return std::min(kSignalPeriod, *limit - Duration::ns(waited.count()));
+  };
   bool raised = false;
+  bool done = false;
   {
     ReleasedGil released;
-    while (!raised && !request.wait_for(kSignalPeriod)) raised = released.signal_raised();
+    for (Duration step = left(); !raised && !done; step = left()) {
+      done = request.wait_for(std::max(step, Duration()));
+      if (!done && step <= Duration()) break;
+      raised = !done && released.signal_raised();
+    }
   }
   if (raised) throw py::error_already_set();
+  return done;
 }
 
 // Of this thread: the lock that its call into the library has released.
@@ -81,9 +94,19 @@ void check_output(const ArrayView& output, wire::DType dtype, std::size_t count)
 
 }  // namespace
 
-py::array PyRequest::wait() {
-  wait_for(request_);
-  return array_;
+py::array PyRequest::wait(std::optional<double> timeout) {
+  if (!timeout) {
+    wait_for(request_);
+    return array_;
+  }
+  if (!(*timeout >= 0 && *timeout <= kMaxTimeoutSeconds))
+    throw py::value_error("timeout is " + text_of(py::float_(*timeout)) +
+                          "; it is in seconds, 0 to 1e6, or None");
+  if (wait_for(request_, Duration::ns(std::llround(*timeout * 1e9)))) return array_;
+  const std::string text = "the operation is not done after " + text_of(py::float_(*timeout)) +
+                           " s; it goes on, and its array is in use";
+  PyErr_SetString(PyExc_TimeoutError, text.c_str());
+  throw py::error_already_set();
 }
 
 Outcome PyRequest::outcome() {
@@ -215,7 +238,7 @@ std::optional<std::uint32_t> PyCommunicator::model_step() {
   call.collective = wire::Collective::open;
   call.array = wire::kModelStep;
   call.count = 1;
-  start(call, next, next).wait();
+  start(call, next, next).wait({});
   const auto value = *static_cast<const std::uint32_t*>(next.data);
   return value == 0 ? std::nullopt : std::optional(value - 1);
 }

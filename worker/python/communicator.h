@@ -23,8 +23,8 @@ class PyRequest {
   PyRequest(Request request, pybind11::array result)
       : request_(std::move(request)), array_(std::move(result)) {}
 
-  // Returns the array, which then holds the result.
-  pybind11::array wait();
+  // Returns the array, which then holds the result. `timeout`: seconds, then TimeoutError.
+  pybind11::array wait(std::optional<double> timeout);
   [[nodiscard]] bool done() const { return request_.done(); }
   // Waits for it, too.
   Outcome outcome();

@@ -91,6 +91,9 @@ op, dtype: as in allreduce().)";
 constexpr const char* kWaitDoc =
     R"(Blocks until the operation is done and returns the array that holds the result.
 
+timeout: seconds; then it raises TimeoutError, the operation goes on, and the array stays in use. None:
+    as long as it takes.
+
 Raises tributary.Error if the operation failed; the array's contents are then undefined. May be
 called again. Ctrl-C interrupts the wait, not the operation.)";
 
@@ -206,7 +209,7 @@ PYBIND11_MODULE(_native, m) {
   define_layout(m);
 
   py::class_<PyRequest>(m, "Request", "An operation in flight; see Communicator.allreduce().")
-      .def("wait", &PyRequest::wait, kWaitDoc)
+      .def("wait", &PyRequest::wait, py::arg("timeout") = py::none(), kWaitDoc)
       .def("done", &PyRequest::done, "True when wait() would not block.")
       .def_property_readonly(
           "degraded", [](PyRequest& self) { return self.outcome().degraded(); }, kDegradedDoc)

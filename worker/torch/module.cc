@@ -90,9 +90,10 @@ Backend& ours(const BackendPointer& group) {
   return *backend;
 }
 
-BackendPointer create(const BackendPointer& inner, const py::object& agreement, int rank, int size,
-                      const std::string& group, std::int64_t timeout_ms,
-                      const std::map<std::string, std::uint64_t>& thresholds, bool log) {
+BackendPointer create(
+    const BackendPointer& inner, const py::object& agreement, int rank, int size,
+    const std::string& group, std::int64_t timeout_ms,
+    const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>& thresholds, bool log) {
   BackendOptions options;
   options.rank = rank;
   options.size = size;

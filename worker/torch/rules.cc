@@ -96,13 +96,14 @@ CallKind kind_of(Collective collective, const std::vector<at::Tensor>& tensors,
   return kind;
 }
 
-Thresholds::Thresholds(const std::map<std::string, std::uint64_t>& by_name) {
-  for (const auto& [name, bytes] : by_name) {
+Thresholds::Thresholds(
+    const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>& by_name) {
+  for (const auto& [name, range] : by_name) {
     std::size_t c = 0;
     while (c <= wire::kCollectiveMax && name != wire::name_of(static_cast<Collective>(c))) ++c;
     if (c > wire::kCollectiveMax)
       throw std::invalid_argument("threshold of '" + name + "': there is no such collective");
-    bytes_[c] = bytes;
+    ranges_[c] = {range.first, range.second};
   }
 }
 
@@ -117,10 +118,13 @@ Verdict decide(const CallKind& call, std::uint32_t ranks, const Thresholds& thre
   if (!call.inner_can || call.op == ReduceOp::mean ||
       (call.collective != Collective::barrier && !inner_has(call.dtype, reduces(call.collective))))
     return {true, "Gloo does not have it"};
-  const std::uint64_t least = thresholds.of(call.collective);
-  if (least == Thresholds::kNever) return {false, "its threshold is 'never'"};
-  if (call.bytes < least) return {false, "below the threshold of " + std::to_string(least) + " B"};
-  return {true, "at least " + std::to_string(least) + " B"};
+  const ByteRange& range = thresholds.of(call.collective);
+  if (range.least == Thresholds::kNever) return {false, "its threshold is 'never'"};
+  if (call.bytes < range.least)
+    return {false, "below the threshold of " + std::to_string(range.least) + " B"};
+  if (call.bytes > range.most)
+    return {false, "above the threshold of " + std::to_string(range.most) + " B"};
+  return {true, "within its thresholds"};
 }
 
 std::string describe(const CallKind& call) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/wire/types.h"
@@ -42,19 +43,25 @@ struct CallKind {
 CallKind kind_of(wire::Collective collective, const std::vector<at::Tensor>& tensors,
                  const c10d::ReduceOp* op, const char* call);
 
-// Bytes from which the switch is faster, by collective; "barrier": 0 or kNever.
+// Bytes between which the switch is faster, by collective; a barrier has 0.
+struct ByteRange {
+  std::uint64_t least = 0;
+  std::uint64_t most = UINT64_MAX;  // included
+};
 class Thresholds {
  public:
-  static constexpr std::uint64_t kNever = UINT64_MAX;
+  static constexpr std::uint64_t kNever = UINT64_MAX;  // as the least
   Thresholds() = default;
-  // Keys are wire::name_of(Collective). Throws std::invalid_argument for one that is unknown.
-  explicit Thresholds(const std::map<std::string, std::uint64_t>& by_name);
-  [[nodiscard]] std::uint64_t of(wire::Collective c) const {
-    return bytes_[static_cast<std::size_t>(c)];
+  // {least, most} by wire::name_of(Collective). Throws std::invalid_argument for one that is
+  // unknown.
+  explicit Thresholds(
+      const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>& by_name);
+  [[nodiscard]] const ByteRange& of(wire::Collective c) const {
+    return ranges_[static_cast<std::size_t>(c)];
   }
 
  private:
-  std::array<std::uint64_t, wire::kCollectiveMax + 1> bytes_{};
+  std::array<ByteRange, wire::kCollectiveMax + 1> ranges_{};
 };
 
 struct Verdict {

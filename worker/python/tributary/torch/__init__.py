@@ -10,8 +10,8 @@ Environment, read when a process group is made:
 TRIBUTARY_ADDRESS: the switch, as in tributary.init(); {rank}, {local_rank}, {job} are replaced.
 TRIBUTARY_JOB: jobs of the switch that process groups may use, such as "1" or "1-4,7/2"; each group
     takes one at its first call for the switch. "/2": only for groups of 2 ranks. Default: 1.
-TRIBUTARY_TORCH_THRESHOLDS: bytes from which a collective goes to the switch, such as
-    "allreduce=64K,broadcast=never". Those of the group's rank 0 hold for all.
+TRIBUTARY_TORCH_THRESHOLDS: bytes between which a collective goes to the switch, such as
+    "allreduce=64K-4M,all_gather=1K,broadcast=never". Those of the group's rank 0 hold for all.
 TRIBUTARY_TORCH_LOG: 1 prints for each call where it goes and why, on standard error.
 
 docs/torch.md says which calls the switch serves. Errors are RuntimeError and ValueError.

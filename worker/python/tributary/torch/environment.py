@@ -2,16 +2,14 @@
 
 import re
 
-# Bytes from which the switch is faster than Gloo; tools/bench torch measures them and docs/torch.md
-# shows the curve. A barrier has no bytes: 0 or NEVER.
+# (least, most) bytes between which the switch is faster than Gloo, by the scheme of rank 0's address;
+# tools/bench torch measures them and docs/torch.md shows the curve. A barrier has 0 bytes.
 NEVER = 2**64 - 1
+ALWAYS = (0, NEVER)
+COLLECTIVES = ("allreduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "barrier")
 DEFAULT_THRESHOLDS = {
-    "allreduce": 0,
-    "reduce": 0,
-    "broadcast": 0,
-    "all_gather": 0,
-    "reduce_scatter": 0,
-    "barrier": 0,
+    "memif": dict.fromkeys(COLLECTIVES, ALWAYS),
+    "udp": dict.fromkeys(COLLECTIVES, ALWAYS),
 }
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _MOST_JOB = 2**32 - 1
@@ -38,9 +36,14 @@ def parse_jobs(text):
     return found
 
 
-def parse_thresholds(text):
-    """The defaults, changed by text such as "allreduce=64K,broadcast=never"."""
-    thresholds = dict(DEFAULT_THRESHOLDS)
+def default_thresholds(address):
+    """Of the scheme of an address; one that is unknown is refused when a rank joins."""
+    return dict(DEFAULT_THRESHOLDS.get(address.partition(":")[0], DEFAULT_THRESHOLDS["udp"]))
+
+
+def parse_thresholds(text, defaults):
+    """The defaults, changed by text such as "allreduce=64K-4M,all_gather=1K,broadcast=never"."""
+    thresholds = dict(defaults)
     for entry in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = entry.partition("=")
         if name not in thresholds:
@@ -48,16 +51,20 @@ def parse_thresholds(text):
                 f"TRIBUTARY_TORCH_THRESHOLDS: '{name}' is no collective; allowed are "
                 + ", ".join(thresholds)
             )
-        match = re.fullmatch(r"(\d+)([KMG]?)", value)
+        match = re.fullmatch(r"(\d+)([KMG]?)(?:-(\d+)([KMG]?))?", value)
         if value == "never":
-            thresholds[name] = NEVER
-        elif match is not None and int(match[1]) * _UNITS[match[2]] < NEVER:
-            thresholds[name] = int(match[1]) * _UNITS[match[2]]
-        else:
+            thresholds[name] = (NEVER, NEVER)
+            continue
+        least = most = NEVER
+        if match is not None:
+            least = int(match[1]) * _UNITS[match[2]]
+            most = int(match[3]) * _UNITS[match[4]] if match[3] else NEVER
+        if not least <= most <= NEVER or least == NEVER:
             raise ValueError(
                 f"TRIBUTARY_TORCH_THRESHOLDS: '{entry}': allowed are bytes, such as 4096, 64K or "
-                "1M, and never"
+                "1M, a range of them, such as 64K-4M, and never"
             )
+        thresholds[name] = (least, most)
     return thresholds
 
 

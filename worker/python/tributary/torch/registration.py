@@ -50,7 +50,9 @@ def _create(options, _backend_options=None):
     environment.fill_address(address, {**places, "job": 0})  # a bad one is told at once
     jobs = environment.parse_jobs(os.environ.get("TRIBUTARY_JOB", "1"))
     log = environment.parse_flag("TRIBUTARY_TORCH_LOG", os.environ.get("TRIBUTARY_TORCH_LOG", ""))
-    thresholds = environment.parse_thresholds(os.environ.get("TRIBUTARY_TORCH_THRESHOLDS", ""))
+    thresholds = environment.parse_thresholds(
+        os.environ.get("TRIBUTARY_TORCH_THRESHOLDS", ""), environment.default_thresholds(address)
+    )
     thresholds = share_settings(store, rank, thresholds, timeout)
     group = options.group_id or "default"
     inner = dist.ProcessGroupGloo(dist.PrefixStore("inner", store), rank, size, timeout)
@@ -63,7 +65,7 @@ def _create(options, _backend_options=None):
         size=size,
         group=group,
         timeout_ms=max(1, round(timeout.total_seconds() * 1000)),
-        thresholds=thresholds,
+        thresholds={name: tuple(found) for name, found in thresholds.items()},
         log=log,
     )
 
