@@ -94,7 +94,7 @@ inside.wait()
 
 
 def test_daemon_threads_that_wait_do_not_abort_the_interpreters_exit():
-    module = str(Path(tributary.__file__).parent)
+    module = str(Path(tributary.__file__).parents[1])
     ended = subprocess.run([sys.executable, "-c", DAEMON, module], timeout=60)
     assert ended.returncode == 0
 
