@@ -1,6 +1,8 @@
 // Hints for keys that nobody knows.
 #include "config/text/field.h"
 
+#include <algorithm>
+
 #include "config/text/nearest.h"
 
 namespace tributary::config {
@@ -15,9 +17,7 @@ std::string printable_key(const std::string& key) {
 }
 
 std::string unknown_key_message(const std::string& key, const std::vector<std::string>& known) {
-  std::string message = "unknown key";
-  if (const std::string* hint = nearest(key, known)) message += "; did you mean '" + *hint + "'?";
-  message += "; allowed: ";
+  std::string message = "unknown key" + nearest_hint(key, known) + "; allowed: ";
   for (std::size_t i = 0; i < known.size(); ++i) message += (i > 0 ? ", " : "") + known[i];
   return message;
 }

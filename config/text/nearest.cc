@@ -40,4 +40,9 @@ const std::string* nearest(const std::string& word, const std::vector<std::strin
   return best;
 }
 
+std::string nearest_hint(const std::string& word, const std::vector<std::string>& known) {
+  const std::string* const hint = nearest(word, known);
+  return hint != nullptr ? "; did you mean '" + *hint + "'?" : "";
+}
+
 }  // namespace tributary::config

@@ -1,4 +1,4 @@
-// The known word that is nearest to a mistyped one: "did you mean ...?".
+// The word that was probably meant by one that is unknown: "did you mean 'window'?"
 #pragma once
 
 #include <string>
@@ -6,7 +6,9 @@
 
 namespace tributary::config {
 
-// nullptr: none is near. Points into `known`. Words of up to 32 characters.
+// nullptr: none is near. Points into `known`.
 const std::string* nearest(const std::string& word, const std::vector<std::string>& known);
+// "; did you mean 'window'?", or nothing.
+std::string nearest_hint(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace tributary::config

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "config/text/nearest.h"
 #include "control/capture/capture_format.h"
 #include "control/capture/capture_stream.h"
 #include "control/socket/request_fields.h"
@@ -129,7 +130,8 @@ CaptureWish capture_wish(const CaptureRequest& request, const std::vector<std::s
   for (const std::string& name : request.ports) {
     const auto at = std::find(ports.begin(), ports.end(), name);
     if (at == ports.end())
-      throw std::invalid_argument("no port is called '" + name + "'; `show ports` lists them");
+      throw std::invalid_argument("no port is called '" + name + "'" +
+                                  config::nearest_hint(name, ports) + "; `show ports` lists them");
     wish.ports[static_cast<std::size_t>(at - ports.begin())] = true;
   }
   if (!request.filter.empty()) wish.filter = dataplane::CaptureFilter(request.filter);

@@ -1,14 +1,8 @@
 #include "control/metrics/metrics.h"
 
-#include <arpa/inet.h>
-#include <prometheus/exposer.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <prometheus/text_serializer.h>
 
-#include <atomic>
-#include <chrono>
 #include <stdexcept>
-#include <thread>
 
 #include "control/metrics/completion_metrics.h"
 #include "control/metrics/forwarding_metrics.h"
@@ -241,48 +235,15 @@ std::vector<MetricFamily> Metrics::Collect() const {
   return out;
 }
 
-// A connection has a thread until it is closed, also one that asks for nothing: there are several,
-// and a silent one is closed soon.
-static constexpr const char* kServerThreads = "4";
-static constexpr const char* kRequestTimeoutMs = "1000";
-
 MetricsServer::MetricsServer(const std::string& listen,
-                             std::shared_ptr<prometheus::Collectable> source)
-    : listen_(listen), source_(std::move(source)) {
-  try {
-    exposer_ = std::make_unique<prometheus::Exposer>(
-        std::vector<std::string>{"listening_ports", listen, "num_threads", kServerThreads,
-                                 "request_timeout_ms", kRequestTimeoutMs});
-  } catch (const std::exception&) {
-    throw std::runtime_error("metrics.listen: " + listen +
-                             " cannot be bound; another process may listen there");
-  }
-  exposer_->RegisterCollectable(source_);
-}
-
-// The HTTP server notices that it is to end when its poll() returns, after 2 s or upon a
-// connection; so it gets one.
-MetricsServer::~MetricsServer() {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port()));
-  inet_pton(AF_INET, listen_.substr(0, listen_.find(':')).c_str(), &address.sin_addr);
-  std::atomic<bool> ended{false};
-  std::thread knock([&] {
-    while (!ended.load()) {
-      const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-      close(fd);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  });
-  exposer_.reset();
-  ended.store(true);
-  knock.join();
-}
-
-int MetricsServer::port() const {
-  return exposer_->GetListeningPorts().front();
+                             std::shared_ptr<prometheus::Collectable> source) try
+    : server_(listen, {{"/metrics", [source = std::move(source)] {
+                          return HttpPage{
+                              200, "text/plain; version=0.0.4; charset=utf-8",
+                              prometheus::TextSerializer().Serialize(source->Collect())};
+                        }}}) {
+} catch (const std::runtime_error& error) {
+  throw std::runtime_error(std::string("metrics.listen: ") + error.what());
 }
 
 }  // namespace tributary::control

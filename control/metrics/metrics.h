@@ -12,11 +12,8 @@
 #include <memory>
 #include <string>
 
+#include "control/metrics/http_server.h"
 #include "dataplane/switch/switch.h"
-
-namespace prometheus {
-class Exposer;
-}
 
 namespace tributary::control {
 
@@ -32,20 +29,15 @@ class Metrics : public prometheus::Collectable {
 // Serves http://LISTEN/metrics until destroyed.
 class MetricsServer {
  public:
-  // Throws std::runtime_error when the address cannot be bound.
+  // Throws std::runtime_error when the address cannot be bound, and why.
   MetricsServer(const std::string& listen, std::shared_ptr<prometheus::Collectable> source);
   MetricsServer(const std::string& listen, dataplane::Switch& sw)
       : MetricsServer(listen, std::make_shared<Metrics>(sw)) {}
-  ~MetricsServer();
-  MetricsServer(const MetricsServer&) = delete;
-  MetricsServer& operator=(const MetricsServer&) = delete;
 
-  [[nodiscard]] int port() const;  // the one bound, where LISTEN said 0
+  [[nodiscard]] int port() const { return server_.port(); }  // the one bound, where LISTEN said 0
 
  private:
-  std::string listen_;
-  std::shared_ptr<prometheus::Collectable> source_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  HttpServer server_;
 };
 
 }  // namespace tributary::control

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 
 #include "config/schema/schema_hosts.h"
 #include "config/schema/schema_sums.h"
 #include "config/text/field.h"
+#include "config/text/file.h"
 #include "config/text/yaml_tree.h"
 #include "sim/scenario/scenario_check.h"
 #include "worker/api/communicator.h"
@@ -314,10 +313,7 @@ const Fields<Scenario>& scenario_fields() {
 }  // namespace
 
 Scenario load_scenario(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw config::ConfigErrors({{path, 0, 0, "", "cannot open"}});
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return parse_scenario(text, path);
+  return parse_scenario(config::read_file(path), path);
 }
 
 Scenario parse_scenario(std::string_view text, const std::string& file_name) {

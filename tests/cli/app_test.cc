@@ -2,7 +2,9 @@
 // end a program well.
 #include "tools/cli/app.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <string>
@@ -72,7 +74,7 @@ TEST(App, FillsVariablesOfEveryType) {
 }
 
 TEST(App, SaysWhatIsWrongWithWhichOption) {
-  App app("test");
+  App app("test", "prog");
   int number = 0;
   std::string word;
   app.add_option("--number", number, "")->check(range(2, 4));
@@ -81,9 +83,11 @@ TEST(App, SaysWhatIsWrongWithWhichOption) {
       "--even",
       [](const std::string& text) { throw UsageError("--even", "'" + text + "' is odd"); }, "");
   EXPECT_EQ(mistake(app, "--number 4 --word red"), "none");
-  EXPECT_NE(mistake(app, "--number 5").find("5 not in range 2 to 4"), std::string::npos);
-  EXPECT_NE(mistake(app, "--word blue").find("--word: blue not in {red,green}"), std::string::npos);
-  EXPECT_EQ(mistake(app, "--even 3"), "--even: '3' is odd");
+  EXPECT_EQ(mistake(app, "--number 5"), "prog: --number: '5'; allowed: a whole number, 2 to 4");
+  EXPECT_EQ(mistake(app, "--word blue"), "prog: --word: 'blue'; allowed: red, green");
+  EXPECT_EQ(mistake(app, "--word gren"),
+            "prog: --word: 'gren'; did you mean 'green'?; allowed: red, green");
+  EXPECT_EQ(mistake(app, "--even 3"), "prog: --even: '3' is odd");
 }
 
 TEST(App, EndsWithAStatusThatTellsGoodFromBad) {
@@ -93,13 +97,91 @@ TEST(App, EndsWithAStatusThatTellsGoodFromBad) {
   app.add_option("--needed", needed, "")->required();
   EXPECT_EQ(run(app, std::array{"test", "--help"}), 0);
   EXPECT_EQ(run(app, std::array{"test", "--version"}), 0);
-  EXPECT_GT(run(app, std::array{"test"}), 0);
-  EXPECT_GT(run(app, std::array{"test", "--unknown"}), 0);
+  EXPECT_EQ(run(app, std::array{"test"}), kExitUsage);
+  EXPECT_EQ(run(app, std::array{"test", "--unknown"}), kExitUsage);
   EXPECT_EQ(run(app, std::array{"test", "--needed", "x"}), -1);
 }
 
+TEST(App, UnknownWordsHaveANeighbour) {
+  App app("test", "prog");
+  app.require_subcommand(1);
+  bool json = false;
+  std::string what;
+  App* show = app.add_subcommand("show", "");
+  show->add_flag("--json", json, "");
+  show->add_option("WHAT", what, "")->required();
+  app.add_subcommand("trace", "");
+  EXPECT_EQ(mistake(app, "shwo ports"), "prog: unknown command 'shwo'; allowed: show, trace");
+  EXPECT_EQ(mistake(app, "shows"),
+            "prog: unknown command 'shows'; did you mean 'show'?; allowed: show, trace");
+  EXPECT_EQ(mistake(app, "show ports --jsn"),
+            "prog show: unknown option '--jsn'; did you mean '--json'?");
+  EXPECT_EQ(mistake(app, "show --jsno=1"),
+            "prog show: unknown option '--jsno'; did you mean '--json'?")
+      << "rather than that WHAT is missing";
+  EXPECT_EQ(mistake(app, "show ports slots"), "prog show: takes no 'slots'");
+  EXPECT_EQ(mistake(app, "show"), "prog show: WHAT is required");
+  EXPECT_EQ(show->unknown("--jso"), "unknown option '--jso'; did you mean '--json'?");
+  EXPECT_EQ(mistake(app, "show ports"), "none");
+}
+
+TEST(App, NumbersAreDecimalDigitsThatTheTypeHolds) {
+  App app("test", "prog");
+  std::uint32_t ops = 0;
+  std::uint64_t seed = 0;
+  double seconds = 0;
+  std::optional<std::uint32_t> rank;
+  std::vector<std::uint32_t> sizes;
+  app.add_option("--ops", ops, "");
+  app.add_option("--seed", seed, "");
+  app.add_option("--seconds", seconds, "")->check(range(0.001, 1e6));
+  app.add_option("--rank", rank, "");
+  app.add_option("--sizes", sizes, "")->delimiter(',');
+  for (const char* bad :
+       {"-1", "5x", "0x10", "+5", "1e3", "4294967296", "99999999999999999999", "nan", "''", "' 5'"})
+    for (const char* option : {"--ops", "--rank", "--sizes"})
+      EXPECT_NE(mistake(app, std::string(option) + " " + bad).find(option), std::string::npos)
+          << option << ' ' << bad;
+  EXPECT_EQ(mistake(app, "--ops -1"),
+            "prog: --ops: '-1'; allowed: a whole number, 0 to 4294967295");
+  for (const char* bad : {"-1", "18446744073709551616", "99999999999999999999"})
+    EXPECT_NE(mistake(app, std::string("--seed ") + bad), "none") << bad;
+  for (const char* bad : {"nan", "inf", "-1", "0", "1e7", "3s", "0x1p3"})
+    EXPECT_EQ(mistake(app, std::string("--seconds ") + bad),
+              "prog: --seconds: '" + std::string(bad) + "'; allowed: a number, 0.001 to 1000000");
+  EXPECT_EQ(mistake(app, "--ops 010 --seed 18446744073709551615 --rank 7 --seconds 1.5"), "none");
+  EXPECT_EQ(ops, 10u) << "not octal";
+  EXPECT_EQ(seed, ~std::uint64_t{0});
+}
+
+// Above the descriptors that the program opens itself.
+int open_high(int flags) {
+  const int fd = ::open("/dev/null", flags | O_CLOEXEC);
+  const int high = ::fcntl(fd, F_DUPFD_CLOEXEC, 100);
+  ::close(fd);
+  return high;
+}
+
+// A number that is nobody's yet becomes one of the program's own descriptors later.
+TEST(App, TheReadyDescriptorIsTheCallers) {
+  App app("test", "prog");
+  int ready = -1;
+  app.add_ready_fd(ready);
+  const int writable = open_high(O_WRONLY);
+  const std::string number = std::to_string(writable);
+  EXPECT_EQ(mistake(app, "--ready-fd " + number), "none");
+  EXPECT_EQ(ready, writable);
+  ::close(writable);
+  EXPECT_NE(mistake(app, "--ready-fd " + number).find(number + " is not open"), std::string::npos);
+  const int readable = open_high(O_RDONLY);
+  EXPECT_NE(mistake(app, "--ready-fd " + std::to_string(readable)).find("for reading only"),
+            std::string::npos);
+  ::close(readable);
+  EXPECT_NE(mistake(app, "--ready-fd -1"), "none");
+}
+
 TEST(App, RunsTheSubcommandThatWasChosen) {
-  App app("test");
+  App app("test", "prog");
   app.require_subcommand(1);
   std::string log;
   App* first = app.add_subcommand("first", "");
@@ -114,7 +196,7 @@ TEST(App, RunsTheSubcommandThatWasChosen) {
   app.parse("first");
   EXPECT_EQ(log, "first");
   EXPECT_EQ(rank->count(), 0u);
-  EXPECT_EQ(mistake(app, "second [a,b] c"), "second has no luck");
+  EXPECT_EQ(mistake(app, "second [a,b] c"), "prog second: second has no luck");
   EXPECT_EQ(log, "first[a,b];c;");
   EXPECT_NE(mistake(app, ""), "none");
 }

@@ -31,7 +31,7 @@ CMAKE_ALONE = {"tests/system/test_package.py", "tests/system/test_units.py"}
 # Where a test folder's sources live, if not in a folder of the same name at the top.
 SOURCE_FOLDERS = {"cli": "tools/cli", "client": "tools/client", "daemon": "tools/daemon",
                   "dataplane_nic": "dataplane", "impair": "tools/impair", "loadgen": "tools/loadgen",
-                  "psd": "tools/psd", "poold": "tools/poold", "simtool": "tools/sim",
+                  "program": "tools/program", "psd": "tools/psd", "poold": "tools/poold", "simtool": "tools/sim",
                   "switchd": "tools/switchd", "worker_memif": "worker"}
 
 

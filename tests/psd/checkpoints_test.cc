@@ -119,6 +119,28 @@ TEST_F(CheckpointsTest, WhatCannotBeWrittenIsSaidAndTriedAgain) {
   turn_until_written(2);
   EXPECT_EQ(counters().written.get(), 1u);
   EXPECT_EQ(counters().step.get(), 4u);
+  checkpoints_->finish();
+  EXPECT_TRUE(checkpoints_->all_kept());
+}
+
+// The exit status depends on it.
+TEST_F(CheckpointsTest, ALastCheckpointThatFailsIsNotForgotten) {
+  train(3);
+  fs::create_directory(folder_ / "job-7.checkpoint.new");
+  checkpoints_->finish();
+  EXPECT_FALSE(checkpoints_->all_kept());
+  EXPECT_THAT(said_, HasSubstr("checkpoint of step 3: "));
+}
+
+// Before training, not at its first checkpoint.
+TEST_F(CheckpointsTest, ADirectoryThatIsMissingIsRefusedAtStart) {
+  jobs_.front().optimizer.checkpoint.directory = folder_ / "none";
+  EXPECT_THROW(boot(), std::runtime_error);
+}
+
+TEST_F(CheckpointsTest, ASecondServerIsRefusedAtStart) {
+  completion::Server second(jobs_, completion::ServerIdentity{});
+  EXPECT_THROW(Checkpoints(second, [](const std::string&) {}), std::runtime_error);
 }
 
 }  // namespace

@@ -108,7 +108,30 @@ def test_bad_command_lines_are_refused(scenario):
     assert run("/nonexistent.yaml").returncode == 2
     assert run(scenario(), "--scaling", "0").returncode == 2
     done = run(scenario(), "--json", "/nonexistent/r.json")
-    assert done.returncode == 2 and "cannot write /nonexistent/r.json" in done.stderr
+    assert done.returncode == 1 and "/nonexistent/r.json: cannot create: No such" in done.stderr
+
+
+def test_a_scenario_that_is_no_file_is_refused():
+    for path, why in (("/dev/zero", "is not a regular file"), ("/nowhere", "No such file")):
+        done = run(path)
+        assert done.returncode == 2 and why in done.stderr, done.stderr
+
+
+def test_lost_output_is_a_failure(scenario):
+    for arguments in ([scenario()], ["--help"]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([os.environ["TRIBUTARY_SIM"], *map(str, arguments)], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+        assert done.returncode == 1
+        assert "cannot write to standard output: No space left on device" in done.stderr
+    done = run(scenario(), "--json", "/dev/full")
+    assert done.returncode == 1 and "/dev/full: cannot write: No space left" in done.stderr
+
+
+def test_failed_sessions_are_a_failure(scenario):
+    done = run(scenario(SCENARIO + "script: [{action: crash, target: worker, index: 0, at: 30us}]\n"))
+    assert done.returncode == 1, done.stdout
+    assert "sessions of ranks failed" in done.stderr
 
 
 def test_a_run_without_progress_fails_and_says_who_waits(scenario):

@@ -1,4 +1,5 @@
-// Command lines of all programs: CLI11 behind a header that costs nothing to include.
+// Command lines of all programs: CLI11 behind a header that costs nothing to include. An unknown
+// option, command or word gets the nearest known one.
 //
 // CLI11 is a library of headers, and each file that includes it compiles its parser anew: six
 // seconds on a fast machine. This one includes no header of it; app.cc alone does. Names and
@@ -23,6 +24,9 @@ class Validator;
 }  // namespace CLI
 
 namespace tributary::cli {
+
+// Of every program, where its command line makes no sense.
+inline constexpr int kExitUsage = 2;
 
 // Thrown by callbacks and parsers of values: what is wrong with the command line.
 class UsageError : public std::runtime_error {
@@ -79,7 +83,8 @@ class App {
   App(const App&) = delete;
   App& operator=(const App&) = delete;
 
-  // `names` is CLI11's: "--write,-w"; "PORT" is a positional. T is a string, a bool, an int, a
+  // `names` is CLI11's: "--write,-w"; "PORT" is a positional. Numbers are decimal digits that the
+  // type holds. T is a string, a bool, an int, a
   // double, an unsigned number of 16, 32 or 64 bits, an std::optional of the latter two, or an
   // std::vector of strings, numbers of 32 or 64 bits, or doubles.
   template <typename T>
@@ -91,6 +96,9 @@ class App {
   Option* add_parsed_list(const std::string& names,
                           std::function<void(const std::vector<std::string>&)> parse,
                           const std::string& help);
+  // --ready-fd: a descriptor of the caller's. It must be open, and for writing, while the command
+  // line is read: later its number may be one of the program's own.
+  Option* add_ready_fd(int& descriptor);
   App* add_subcommand(const std::string& name, const std::string& description);
 
   App* set_version_flag(const std::string& names, const std::string& version);
@@ -104,8 +112,11 @@ class App {
   [[nodiscard]] std::vector<std::string> remaining() const;
   [[nodiscard]] std::size_t count(const std::string& option) const;
 
+  // What is wrong with a word that no option, argument or command of this one takes.
+  [[nodiscard]] std::string unknown(const std::string& word) const;
+
   // Reads the command line and runs callbacks. A value: exit with that status now; the help or the
-  // version was shown (0), or what is wrong was printed (not 0).
+  // version was shown (0, or 1 where it could not be), or what is wrong was printed (kExitUsage).
   [[nodiscard]] std::optional<int> run(int argc, const char* const* argv);
   // The same of one line. Throws UsageError instead of printing.
   void parse(const std::string& line);

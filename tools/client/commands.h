@@ -8,7 +8,7 @@ namespace tributary::client {
 
 // 0: done. 1: failed, or a result was wrong. 2: the command line makes no sense.
 inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;
+using cli::kExitUsage;
 
 void add_show(cli::App& app);
 void add_exclude(cli::App& app);

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "tools/client/commands.h"
+#include "tools/program/standard_output.h"
 
 int main(int argc, char** argv) {
   using namespace tributary::client;
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
   add_doctor(app, exit_status);
   add_pool(app, exit_status);
   try {
-    if (const auto status = app.run(argc, argv)) return *status == 0 ? 0 : kExitUsage;
+    if (const auto status = app.run(argc, argv)) return *status;
   } catch (const std::invalid_argument& error) {
     std::cerr << "tributary: " << error.what() << '\n';
     return kExitUsage;
@@ -36,5 +37,5 @@ int main(int argc, char** argv) {
     std::cerr << "tributary: " << error.what() << '\n';
     return kExitFailed;
   }
-  return exit_status;
+  return tributary::tools::finish_output("tributary", exit_status);
 }

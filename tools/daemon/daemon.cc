@@ -90,7 +90,7 @@ void Daemon::announce_ready(int descriptor) {
   std::fflush(stdout);
   if (descriptor >= 0) {
     if (write(descriptor, "ready\n", 6) != 6) report("--ready-fd: cannot write");
-    close(descriptor);
+    if (descriptor > STDERR_FILENO) close(descriptor);  // the next open() would get its number
   }
   sd_notify(0, "READY=1");
 }

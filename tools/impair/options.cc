@@ -95,7 +95,8 @@ std::optional<FirstLossConfig> parse_first_loss(const std::string& text) {
 }
 
 std::optional<int> parse_options(int argc, const char* const* argv, Options& options) {
-  cli::App app("Joins two DPDK ports like a cable that loses, repeats and reorders frames.");
+  cli::App app("Joins two DPDK ports like a cable that loses, repeats and reorders frames.",
+               "tributary-impair");
   app.set_version_flag("--version", TRIBUTARY_VERSION);
   app.add_option("--a", options.devargs_a, "first port, DPDK devargs")->required();
   app.add_option("--b", options.devargs_b, "second port, DPDK devargs")->required();

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -17,6 +16,8 @@
 #include "tools/loadgen/plan.h"
 #include "tools/loadgen/port_lane.h"
 #include "tools/loadgen/report.h"
+#include "tools/program/output_file.h"
+#include "tools/program/standard_output.h"
 
 namespace tributary::loadgen {
 namespace {
@@ -35,9 +36,7 @@ void write_report(const Report& report, const Options& options) {
   }
   std::printf("%s", to_text(report).c_str());
   if (options.json.empty()) return;
-  std::ofstream file(options.json);
-  file << to_json(report);
-  if (!file.flush()) throw std::runtime_error(options.json + ": cannot be written");
+  tools::write_file(options.json, to_json(report));
 }
 
 void check_plain(const Plan& plan, const Options& options) {
@@ -84,7 +83,7 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
   try {
-    return play(options);
+    return tributary::tools::finish_output("tributary-loadgen", play(options));
   } catch (const tributary::config::ConfigErrors& errors) {
     std::fprintf(stderr, "%s\n", errors.what());
   } catch (const std::exception& error) {

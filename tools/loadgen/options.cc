@@ -187,7 +187,8 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   cli::App app(
       "Plays the workers of a switch's jobs over DPDK ports, with known data, and checks every "
       "result.\nExit status: 0 every result was right; 1 something did not work; 2 a result was "
-      "wrong.");
+      "wrong, or a bad command line.",
+      "tributary-loadgen");
   app.set_version_flag("--version", std::string("tributary-loadgen ") + TRIBUTARY_VERSION);
   app.add_option("--config", options.config_path, "the switch's configuration")->required();
   add_load(app, options);

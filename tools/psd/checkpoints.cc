@@ -13,7 +13,7 @@ Checkpoints::Checkpoints(completion::Server& server, CheckpointFile::Report repo
     const completion::ServedJob& job = server.job(place);
     completion::Model* const model = server.model(place);
     if (model == nullptr || job.optimizer.checkpoint.directory.empty()) continue;
-    entries_[place] = std::make_unique<Entry>(*model, CheckpointFile(job.limits.id, job.optimizer));
+    entries_[place] = std::make_unique<Entry>(*model, job.limits.id, job.optimizer);
     Entry& entry = *entries_[place];
     entry.counters.bytes.set(completion::checkpoint_bytes(job.optimizer));
     entry.file.load(
@@ -100,6 +100,7 @@ void Checkpoints::finish() {
     model.copy_some(std::numeric_limits<std::size_t>::max());
     write(*entry);
     model.let_go_of_snapshot();
+    all_kept_ = all_kept_ && entry->counters.step.get() == *step;
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "completion/host/server.h"
 #include "tools/psd/checkpoint_file.h"
+#include "tools/psd/checkpoint_lock.h"
 
 namespace tributary::psd {
 
@@ -30,7 +31,8 @@ struct CheckpointCounters {
 
 class Checkpoints {
  public:
-  // Reads what is there into the models; throws where that is nothing but bad. `report` is called
+  // Reads what is there into the models. Throws where that is nothing but bad, where no file can be
+  // written, and where another server writes the same ones. `report` is called
   // by the caller's thread, and by the writer's.
   Checkpoints(completion::Server& server, CheckpointFile::Report report);
   ~Checkpoints();
@@ -41,6 +43,8 @@ class Checkpoints {
   void look();
   // Waits for the writer, then writes the models as they stand, where that is news.
   void finish();
+  // After finish(): no model has a whole step that is not on disk.
+  [[nodiscard]] bool all_kept() const { return all_kept_; }
 
   // Of the job at this place; nullptr: it keeps none.
   [[nodiscard]] const CheckpointCounters* counters(std::size_t place) const {
@@ -50,7 +54,9 @@ class Checkpoints {
  private:
   enum class State : std::uint8_t { idle, wanted, written };
   struct Entry {
-    Entry(completion::Model& m, CheckpointFile f) : model(m), file(std::move(f)) {}
+    Entry(completion::Model& m, std::uint32_t job, const config::OptimizerConfig& optimizer)
+        : lock(job, optimizer.checkpoint.directory), model(m), file(job, optimizer) {}
+    const CheckpointLock lock;
     completion::Model& model;
     const CheckpointFile file;
     // The loop makes it wanted, the writer written, the loop idle.
@@ -67,6 +73,7 @@ class Checkpoints {
   std::mutex mutex_;                             // of stopping_, and of the wait for work
   std::condition_variable work_;
   bool stopping_ = false;
+  bool all_kept_ = true;
   std::thread writer_;
 };
 

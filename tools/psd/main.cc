@@ -21,6 +21,8 @@
 #include "control/socket/socket_server.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
+#include "tools/program/standard_output.h"
+#include "tools/psd/checkpoint_lock.h"
 #include "tools/psd/make_udp_port.h"
 #include "tools/psd/show.h"
 #include "worker/api/host_loop.h"
@@ -63,6 +65,17 @@ std::string memory_text(const config::ServerConfig& config) {
   return text;
 }
 
+// A file may be checked on another machine than the one it is for: a warning. The server itself
+// would refuse to start.
+void warn_of_directories(const config::ServerConfig& config, const Options& options) {
+  for (const auto& served : config.jobs) {
+    const std::string& directory = served.optimizer.checkpoint.directory;
+    if (directory.empty()) continue;
+    if (const std::string why = why_unusable(directory); !why.empty())
+      report(options.config_path + ": warning: would not start here: " + why);
+  }
+}
+
 int serve(const config::ServerConfig& config, const Options& options) {
   tools::Daemon daemon;
   const dataplane::UdpPort* port = nullptr;
@@ -102,7 +115,9 @@ int serve(const config::ServerConfig& config, const Options& options) {
   daemon.announce_ready(options.ready_fd);
   daemon.wait({{}, [&loop] { return loop.counters().turns.get(); }});
   stop();
-  return 0;
+  if (loop.checkpoints().all_kept()) return 0;
+  report("tributary-psd: the last steps are lost: their checkpoint could not be written");
+  return 1;
 }
 
 int run(const Options& options) {
@@ -117,6 +132,7 @@ int run(const Options& options) {
     return 1;
   }
   if (options.print_config) std::printf("%s", config::dump(config).c_str());
+  if (options.check) warn_of_directories(config, options);
   if (options.check)
     std::printf("%s%s: good\n", memory_text(config).c_str(), options.config_path.c_str());
   if (options.check || options.print_config) return 0;
@@ -132,14 +148,18 @@ int run(const Options& options) {
 }  // namespace tributary::psd
 
 int main(int argc, char** argv) {
-  tributary::cli::App app("Tributary parameter server: finishes sums that switches could not");
+  tributary::cli::App app("Tributary parameter server: finishes sums that switches could not",
+                          "tributary-psd");
   tributary::psd::Options options;
   app.add_option("--config", options.config_path, "configuration file")->required();
   app.add_option("--node", options.node, "which server of the file, if that is a topology");
   app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
-  app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");
+  app.add_ready_fd(options.ready_fd);
   app.set_version_flag("--version", std::string("tributary-psd ") + TRIBUTARY_VERSION);
   if (const auto status = app.run(argc, argv)) return *status;
-  return tributary::psd::run(options);
+  const int status = tributary::psd::run(options);
+  // What a server says at its start may go nowhere; what was asked for may not.
+  if (!options.check && !options.print_config) return status;
+  return tributary::tools::finish_output("tributary-psd", status);
 }

@@ -15,8 +15,8 @@ machine.
   tributary-sim tools/sim/scenarios/scale.yaml --scaling 16,256,4096 --json scale.json
   tributary-sim tools/sim/scenarios/fat-tree.yaml --scaling 16,256,4096,65535
 
-Exit status: 0 all went well; 1 a promise was broken, or there was no progress; 2 a bad command line
-or scenario.)";
+Exit status: 0 all went well; 1 a promise was broken, there was no progress, a rank's session failed
+or a report could not be written; 2 a bad command line or scenario.)";
 
 }  // namespace
 
@@ -40,8 +40,7 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   app.add_flag("--log", options.log, "Print every event, with its virtual time");
   app.add_flag("--quiet", options.quiet, "No progress on stderr");
   app.footer(kFooter);
-  const auto status = app.run(argc, argv);
-  return status && *status != 0 ? kExitUsage : status;
+  return app.run(argc, argv);
 }
 
 }  // namespace tributary::simtool

@@ -30,6 +30,7 @@
 #include "dataplane/switch/switch.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
+#include "tools/program/standard_output.h"
 
 namespace tributary {
 namespace {
@@ -258,19 +259,22 @@ int run(const Options& options) {
 }  // namespace tributary
 
 int main(int argc, char** argv) {
-  tributary::cli::App app(
-      "Tributary switch: sums tensors in the network, forwards everything else");
+  tributary::cli::App app("Tributary switch: sums tensors in the network, forwards everything else",
+                          "tributary-switchd");
   tributary::Options options;
   app.add_option("--config", options.config_path, "configuration file")->required();
   app.add_option("--node", options.node, "which switch of the file, if that is a topology");
   app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
-  app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");
+  app.add_ready_fd(options.ready_fd);
   app.add_option("--dpdk-log-level", options.dpdk_log_level, "of DPDK's libraries and drivers")
       ->check(tributary::cli::is_member(
           {"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}));
   app.set_version_flag("--version", std::string("tributary-switchd ") + TRIBUTARY_VERSION + ", " +
                                         tributary::dataplane::dpdk_version());
   if (const auto status = app.run(argc, argv)) return *status;
-  return tributary::run(options);
+  const int status = tributary::run(options);
+  // What a server says at its start may go nowhere; what was asked for may not.
+  if (!options.check && !options.print_config) return status;
+  return tributary::tools::finish_output("tributary-switchd", status);
 }

@@ -37,7 +37,7 @@ std::string npy_header(const NpyArray& array);
 // "(2, 3)"
 std::string shape_text(const std::vector<std::size_t>& shape);
 
-// The same with files; errors name the path. Writing replaces the file whole or not at all.
+// The same with files; errors name the path. Writing is that of tools/program/output_file.h.
 NpyArray read_npy(const std::string& path);
 void write_npy(const std::string& path, const NpyArray& array);
 

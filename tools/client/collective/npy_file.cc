@@ -1,15 +1,14 @@
 // .npy files on disk.
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <string_view>
 #include <system_error>
 
 #include "tools/client/collective/npy.h"
+#include "tools/program/output_file.h"
 
 namespace tributary::client {
 namespace {
@@ -21,11 +20,6 @@ using File = std::unique_ptr<std::FILE, Close>;
 
 [[noreturn]] void fail(const std::string& path, const char* what, int error) {
   throw NpyError(path + ": " + what + ": " + std::generic_category().message(error));
-}
-
-bool write_all(std::FILE* file, std::string_view header, std::span<const std::byte> data) {
-  return std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
-         std::fwrite(data.data(), 1, data.size(), file) == data.size() && std::fflush(file) == 0;
 }
 
 }  // namespace
@@ -49,16 +43,12 @@ NpyArray read_npy(const std::string& path) {
 }
 
 void write_npy(const std::string& path, const NpyArray& array) {
-  const std::string temporary = path + ".part" + std::to_string(::getpid());
-  File file(std::fopen(temporary.c_str(), "wbx"));
-  if (!file) fail(path, "cannot create", errno);
-  const bool written = write_all(file.get(), npy_header(array), array.data);
-  const int error = errno;
-  file.reset();
-  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
-  const int why = written ? errno : error;
-  ::unlink(temporary.c_str());
-  fail(path, "cannot write", why);
+  const std::string header = npy_header(array);
+  try {
+    tools::write_file(path, {std::as_bytes(std::span(header)), array.data});
+  } catch (const std::runtime_error& error) {
+    throw NpyError(error.what());
+  }
 }
 
 }  // namespace tributary::client

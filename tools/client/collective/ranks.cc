@@ -9,6 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "tools/client/collective/next_step.h"
+
 namespace tributary::client {
 namespace {
 
@@ -74,6 +76,9 @@ void run_ranks(const JobOptions& job, const std::function<void(Communicator&)>& 
       const auto communicator = create(job.communicator(ranks[i]));
       body(*communicator);
       all_done.arrive_and_wait();
+    } catch (const CommunicatorError& error) {
+      failures[i] = with_next_step(error);
+      all_done.arrive_and_drop();
     } catch (const std::exception& error) {
       failures[i] = error.what();
       if (failures[i].empty()) failures[i] = "failed";

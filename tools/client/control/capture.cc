@@ -1,5 +1,6 @@
 // `tributary capture`: frames of a running switch, as a pcapng file.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,6 +35,11 @@ class Output {
     if (path == "-") return;
     fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd_ < 0) fail("cannot open");
+    // An older file may be readable to others.
+    struct stat status {};
+    if (::fstat(fd_, &status) != 0) fail("cannot open");
+    if (S_ISREG(status.st_mode) && ::fchmod(fd_, 0600) != 0)
+      fail("cannot make readable to its owner alone");
   }
   ~Output() {
     if (fd_ != STDOUT_FILENO) ::close(fd_);

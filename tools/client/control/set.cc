@@ -30,7 +30,7 @@ void add_value(Json& values, const std::string& path, Json value) {
 // All but the first. The parser would take a word in brackets apart, and that is a value here.
 void take_words(const cli::App& command, SetOptions& options) {
   for (const std::string& word : command.remaining()) {
-    if (word.starts_with('-')) throw std::invalid_argument("set: unknown option " + word);
+    if (word.starts_with('-')) throw std::invalid_argument("set: " + command.unknown(word));
     options.words.push_back(word);
   }
 }

@@ -17,6 +17,7 @@
 #include "tools/client/control/control_client.h"
 #include "tools/client/control/rates.h"
 #include "tools/client/control/table.h"
+#include "tools/program/standard_output.h"
 
 namespace tributary::client {
 namespace {
@@ -56,7 +57,7 @@ void print(const ShowOptions& options, const Json& data) {
 
 // Beside the rows, which may go to a program.
 void print_notes(const Reply& reply) {
-  std::cout.flush();
+  tools::check_output();
   for (const std::string& note : reply.notes) std::cerr << "note: " << harmless(note) << '\n';
 }
 
@@ -78,7 +79,7 @@ void watch(const ShowOptions& options) {
   print(options, before.data);
   print_notes(before);
   for (std::uint64_t n = 1; options.times == 0 || n < options.times; ++n) {
-    std::cout.flush();
+    tools::check_output();
     std::this_thread::sleep_for(std::chrono::nanoseconds(options.every.to_ns()));
     if (terminal) std::cout << "\033[H\033[2J";
     if (!options.json)

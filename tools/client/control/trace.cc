@@ -8,6 +8,7 @@
 #include "tools/client/commands.h"
 #include "tools/client/control/control_client.h"
 #include "tools/client/control/stream_end.h"
+#include "tools/program/standard_output.h"
 
 namespace tributary::client {
 namespace {
@@ -25,7 +26,8 @@ void trace(const TraceOptions& options) {
   if (!options.filter.empty()) request["filter"] = options.filter;
   StreamEnd end;
   stream_from_switch(options.socket, request, [&](std::string_view bytes) {
-    std::cout << bytes << std::flush;
+    std::cout << bytes;
+    tools::check_output();
     end.add(bytes);
   });
   if (const auto why = why_text_ended(end.bytes()))

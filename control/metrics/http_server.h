@@ -1,0 +1,46 @@
+// A small HTTP server for scrapes and probes: GET and HEAD of a few paths, one thread, which no
+// slow or silent connection holds up.
+//
+// Over libmicrohttpd. Pages are made on the server's thread, one at a time.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+struct MHD_Daemon;
+
+namespace tributary::control {
+
+struct HttpPage {
+  unsigned status = 200;
+  std::string content_type;
+  std::string body;
+};
+
+class HttpServer {
+ public:
+  // By path, such as "/metrics". One that throws is answered with 500 and what it says.
+  using Pages = std::map<std::string, std::function<HttpPage()>>;
+
+  // LISTEN is IPV4:PORT or [IPV6]:PORT; port 0 takes any that is free. Throws std::runtime_error
+  // "LISTEN: cannot bind: why".
+  HttpServer(const std::string& listen, Pages pages);
+  // Open connections are closed.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  [[nodiscard]] int port() const { return port_; }  // the one bound
+
+ private:
+  const Pages pages_;
+  int port_ = 0;
+  struct Stop {
+    void operator()(MHD_Daemon* daemon) const;
+  };
+  std::unique_ptr<MHD_Daemon, Stop> daemon_;
+};
+
+}  // namespace tributary::control

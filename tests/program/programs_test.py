@@ -1,0 +1,114 @@
+"""Command lines of every program: slips are explained, numbers are checked, lost output is an error.
+
+Each program's own --help says which of its options take numbers."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = {os.path.basename(path): path for path in os.environ["TRIBUTARY_PROGRAMS"].split(":")}
+NUMBERS = {"N", "ID", "R", "K", "OP", "BYTES", "SECONDS", "FD", "N,N,...", "RATE"}
+BAD_NUMBERS = ("-1", "99999999999999999999", "nan", "1x", "")
+
+
+def run(program, *arguments, **options):
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([PROGRAMS[program], *map(str, arguments)], stdin=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, timeout=60, check=False, **options)
+
+
+def help_of(program, *command):
+    done = run(program, *command, "--help")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def commands(program, *above):
+    """Each command of a program, as a list of words."""
+    yield above
+    listed = help_of(program, *above).partition("Subcommands:\n")[2]
+    for name in re.findall(r"^  (\S+)", listed, re.M):
+        yield from commands(program, *above, name)
+
+
+def number_options():
+    for program in sorted(PROGRAMS):
+        for command in commands(program):
+            for option, kind in re.findall(r"(--[\w-]+) (\S+)", help_of(program, *command)):
+                if kind in NUMBERS:
+                    yield program, command, option
+
+
+def test_numbers_out_of_range_are_refused():
+    found = list(number_options())
+    for known in (("tributary", ("bench", "allreduce"), "--iters"),
+                  ("tributary", ("allreduce",), "--timeout"),
+                  ("tributary", ("exclude",), "--from"),
+                  ("tributary-switchd", (), "--ready-fd"),
+                  ("tributary-sim", (), "--seed"), ("tributary-sim", (), "--scaling"),
+                  ("tributary-loadgen", (), "--ops"), ("tributary-loadgen", (), "--job"),
+                  ("tributary-impair", (), "--queue")):
+        assert known in found, f"{known} is not in the help of its program"
+    for program, command, option in found:
+        for bad in BAD_NUMBERS:
+            done = run(program, *command, f"{option}={bad}")
+            assert done.returncode == 2, f"{program} {command} {option}={bad}: {done.stderr}"
+            assert option in done.stderr, f"{program} {command} {option}={bad}: {done.stderr}"
+
+
+@pytest.mark.parametrize("program", sorted(PROGRAMS))
+def test_an_unknown_option_has_a_neighbour(program):
+    done = run(program, "--hepl")
+    assert done.returncode == 2
+    assert f"{program}: unknown option '--hepl'; did you mean '--help'?" in done.stderr
+
+
+def test_misspelt_words_have_a_neighbour():
+    for words, hint in ((["shwo", "ports"], "'show'"), (["show", "ports", "--jsn"], "'--json'"),
+                        (["show", "prots"], "'ports'"), (["captrue"], "'capture'"),
+                        (["allreduce", "--dtype", "flaot32"], "'float32'")):
+        done = run("tributary", *words)
+        assert done.returncode == 2, words
+        assert f"did you mean {hint}?" in done.stderr, done.stderr
+    done = run("tributary-switchd", "--confg", "x.yaml")
+    assert done.returncode == 2 and "did you mean '--config'?" in done.stderr, done.stderr
+
+
+def to_full_disk(program, *arguments):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        return run(program, *arguments, stdout=full)
+
+
+@pytest.mark.parametrize("program", sorted(PROGRAMS))
+def test_lost_output_is_a_failure(program):
+    for arguments in (["--help"], ["--version"]):
+        done = to_full_disk(program, *arguments)
+        assert done.returncode == 1, f"{program} {arguments}"
+        assert f"{program}: cannot write to standard output: No space left" in done.stderr
+
+
+def test_a_configuration_that_is_not_printed_is_a_failure():
+    for program, path, *words in (
+            ("tributary-switchd", "examples/memif.yaml"),
+            ("tributary-psd", "examples/hpcc-12-servers.yaml", "--node", "ps1")):
+        for what in ("--check", "--print-config"):
+            path_here = os.path.join(TOP, path)
+            assert run(program, "--config", path_here, *words, what).returncode == 0
+            done = to_full_disk(program, "--config", path_here, *words, what)
+            assert done.returncode == 1, f"{program} {what}"
+            assert "cannot write to standard output" in done.stderr
+
+
+@pytest.mark.parametrize("program", ["tributary-switchd", "tributary-psd"])
+def test_a_ready_descriptor_that_is_not_the_callers_is_refused(program):
+    done = run(program, "--config", "/dev/null", "--ready-fd", "9")
+    assert done.returncode == 2 and "9 is not open" in done.stderr, done.stderr
+
+
+def test_a_scenario_that_is_no_file_is_refused():
+    for path, why in (("/dev/zero", "is not a regular file"), ("/nowhere", "No such file")):
+        done = run("tributary-sim", path)
+        assert done.returncode == 2 and why in done.stderr, done.stderr
