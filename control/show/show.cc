@@ -53,17 +53,17 @@ std::vector<aggregator::SlotStatus> slot_status(dataplane::Switch& sw) {
   return slots;
 }
 
-std::string mac_text(const aggregator::Peer& peer) {
-  if (peer.ipv4 == 0) return "-";
+ordered_json mac_of(const aggregator::Peer& peer) {
+  if (peer.ipv4 == 0) return {};
   return peer.is_routed() ? "routed" : config::format_mac(peer.mac);
 }
 
-std::string vlan_text(const std::optional<std::uint16_t>& tci) {
-  return tci ? std::to_string(*tci & 0x0FFF) : "-";
+ordered_json vlan_of(const std::optional<std::uint16_t>& tci) {
+  return tci ? ordered_json(*tci & 0x0FFF) : ordered_json();
 }
 
-std::string refusal_text(const aggregator::JoinRefusal& refusal) {
-  if (refusal.why == wire::Reason::none) return "-";
+ordered_json refusal_of(const aggregator::JoinRefusal& refusal) {
+  if (refusal.why == wire::Reason::none) return {};
   std::string text = wire::name_of(refusal.why);
   if (refusal.why != wire::Reason::planes_mismatch) return text;
   const auto planes = [](std::uint32_t id, std::uint32_t further) {
@@ -71,6 +71,12 @@ std::string refusal_text(const aggregator::JoinRefusal& refusal) {
   };
   return text + ": " + planes(refusal.below, refusal.further_planes_below) + ", " +
          planes(refusal.above, refusal.further_planes_above);
+}
+
+// Those that joined count while the epoch forms.
+std::ptrdiff_t here(const aggregator::JobStatus& job) {
+  return std::count_if(job.members.begin(), job.members.end(),
+                       [](const auto& member) { return member.present; });
 }
 
 // Of whose state a table is; counters that any thread may read are nobody's.
@@ -181,7 +187,7 @@ ordered_json Show::jobs() {
          {"state", aggregator::name_of(of_job->state)},
          {"epoch", of_job->epoch},
          {"workers", job.workers},
-         {"present", c.members.get()},
+         {"present", here(*of_job)},
          {"slots_open", c.slots_open.get()},
          {"slots_high_water", c.slots_high_water.get()},
          {"contributions", c.contributions.get()},
@@ -213,18 +219,17 @@ ordered_json Show::members() {
     for (const auto& member : job.members) {
       const auto& peer = member.peer;
       const bool known = peer.ipv4 != 0;
-      rows.push_back(
-          {{"job", job.id},
-           {"plane", job.plane},
-           {"rank", member.rank},
-           {"present", member.present},
-           {"port", known ? switch_.port_name(peer.port) : "-"},
-           {"address",
-            known ? config::format_ipv4(peer.ipv4) + ":" + std::to_string(peer.udp_port) : "-"},
-           {"mac", mac_text(peer)},
-           {"vlan", vlan_text(peer.vlan_tci)},
-           {"silent_ms", known ? milliseconds(member.silent_for) : 0.0},
-           {"held_before", member.held_before}});
+      rows.push_back({{"job", job.id},
+                      {"plane", job.plane},
+                      {"rank", member.rank},
+                      {"present", member.present},
+                      {"port", or_null(known, switch_.port_name(peer.port))},
+                      {"address", or_null(known, config::format_ipv4(peer.ipv4) + ":" +
+                                                     std::to_string(peer.udp_port))},
+                      {"mac", mac_of(peer)},
+                      {"vlan", vlan_of(peer.vlan_tci)},
+                      {"silent_ms", or_null(member.present, milliseconds(member.silent_for))},
+                      {"held_before", member.held_before}});
     }
   return rows;
 }
@@ -238,11 +243,12 @@ ordered_json Show::tree() {
                       {"plane", job.plane},
                       {"node", up->name},
                       {"is", "parent"},
-                      {"index", std::to_string(up->child) + "/" + std::to_string(up->fan_in)},
+                      {"index", up->child},
+                      {"of", up->fan_in},
                       {"port", up->uplink},
                       {"state", up->state},
-                      {"ranks", ""},
-                      {"refused", refusal_text(up->refusal)}});
+                      {"ranks", ordered_json()},
+                      {"refused", refusal_of(up->refusal)}});
     for (std::size_t k = 0; k < job.members.size(); ++k) {
       const auto& m = job.members[k];
       const bool known = m.peer.ipv4 != 0;
@@ -250,11 +256,12 @@ ordered_json Show::tree() {
                       {"plane", job.plane},
                       {"node", (m.is_switch ? "switch " : "rank ") + std::to_string(m.rank)},
                       {"is", m.is_switch ? "switch" : "worker"},
-                      {"index", std::to_string(k) + "/" + std::to_string(job.members.size())},
-                      {"port", known ? switch_.port_name(m.peer.port) : "-"},
+                      {"index", k},
+                      {"of", job.members.size()},
+                      {"port", or_null(known, switch_.port_name(m.peer.port))},
                       {"state", m.present ? "present" : "absent"},
-                      {"ranks", config::ranks_text(m.ranks)},
-                      {"refused", "-"}});
+                      {"ranks", m.ranks},
+                      {"refused", ordered_json()}});
     }
   }
   return rows;
@@ -266,7 +273,7 @@ ordered_json Show::slots() {
     rows.push_back({{"job", slot.job},
                     {"plane", slot.plane},
                     {"shard", slot.shard},
-                    {"slot", slot.holds_slot ? ordered_json(slot.slot) : ordered_json("-")},
+                    {"slot", or_null(slot.holds_slot, slot.slot)},
                     {"op", slot.op},
                     {"chunk", slot.chunk},
                     {"seq", slot.seq},
@@ -274,7 +281,7 @@ ordered_json Show::slots() {
                     {"arrived", slot.arrived},
                     {"fan_in", slot.fan_in},
                     {"open_ms", milliseconds(slot.open_for)},
-                    {"missing", rank_text(slot.missing)}});
+                    {"missing", slot.missing}});
   }
   return rows;
 }

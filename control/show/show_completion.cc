@@ -58,7 +58,7 @@ ordered_json chunk_row(const completion::ChunkStatus& chunk) {
           {"required", chunk.required},
           {"pieces", chunk.pieces},
           {"open_ms", milliseconds(chunk.open_for)},
-          {"missing", rank_text(chunk.missing)}};
+          {"missing", chunk.missing}};
 }
 
 ordered_json Show::completion() {

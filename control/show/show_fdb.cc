@@ -43,7 +43,8 @@ FdbFilter filter_of(const dataplane::Switch& sw, const std::string& text) {
     } else if (word.starts_with("port=")) {
       std::uint16_t port = 0;
       while (port < sw.ports().size() && sw.port_name(port) != word.substr(5)) ++port;
-      if (port == sw.ports().size()) refuse("there is no port '" + word.substr(5) + "'");
+      if (port == sw.ports().size())
+        refuse("there is no port '" + word.substr(5) + "'; `show ports` lists them");
       filter.port = port;
     } else if (!word.empty()) {
       refuse("'" + word + "' is unknown");
@@ -138,8 +139,8 @@ ordered_json Show::vlans() {
   ordered_json rows = ordered_json::array();
   const auto add = [&](std::size_t first, std::size_t last, const VlanPorts& ports) {
     if (ports == VlanPorts() && addresses[first] == 0) return;
-    const std::string vlan = std::to_string(first);
-    rows.push_back({{"vlan", first == last ? vlan : vlan + "-" + std::to_string(last)},
+    rows.push_back({{"vlan", first},
+                    {"to", or_null(last != first, last)},
                     {"access", port_names(switch_, ports.access)},
                     {"trunk", port_names(switch_, ports.trunk)},
                     {"native", port_names(switch_, ports.native)},

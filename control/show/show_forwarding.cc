@@ -27,7 +27,7 @@ ordered_json Show::acl() {
     rows.push_back({{"rule", name},
                     {"action", action == config::AclAction::allow ? "allow" : "deny"},
                     {"frames", acl_hits(switch_, i)},
-                    {"match", match}});
+                    {"match", text_or_null(match)}});
   };
   for (std::size_t i = 0; i < acl.rules.size(); ++i)
     row(i, config::name_of(acl.rules[i], i), acl.rules[i].action, config::match_text(acl.rules[i]));
@@ -71,7 +71,7 @@ ordered_json Show::lldp() {
                     {"system", wire::lldp_text(n.said.system_name)},
                     {"chassis", wire::lldp_chassis_text(n.said.chassis)},
                     {"its_port", wire::lldp_port_text(n.said.port)},
-                    {"address", ipv4 ? config::format_ipv4(*ipv4) : "-"},
+                    {"address", ipv4 ? ordered_json(config::format_ipv4(*ipv4)) : ordered_json()},
                     {"mac", config::format_mac(n.mac)},
                     {"heard_ms", milliseconds(n.age)},
                     {"left_ms", milliseconds(n.left)},

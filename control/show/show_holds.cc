@@ -50,7 +50,7 @@ ordered_json buckets_of(const HoldTimes& times) {
     const bool last = b + 1 == HoldTimes::kBuckets;
     rows.push_back(
         {{"from_ms", milliseconds(b == 0 ? Duration() : HoldTimes::bound(b - 1))},
-         {"below_ms", last ? ordered_json("-") : ordered_json(milliseconds(HoldTimes::bound(b)))},
+         {"below_ms", or_null(!last, milliseconds(HoldTimes::bound(b)))},
          {"held", held},
          {"share_percent", 100.0 * static_cast<double>(held) / static_cast<double>(count)},
          {"so_far_percent", 100.0 * static_cast<double>(below) / static_cast<double>(count)}});
@@ -84,8 +84,8 @@ ordered_json Show::holds() {
         add(shard, *part);
   }
   ordered_json whole = row_of("all", "all", "all", slot_holds(switch_), longest, open);
-  whole["deadline_ms"] = "-";
-  whole["bound_ms"] = "-";
+  whole["deadline_ms"] = nullptr;
+  whole["bound_ms"] = nullptr;
   ordered_json rows = ordered_json::array({std::move(whole)});
   for (auto& row : jobs) rows.push_back(std::move(row));
   return rows;

@@ -17,7 +17,7 @@ ordered_json seat_row(const completion::SeatStatus& seat) {
           {"state", completion::name_of(seat.state)},
           {"choice", config::name_of(seat.choice)},
           {"chosen", completion::name_of(seat.chosen)},
-          {"silent_ms", seat.silent_for ? milliseconds(*seat.silent_for) : -1.0}};
+          {"silent_ms", milliseconds_or_null(seat.silent_for)}};
 }
 
 ordered_json served_rows(const completion::Server& server,
@@ -33,8 +33,7 @@ ordered_json served_rows(const completion::Server& server,
                     {"term", seats[i].term},
                     {"chunks_open", counters.chunks_open.get()},
                     {"completions", counters.completions()},
-                    {"root_silent_ms",
-                     seats[i].root_silent_for ? milliseconds(*seats[i].root_silent_for) : -1.0}});
+                    {"root_silent_ms", milliseconds_or_null(seats[i].root_silent_for)}});
   }
   return rows;
 }

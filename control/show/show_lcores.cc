@@ -17,9 +17,14 @@ using nlohmann::ordered_json;
 
 namespace {
 
-ordered_json cpu_text(const dataplane::Switch& sw, std::size_t lcore) {
+ordered_json cpu_of(const dataplane::Switch& sw, std::size_t lcore) {
   const int cpu = config::lcore_cpu(sw.config(), lcore);
-  return cpu >= 0 ? ordered_json(cpu) : ordered_json("-");
+  return or_null(cpu >= 0, cpu);
+}
+
+// The data plane's names have "-" for none.
+ordered_json plain_or_null(const std::string& name) {
+  return or_null(name != "-", name);
 }
 
 void include(StageTable& sum, const StageTable& other) {
@@ -60,12 +65,6 @@ ordered_json stage_rows(const StageTable& stages) {
   return rows;
 }
 
-std::string listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
-  return text.empty() ? "-" : text;
-}
-
 }  // namespace
 
 ordered_json Show::stages() {
@@ -104,19 +103,24 @@ ordered_json Show::lcores() {
     std::vector<std::string> queues;
     for (const auto& queue : packet_loop.queues())
       queues.push_back(switch_.port_name(queue.port) + ":" + std::to_string(queue.queue));
-    std::vector<std::string> jobs;
-    for (const auto& placed_job : placed)
-      if (placed_job.lcore == i) jobs.push_back(place_name(placed_job.config()));
+    std::vector<std::uint32_t> jobs;
+    std::vector<std::uint32_t> planes;  // of these
+    for (const auto& placed_job : placed) {
+      if (placed_job.lcore != i) continue;
+      jobs.push_back(placed_job.config().id);
+      planes.push_back(placed_job.config().plane);
+    }
     rows.push_back({{"lcore", i},
-                    {"cpu", cpu_text(switch_, i)},
+                    {"cpu", cpu_of(switch_, i)},
                     {"busy_percent", percent(busy)},
                     {"idle_percent", percent(polling)},
                     {"sleep_percent", percent(asleep)},
                     {"turns", counters.turns.get()},
                     {"idle_turns", counters.idle_turns.get()},
                     {"longest_turn_ms", static_cast<double>(counters.longest_turn_ns.get()) * 1e-6},
-                    {"queues", listed(queues)},
-                    {"jobs", listed(jobs)},
+                    {"queues", queues},
+                    {"jobs", jobs},
+                    {"planes", planes},
                     {"late", packet_loop.is_late()}});
   }
   return rows;
@@ -138,18 +142,18 @@ ordered_json Show::rxq() {
           {{"port", switch_.port_name(place.port)},
            {"queue", place.queue},
            {"lcore", place.lcore},
-           {"cpu", cpu_text(switch_, place.lcore)},
-           {"socket", config::socket_name(lcore)},
-           {"port_socket", config::socket_name(port)},
-           {"buffers_socket", config::socket_name(plan.pools[pool].socket)},
+           {"cpu", cpu_of(switch_, place.lcore)},
+           {"socket", socket_or_null(lcore)},
+           {"port_socket", socket_or_null(port)},
+           {"buffers_socket", socket_or_null(plan.pools[pool].socket)},
            {"far", config::is_far(port, lcore)},
            {"packets", packets},
            {"bursts", bursts},
            {"packets_per_burst",
             bursts == 0 ? 0.0 : static_cast<double>(packets) / static_cast<double>(bursts)},
-           {"steering", dataplane::name_of(steering.how())},
+           {"steering", plain_or_null(dataplane::name_of(steering.how()))},
            {"rules", steering.rules()},
-           {"device_says", steering.note().empty() ? "-" : steering.note()}});
+           {"device_says", text_or_null(steering.note())}});
     }
   return rows;
 }

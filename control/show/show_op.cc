@@ -1,6 +1,8 @@
 // `show op JOB/OP`: the time-line of an op, over all shards of this switch; plane by plane, each of
 // which counts from its own first contribution.
+#include <array>
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -28,11 +30,23 @@ ordered_json row_of(std::size_t plane, const aggregator::OpLine& line) {
           {"plane", plane},
           {"shard", line.shard},
           {"what", line.what},
-          {"ranks", rank_text(line.ranks)},
+          {"ranks", line.ranks},
           {"chunk", line.chunk},
           {"chunks", line.chunks},
           {"until_ms", milliseconds(line.until)},
-          {"late_ms", milliseconds(line.late)}};
+          {"behind_ms", ordered_json()},
+          {"late_ms", or_null(line.late > Duration(), milliseconds(line.late))}};
+}
+
+// Arrivals: how long after the first data of the same chunk. One that is behind need not be late.
+void add_behind(ordered_json& rows) {
+  std::map<std::array<std::uint64_t, 3>, double> first;  // by plane, shard and chunk
+  for (ordered_json& row : rows) {                       // in order of time, plane by plane
+    if (row["what"] != "arrived") continue;
+    const double at = row["at_ms"];
+    const auto known = first.try_emplace({row["plane"], row["shard"], row["chunk"]}, at).first;
+    row["behind_ms"] = at - known->second;
+  }
 }
 
 }  // namespace
@@ -56,6 +70,7 @@ ordered_json Show::op(const std::string& name) {
          }))
       rows.push_back(row_of(plane, line));
   }
+  add_behind(rows);
   if (!rows.empty()) return rows;
   check_in_time(switch_, *job);
   throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +

@@ -31,7 +31,7 @@ ordered_json Show::ports() {
                     {"rx_no_buffer", port.losses().no_buffers.get()},
                     {"tx_errors", port.losses().tx_errors.get()},
                     {"device", port.config().devargs},
-                    {"note", port.why()}});
+                    {"note", text_or_null(port.why())}});
   });
   return rows;
 }
@@ -56,7 +56,7 @@ ordered_json Show::buffers() {
   ordered_json rows = ordered_json::array();
   for (const auto& pool : switch_.pools()) {
     const std::uint32_t free = std::min(pool->free_buffers(), pool->buffers());
-    rows.push_back({{"socket", config::socket_name(pool->socket())},
+    rows.push_back({{"socket", socket_or_null(pool->socket())},
                     {"buffers", pool->buffers()},
                     {"in_use", pool->buffers() - free},
                     {"free", free}});

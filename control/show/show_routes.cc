@@ -15,7 +15,7 @@ ordered_json Show::routes() {
     rows.push_back(
         {{"to", config::format_ipv4(route.to.address) + '/' + std::to_string(route.to.bits)},
          {"via", route.via ? config::format_ipv4(*route.via) : "on the link"},
-         {"port", route.via ? route.port : "-"}});
+         {"port", or_null(route.via.has_value(), route.port)}});
   return rows;
 }
 
@@ -35,18 +35,19 @@ ordered_json Show::neighbours() {
           return all;
         });
     for (const auto& [hop, age] : seen)
-      rows.push_back({{"address", config::format_ipv4(hop.ipv4)},
-                      {"port", switch_.port_name(hop.port)},
-                      {"lcore", lcore},
-                      {"state", dataplane::name_of(hop.state())},
-                      {"mac", hop.mac ? config::format_mac(*hop.mac) : "-"},
-                      {"age_ms", age ? ordered_json(milliseconds(*age)) : ordered_json("-")},
-                      {"unanswered", hop.unanswered},
-                      {"asks", hop.counters.asks.get()},
-                      {"answers", hop.counters.answers.get()},
-                      {"moves", hop.counters.moves.get()},
-                      {"unasked", hop.counters.unasked.get()},
-                      {"losses", hop.counters.losses.get()}});
+      rows.push_back(
+          {{"address", config::format_ipv4(hop.ipv4)},
+           {"port", switch_.port_name(hop.port)},
+           {"lcore", lcore},
+           {"state", dataplane::name_of(hop.state())},
+           {"mac", hop.mac ? ordered_json(config::format_mac(*hop.mac)) : ordered_json()},
+           {"age_ms", milliseconds_or_null(age)},
+           {"unanswered", hop.unanswered},
+           {"asks", hop.counters.asks.get()},
+           {"answers", hop.counters.answers.get()},
+           {"moves", hop.counters.moves.get()},
+           {"unasked", hop.counters.unasked.get()},
+           {"losses", hop.counters.losses.get()}});
   }
   return rows;
 }

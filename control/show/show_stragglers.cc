@@ -17,8 +17,8 @@ namespace {
 // Some tens of microseconds, for a job with one shard.
 constexpr std::size_t kChildrenPerLook = 128;
 
-std::string excluded_text(const Exclusion& ops) {
-  if (ops.never()) return "-";
+ordered_json excluded_of(const Exclusion& ops) {
+  if (ops.never()) return {};
   const std::string from = "from op " + std::to_string(ops.from);
   return ops.open() ? from : from + " to op " + std::to_string(ops.until);
 }
@@ -49,15 +49,16 @@ ordered_json Show::stragglers(const std::string& job) {
     rows.push_back({{"job", c.job},
                     {"plane", c.plane},
                     {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
-                    {"ranks", config::ranks_text(c.ranks)},
+                    {"ranks", c.ranks},
                     {"mean_ms", milliseconds(c.mean)},
                     {"max_ms", milliseconds(c.most)},
                     {"last_ms", milliseconds(c.last)},
                     {"ops", c.ops},
                     {"missed_deadlines", c.missed_deadlines},
-                    {"excluded", excluded_text(c.excluded)},
-                    {"port", known ? ports[c.peer.port]->name() : "-"},
-                    {"link", known ? ports[c.peer.port]->link_up() ? "up" : "down" : "-"}});
+                    {"excluded", excluded_of(c.excluded)},
+                    {"port", known ? ordered_json(ports[c.peer.port]->name()) : ordered_json()},
+                    {"link", known ? ordered_json(ports[c.peer.port]->link_up() ? "up" : "down")
+                                   : ordered_json()}});
   }
   if (rows.empty() && !job.empty()) {
     check_in_time(switch_, only);

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -116,24 +118,31 @@ inline aggregator::HoldTimes slot_holds(const dataplane::Switch& sw) {
   return all;
 }
 
-// "w0,w1"; "-": none.
-inline std::string port_names(const dataplane::Switch& sw, dataplane::PortMask ports) {
-  std::string text;
+// What is not there, or not known, is null in every table; the client shows "-".
+inline nlohmann::ordered_json or_null(bool known, nlohmann::ordered_json value) {
+  return known ? std::move(value) : nlohmann::ordered_json();
+}
+inline nlohmann::ordered_json text_or_null(const std::string& text) {
+  return or_null(!text.empty(), text);
+}
+
+// null: of no socket in particular.
+inline nlohmann::ordered_json socket_or_null(int socket) {
+  return or_null(socket >= 0, socket);
+}
+
+inline nlohmann::ordered_json port_names(const dataplane::Switch& sw, dataplane::PortMask ports) {
+  auto names = nlohmann::ordered_json::array();
   for (std::size_t port = 0; port < sw.ports().size(); ++port)
-    if ((ports >> port & 1) != 0) text.append(text.empty() ? "" : ",").append(sw.port_name(port));
-  return text.empty() ? "-" : text;
+    if ((ports >> port & 1) != 0) names.push_back(sw.port_name(port));
+  return names;
 }
 
 inline double milliseconds(Duration d) {
   return static_cast<double>(d.to_ns()) * 1e-6;
 }
-inline std::string rank_text(const std::vector<std::uint32_t>& ranks) {
-  std::string text;
-  for (const auto rank : ranks) {
-    if (!text.empty()) text += ' ';
-    text += std::to_string(rank);
-  }
-  return text;
+inline nlohmann::ordered_json milliseconds_or_null(const std::optional<Duration>& d) {
+  return d ? nlohmann::ordered_json(milliseconds(*d)) : nlohmann::ordered_json();
 }
 
 }  // namespace tributary::control

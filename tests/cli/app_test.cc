@@ -111,7 +111,8 @@ TEST(App, UnknownWordsHaveANeighbour) {
   show->add_flag("--json", json, "");
   show->add_option("WHAT", what, "")->required();
   app.add_subcommand("trace", "");
-  EXPECT_EQ(mistake(app, "shwo ports"), "prog: unknown command 'shwo'; allowed: show, trace");
+  EXPECT_EQ(mistake(app, "shwo ports"),
+            "prog: unknown command 'shwo'; did you mean 'show'?; allowed: show, trace");
   EXPECT_EQ(mistake(app, "shows"),
             "prog: unknown command 'shows'; did you mean 'show'?; allowed: show, trace");
   EXPECT_EQ(mistake(app, "show ports --jsn"),

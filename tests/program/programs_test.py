@@ -38,7 +38,7 @@ def number_options():
     for program in sorted(PROGRAMS):
         for command in commands(program):
             for option, kind in re.findall(r"(--[\w-]+) (\S+)", help_of(program, *command)):
-                if kind in NUMBERS:
+                if kind.partition("=")[0] in NUMBERS:
                     yield program, command, option
 
 

@@ -21,7 +21,7 @@ def bench(bed, rank, worker):
 def missed(bed, node, op):
     """{ranks: row} of who missed a switch's deadline in an op."""
     rows = bed.show(node, f"op 1/{op}")
-    return {row["ranks"]: row for row in rows if row["what"].startswith("missed the deadline")}
+    return {tuple(row["ranks"]): row for row in rows if row["what"].startswith("missed the deadline")}
 
 
 def test_t3_t22_a_late_worker_holds_no_slot_past_the_deadline(make_tree):
@@ -43,8 +43,8 @@ def test_t3_t22_a_late_worker_holds_no_slot_past_the_deadline(make_tree):
         (line,) = (row for row in rows if row["what"] == "deadline of the first chunk")
         assert line["at_ms"] == deadline_ms
     assert bed.show("A", "holds")[1]["max_ms"] >= 200
-    assert missed(bed, "A", 1)["0"]["late_ms"] > 0
-    assert missed(bed, "A", 1)["0"]["chunks"] == 8
+    assert missed(bed, "A", 1)[(0,)]["late_ms"] > 0
+    assert missed(bed, "A", 1)[(0,)]["chunks"] == 8
 
 
 def test_a_file_that_makes_no_sense_is_named(make_tree):

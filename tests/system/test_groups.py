@@ -98,7 +98,7 @@ class Network:
         self.bed.loop.wait(lambda: self.rows().get(self.mac) == ports, LIMIT_S, f"the group is at {ports}")
 
     def rows(self):
-        return {row["group"]: row["ports"] for row in self.bed.switch.show("groups")}
+        return {row["group"]: ",".join(row["ports"]) for row in self.bed.switch.show("groups")}
 
     def expect(self, ranks):
         """The group's frames come over the cables of these, all of them; at once where there is one packet loop."""

@@ -13,7 +13,7 @@ def start_tree(make_tree, **job_options):
     bed = make_tree(HOSTS, job_options=job_options)
 
     def alive():
-        return all(row["silent_ms"] >= 0 for row in bed.show("root", "hosts"))
+        return all(row["silent_ms"] is not None for row in bed.show("root", "hosts"))
 
     bed.loop.wait(alive, 20, "the root has heard of its hosts")
     return bed

@@ -82,7 +82,7 @@ def test_06_a_misspelt_port(bed):
 
 def test_07_an_mtu_that_is_too_small(bed):
     for number in (0, 1):
-        bed.fabric.namespace(number).run(["ip", "link", "set", "eth0", "mtu", 1500])
+        bed.fabric.namespace(number).run(["ip", "link", "set", "eth0", "mtu", "1500"])
     ranks = [start_rank(bed, rank) for rank in (0, 1)]
     says(ranks[0], "chunks of 8192 bytes need datagrams of", "the path carries 1472",
          "raise the MTU, lower chunk_bytes")

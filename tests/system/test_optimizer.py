@@ -165,7 +165,7 @@ def reference(bed):
 
 def wait_for_host(bed):
     bed.loop.wait(
-        lambda: all(row["silent_ms"] >= 0 for row in bed.switch.show("hosts")), 30, "a host"
+        lambda: all(row["silent_ms"] is not None for row in bed.switch.show("hosts")), 30, "a host"
     )
 
 

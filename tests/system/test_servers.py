@@ -106,7 +106,7 @@ def hosts(bed):
 def wait_for_hosts(bed, names):
     def there():
         rows = bed.switch.show("hosts")
-        alive = all(row["silent_ms"] >= 0 or row["host"] == "root" for row in rows)
+        alive = all(row["silent_ms"] is not None or row["host"] == "root" for row in rows)
         return alive and {row["host"] for row in rows} == set(names)
 
     bed.loop.wait(there, 30, f"hosts are {names}")

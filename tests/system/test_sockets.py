@@ -101,14 +101,14 @@ def test_c1_each_socket_has_its_pool_and_its_lcores_memory(play):
     """, second=100)
     assert any(line.startswith(FAR) for line in lines)
     assert by_port(said(lines, "rxq")) == {
-        "w0": ("0", "any", "0", False), "w1": ("1", "any", "1", False), "card": ("0", "1", "1", True)}
-    near = {"w0": ("0", "any", "0", False), "w1": ("1", "any", "1", False), "card": ("1", "1", "1", False)}
+        "w0": (0, None, 0, False), "w1": (1, None, 1, False), "card": (0, 1, 1, True)}
+    near = {"w0": (0, None, 0, False), "w1": (1, None, 1, False), "card": (1, 1, 1, False)}
     assert by_port(said(lines, "rxq2")) == near
     # The card was given up, and taken again.
     assert by_port(said(lines, "rxq3")) == near
     assert right(lines) == 8
     before = said(lines, "before")
-    assert [pool["socket"] for pool in before] == ["0", "1"]
+    assert [pool["socket"] for pool in before] == [0, 1]
     # A card holds buffers for what comes, and of whatever pool what it has sent: until it is closed.
     assert [pool["in_use"] for pool in before] == [0, QUEUE]
     after = [pool["in_use"] for pool in said(lines, "after")]
@@ -126,6 +126,6 @@ def test_c1_a_socket_without_hugepages_has_no_pool(play):
     lines = play("say rxq rxq; across 1; say buffers buffers\n", second=0)
     assert any("packet buffers of" in line and "on socket 1" in line and "got none: others stand in" in line
                for line in lines)
-    assert [pool["socket"] for pool in said(lines, "buffers")] == ["0"]
-    assert by_port(said(lines, "rxq"))["card"] == ("0", "1", "0", True)
+    assert [pool["socket"] for pool in said(lines, "buffers")] == [0]
+    assert by_port(said(lines, "rxq"))["card"] == (0, 1, 0, True)
     assert right(lines) == 2

@@ -93,7 +93,7 @@ def test_show_as_table_and_json(make_bed, launch):
     op = ("show", "op", "1/0", "--socket", bed.switch.socket)
     rows = json.loads(bed.switch.client(*op, "--json"))
     arrived = [row for row in rows if row["what"] == "arrived" and row["chunk"] == 0]
-    assert sorted(row["ranks"] for row in arrived) == ["0", "1"]
+    assert sorted(row["ranks"] for row in arrived) == [[0], [1]]
     assert arrived[0]["at_ms"] == 0
     assert any(row["what"] == "result made here" and row["chunks"] > 0 for row in rows)
     assert "result made here" in bed.switch.client(*op)

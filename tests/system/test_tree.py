@@ -81,9 +81,9 @@ def test_show_tree(make_tree, launch_tree):
         worker.wait_event("progress")
     rows = bed.show(MIDDLE, "tree")
     assert [(row["node"], row["is"], row["state"], row["ranks"]) for row in rows] == [
-        ("S240", "parent", "running", ""),
-        ("switch 250", "switch", "present", "0-1"),
-        ("rank 2", "worker", "present", "2"),
+        ("S240", "parent", "running", None),
+        ("switch 250", "switch", "present", [0, 1]),
+        ("rank 2", "worker", "present", [2]),
     ]
 
 
@@ -92,7 +92,7 @@ def test_o4_servers_verify_the_sums_of_a_tree(make_tree, launch_tree):
     bed = make_tree(SERVERS, impairment=Impairment(BAD_NETWORK, seed=12))
 
     def alive():
-        return all(row["silent_ms"] >= 0 for row in bed.show(ROOT, "hosts"))
+        return all(row["silent_ms"] is not None for row in bed.show(ROOT, "hosts"))
 
     bed.loop.wait(alive, 30, "both servers are known to the root")
     launcher = launch_tree(bed)
@@ -172,7 +172,7 @@ def test_t1_a_switch_between_that_only_forwards(make_tree, launch_tree, tmp_path
     for worker in workers:
         worker.wait_event("step", len(SHORT))
     children = {row["node"]: row["ranks"] for row in bed.show("B", "tree") if row["is"] != "parent"}
-    assert children == {"rank 1": "1", "rank 2": "2", "switch 4": "3-4"}
+    assert children == {"rank 1": [1], "rank 2": [2], "switch 4": [3, 4]}
     assert bed.show("C", "jobs") == []
     ports = {row["port"]: row for row in bed.show("C", "ports")}
     payload = 4 * SHORT[0]["count"] * SHORT[0]["repeat"]

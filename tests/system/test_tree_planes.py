@@ -106,12 +106,12 @@ def test_a2_each_plane_goes_up_by_itself(make_planes, launch_tree, gate, ports):
             assert row["completions"] + row["host_results"] >= chunks, row
         assert all(row["aborts"] == 0 for row in jobs.values()), jobs
         epochs[name] = {plane: row["epoch"] for plane, row in jobs.items()}
-        lcores = {row["lcore"]: row["jobs"] for row in bed.show(name, "lcores")}
-        assert lcores == {0: "1:1", 1: "1:0"}
+        lcores = {row["lcore"]: (row["jobs"], row["planes"]) for row in bed.show(name, "lcores")}
+        assert lcores == {0: ([1], [1]), 1: ([1], [0])}
     assert epochs["A"] == epochs["root"], "one epoch in the whole tree, of each plane"
     tree = bed.show("A", "tree")
     assert [(row["plane"], row["node"], row["state"], row["refused"]) for row in tree] == [
-        (plane, node, state, "-")
+        (plane, node, state, None)
         for plane in (0, 1)
         for node, state in (("root", "running"), ("rank 0", "present"), ("rank 2", "present"))
     ]

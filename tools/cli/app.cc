@@ -9,7 +9,9 @@
 #include <climits>
 #include <cmath>
 #include <concepts>
+#include <iostream>
 #include <limits>
+#include <sstream>
 #include <type_traits>
 #include <utility>
 
@@ -362,7 +364,9 @@ std::optional<int> App::run(int argc, const char* const* argv) {
       const std::string name = full_name(last_command(*app));
       return mistake_text(*app, mistake) + "\n`" + name + " --help` says what is allowed.\n";
     });
-    const int status = app_->exit(error) == 0 ? 0 : kExitUsage;
+    std::ostringstream help;  // CLI11 would flush it, and lose the reason why that fails
+    const int status = app_->exit(error, help, std::cerr) == 0 ? 0 : kExitUsage;
+    std::cout << help.str();
     return tools::finish_output(app_->get_name(), status);
   }
   return std::nullopt;

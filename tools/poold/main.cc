@@ -73,13 +73,14 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   tributary::cli::App app(
-      "Tributary memory pool: a node that keeps training data for reads by RDMA");
+      "Tributary memory pool: a node that keeps training data for reads by RDMA",
+      "tributary-poold");
   tributary::poold::Options options;
   app.add_option("--config", options.config_path, "the pool's file")->required();
   app.add_option("--node", options.node, "which of its nodes this is");
   app.add_flag("--check", options.check, "check the file, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
-  app.add_option("--ready-fd", options.ready_fd, "write a line to this descriptor when serving");
+  app.add_ready_fd(options.ready_fd);
   app.set_version_flag("--version", std::string("tributary-poold ") + TRIBUTARY_VERSION);
   if (const auto status = app.run(argc, argv)) return *status;
   return tributary::poold::run(options);

@@ -79,17 +79,20 @@ ordered_json Show::models() {
     if (model == nullptr) continue;
     const completion::ModelCounters& c = model->counters();
     const CheckpointCounters* const kept = loop_.checkpoints().counters(place);
-    rows.push_back({{"job", server.job(place).limits.id},
-                    {"parameters", config::elements_of(model->optimizer())},
-                    {"step", c.step.get()},
-                    {"rate", completion::rate_after(c.step.get(), model->optimizer())},
-                    {"updates", c.updates.get()},
-                    {"repeated", c.repeated.get()},
-                    {"taken_back", c.taken_back.get()},
-                    {"refused", c.refused.get()},
-                    {"checkpoint_step", kept != nullptr ? kept->step.get() : 0},
-                    {"checkpoints", kept != nullptr ? kept->written.get() : 0},
-                    {"failed", kept != nullptr ? kept->failed.get() : 0}});
+    rows.push_back(
+        {{"job", server.job(place).limits.id},
+         {"parameters", config::elements_of(model->optimizer())},
+         {"step", c.step.get()},
+         {"rate", completion::rate_after(c.step.get(), model->optimizer())},
+         {"updates", c.updates.get()},
+         {"repeated", c.repeated.get()},
+         {"taken_back", c.taken_back.get()},
+         {"refused", c.refused.get()},
+         {"checkpoint_step", kept != nullptr && kept->unix_time.get() + kept->step.get() != 0
+                                 ? ordered_json(kept->step.get())
+                                 : ordered_json()},
+         {"checkpoints", kept != nullptr ? kept->written.get() : 0},
+         {"failed", kept != nullptr ? kept->failed.get() : 0}});
   }
   return rows;
 }

@@ -60,6 +60,19 @@ TEST_F(EngineStatus, O1_ALookAtChunksIsOfSoManyPlacesOrRowsAndNoMore) {
 }
 
 // Chunks are completed, others opened in their places, and epochs end, while somebody looks.
+// Somebody asks the next day why the job began anew.
+TEST_F(EngineStatus, O1_WhyTheLastEpochEndedIsKnownInTheNextOne) {
+  start(4);
+  EXPECT_EQ(engine_->job_status(now_, 0).last_abort, wire::Reason::none);
+  open(first_seq_);
+  join_all(1);  // each rank is another process now
+  const JobStatus status = engine_->job_status(now_, 0);
+  EXPECT_EQ(status.state, JobState::running);
+  EXPECT_EQ(status.last_abort, wire::Reason::rank_restarted);
+  open(first_seq_);  // the epoch before does not end this one
+  EXPECT_EQ(engine_->job_status(now_, 0).state, JobState::running);
+}
+
 TEST_F(EngineStatus, O1_WhateverHappensBetweenTwoLooksNoChunkComesUpTwice) {
   constexpr std::uint32_t kSeed = 20260101;
   constexpr std::uint32_t kWindow = 8;

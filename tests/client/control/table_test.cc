@@ -26,6 +26,11 @@ TEST(Table, KeepsKeyOrderAndFillsGaps) {
             "-  -  -\n");
 }
 
+TEST(Table, ShowsRunsOfNumbersAsRanges) {
+  const Json rows = Json::parse(R"([{"ranks":[0,1,2,3,7,9,10]},{"ranks":[5]},{"ranks":[4,3,2]}])");
+  EXPECT_EQ(render_table(rows), "ranks\n0-3,7,9,10\n5\n4,3,2\n");
+}
+
 TEST(Table, ShowsFractionsToAThousandth) {
   EXPECT_EQ(render_table(Json::parse(R"([{"open_ms":1.23456},{"open_ms":100.0}])")),
             "open_ms\n  1.235\n100.000\n");

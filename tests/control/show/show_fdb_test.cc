@@ -38,12 +38,8 @@ TEST_F(ShowFdb, FdbOfAVlanAndAPort) {
 TEST_F(ShowFdb, O1_VlansWithTheSamePortsAreOneRow) {
   const auto table = show.table("vlans");
   ASSERT_EQ(table.size(), 1u);
-  EXPECT_EQ(table[0], (ordered_json{{"vlan", "0-4095"},
-                                    {"access", "-"},
-                                    {"trunk", "-"},
-                                    {"native", "-"},
-                                    {"transparent", "left,right"},
-                                    {"addresses", 0}}));
+  EXPECT_EQ(table[0].dump(), R"({"vlan":0,"to":4095,"access":[],"trunk":[],"native":[],)"
+                             R"("transparent":["left","right"],"addresses":0})");
 }
 
 TEST(ShowVlans, O1_ARowSaysWhichPortsAVlanHasAndHow) {
@@ -53,13 +49,13 @@ TEST(ShowVlans, O1_ARowSaysWhichPortsAVlanHasAndHow) {
       .mode = config::VlanMode::trunk, .id = {}, .allowed = {{10, 12}}, .native = 20};
   RunningSwitch sw(config);
   const auto table = Show(sw.get()).table("vlans");
-  const auto row = [](const char* vlan, const char* access, const char* trunk, const char* native) {
-    return ordered_json{{"vlan", vlan},     {"access", access},   {"trunk", trunk},
-                        {"native", native}, {"transparent", "-"}, {"addresses", 0}};
-  };
-  EXPECT_EQ(table,
-            ordered_json::array({row("10", "left", "right", "-"), row("11-12", "-", "right", "-"),
-                                 row("20", "-", "-", "right")}));
+  EXPECT_EQ(table, ordered_json::parse(R"([
+      {"vlan": 10, "to": null, "access": ["left"], "trunk": ["right"], "native": [],
+       "transparent": [], "addresses": 0},
+      {"vlan": 11, "to": 12, "access": [], "trunk": ["right"], "native": [],
+       "transparent": [], "addresses": 0},
+      {"vlan": 20, "to": null, "access": [], "trunk": [], "native": ["right"],
+       "transparent": [], "addresses": 0}])"));
 }
 
 }  // namespace

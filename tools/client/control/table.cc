@@ -11,6 +11,16 @@
 namespace tributary::client {
 namespace {
 
+// The last of the numbers from `at` on of which each is one more than the one before.
+std::size_t end_of_run(const Json& list, std::size_t at) {
+  const auto follows = [&](std::size_t i) {
+    return list[i].is_number_unsigned() && list[i + 1].is_number_unsigned() &&
+           list[i + 1].get<std::uint64_t>() == list[i].get<std::uint64_t>() + 1;
+  };
+  while (at + 1 < list.size() && follows(at)) ++at;
+  return at;
+}
+
 std::string cell_text(const Json& value) {
   if (value.is_null()) return "-";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
@@ -23,9 +33,13 @@ std::string cell_text(const Json& value) {
   if (!value.is_array())
     return harmless(value.dump(-1, ' ', false, Json::error_handler_t::replace));
   std::string joined;
-  for (const Json& item : value) {
+  for (std::size_t i = 0; i < value.size(); ++i) {
     if (!joined.empty()) joined += ',';
-    joined += cell_text(item);
+    joined += cell_text(value[i]);
+    const std::size_t last = end_of_run(value, i);
+    if (last < i + 2) continue;
+    joined += '-' + cell_text(value[last]);
+    i = last;
   }
   return joined.empty() ? "-" : joined;
 }

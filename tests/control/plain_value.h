@@ -1,0 +1,25 @@
+// What a cell of a table may hold: programs read it. A number is a number, what is absent is null,
+// and a list has cells.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace tributary::control {
+
+inline void expect_plain(const nlohmann::ordered_json& value, const std::string& where) {
+  if (value.is_array()) {
+    for (const auto& item : value) expect_plain(item, where);
+    return;
+  }
+  ASSERT_TRUE(value.is_primitive()) << where;
+  if (!value.is_string()) return;
+  const auto text = value.get<std::string>();
+  EXPECT_NE(text, "-") << where;
+  EXPECT_NE(text, "") << where;
+  EXPECT_NE(text.find_first_not_of("0123456789."), std::string::npos) << where << ": " << text;
+}
+
+}  // namespace tributary::control
