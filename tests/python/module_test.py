@@ -64,14 +64,23 @@ def test_silent_switch_is_an_error_not_a_hang():
     assert isinstance(caught.value, RuntimeError)
 
 
-def test_ctrl_c_ends_joining():
+NO_SOCKET = "memif:///nowhere/s?id=0&switch=10.77.0.254"
+
+
+@pytest.mark.parametrize("address", [SILENT, NO_SOCKET])
+def test_ctrl_c_ends_joining(address):
     """The signal comes when init() has released the GIL: only then can the other thread run."""
     main = threading.main_thread().ident
     interrupt = threading.Thread(target=lambda: signal.pthread_kill(main, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         interrupt.start()
-        init(join_timeout=1000)
+        init(join_timeout=1000, address=address)
     interrupt.join()
+
+
+def test_a_socket_that_is_not_there_is_tried_for_the_time_to_join():
+    with pytest.raises(tributary.Error, match=r"No such file.* \(tried for [1-9]\d{2,3} ms\)"):
+        init(join_timeout=0.2, address=NO_SOCKET)
 
 
 DAEMON = """

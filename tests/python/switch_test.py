@@ -349,6 +349,12 @@ def test_ctrl_c_interrupts_a_call_that_waits_for_a_place(start):
         worker.result()
 
 
+def test_a_port_that_the_switch_does_not_have_is_final(switch):
+    address = f"memif://{switch.socket}?id=99&switch=10.77.0.254"
+    with pytest.raises(tributary.Error, match=r"ID not found.* \(tried for [1-9]\d{3} ms\)"):
+        tributary.init(job=JOB, rank=0, size=WORKERS, address=address, join_timeout=600)
+
+
 def idle(comm, _pipe):
     comm.allreduce(np.ones(1000, np.float32)).wait()
     before = os.times()

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <random>
 
@@ -34,14 +35,32 @@ std::unique_ptr<worker::CompletionHost> start_host(const CommunicatorOptions& op
       worker::load_host_config(options.host_config, options.host_node), random_nonce());
 }
 
+[[noreturn]] void throw_cancelled(std::uint32_t job) {
+  throw CommunicatorError(wire::Reason::none, {},
+                          "job " + std::to_string(job) + ": joining was cancelled");
+}
+
+std::unique_ptr<worker::Transport> connect(const CommunicatorOptions& options) {
+  try {
+    return worker::make_transport(options.address, options.job, options.rank,
+                                  {options.join_timeout, options.cancelled});
+  } catch (const worker::ConnectCancelled&) {
+    throw_cancelled(options.job);
+  }
+}
+
+// The time to join counts from here.
 std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& options) {
-  auto transport = worker::make_transport(options.address, options.job, options.rank);
+  const auto began = std::chrono::steady_clock::now();
+  auto transport = connect(options);
+  const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - began;
   worker::SessionOptions s;
   s.job = options.job;
   s.rank = options.rank;
   s.size = options.size;
   s.nonce = random_nonce();
   s.join_timeout = options.join_timeout;
+  s.join_spent = Duration::ns(taken.count());
   s.op_timeout = options.op_timeout;
   s.loss_group = options.loss_group;
   s.at_host = options.at_host;
@@ -56,9 +75,7 @@ class CommunicatorImpl final : public Communicator {
   explicit CommunicatorImpl(const CommunicatorOptions& options)
       : options_(options), host_(start_host(options)), progress_(start_progress(options)) {
     while (!progress_->wait_joined(options.cancelled ? kCancelPeriod : Duration::seconds(3600))) {
-      if (options.cancelled && options.cancelled())
-        throw CommunicatorError(wire::Reason::none, {},
-                                "job " + std::to_string(options.job) + ": joining was cancelled");
+      if (options.cancelled && options.cancelled()) throw_cancelled(options.job);
     }
     if (progress_->join_failure()) throw_failure(*progress_->join_failure());
   }

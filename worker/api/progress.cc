@@ -29,7 +29,9 @@ Instant clock_now() {
 }  // namespace
 
 Progress::Progress(std::unique_ptr<Transport> transport, const SessionOptions& options)
-    : options_(options), joining_since_(clock_now()), transport_(std::move(transport)) {
+    : options_(options),
+      joining_since_(clock_now() - options.join_spent),
+      transport_(std::move(transport)) {
   sessions_.reserve(config::kMaxPlanes);
   sessions_.push_back(std::make_unique<Session>(options, joining_since_));
   // The application's signals are for its own threads: a thread inherits the mask.

@@ -45,6 +45,7 @@ struct SessionOptions {
   std::uint8_t plane = 0;   // of the job, whose packets these are
   std::uint64_t nonce = 0;  // random: tells this incarnation of the rank from earlier ones
   Duration join_timeout = Duration::seconds(60);
+  Duration join_spent;  // of that, on what came before the first session
   Duration op_timeout = Duration::seconds(60);
   std::size_t max_datagram_bytes = 1472;  // in one packet
   std::size_t max_cut_bytes = 0;          // in fragments, where the switch takes them

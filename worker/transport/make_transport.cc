@@ -41,9 +41,9 @@ std::unique_ptr<Transport> make_udp(const std::string& address) {
 
 // A memif worker's own addresses derive from job and rank; those of a UDP worker are its host's.
 std::unique_ptr<Transport> make_transport(const std::string& address, std::uint32_t job,
-                                          std::uint32_t rank) {
+                                          std::uint32_t rank, const Patience& patience) {
   if (address.starts_with(kUdpScheme)) return make_udp(address);
-  if (address.starts_with(kMemifScheme)) return make_memif_transport(address, job, rank);
+  if (address.starts_with(kMemifScheme)) return make_memif_transport(address, job, rank, patience);
   refuse(address, "unknown scheme");
 }
 

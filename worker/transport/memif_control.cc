@@ -18,6 +18,8 @@ using memif::Message;
 using memif::MessageType;
 
 constexpr std::string_view kName = "tributary";
+// As DPDK says that no port of the switch has this id.
+constexpr std::string_view kIdNotFound = "ID not found";
 
 template <std::size_t N>
 void put_text(std::array<char, N>& to, std::string_view text) {
@@ -37,6 +39,12 @@ Message message(MessageType type) {
   Message m{};
   m.type = type;
   return m;
+}
+
+// A socket that a switch makes later may be anything but forbidden.
+MemifConnectError::Prospect prospect_after(int error) {
+  const bool final = error == EACCES || error == EPERM || error == ENAMETOOLONG;
+  return final ? MemifConnectError::Prospect::none : MemifConnectError::Prospect::open;
 }
 
 // 0, or the errno of connect().
@@ -65,7 +73,8 @@ MemifControl::MemifControl(const std::string& path, std::uint32_t id, MemifRings
     if (as_name == 0 || as_name == EAGAIN) error = as_name;
   }
   if (error == EAGAIN) fail("the switch does not answer");
-  if (error != 0) fail(std::string("no switch listens there: ") + std::strerror(error));
+  if (error != 0)
+    fail(std::string("no switch listens there: ") + std::strerror(error), prospect_after(error));
   handshake(id, rings);
 }
 
@@ -146,16 +155,19 @@ Message MemifControl::expect(MessageType wanted) const {
   Message m{};
   const ssize_t n = ::recv(socket_.get(), &m, sizeof m, MSG_DONTWAIT);
   if (n != static_cast<ssize_t>(sizeof m)) fail("the switch closed the connection");
-  if (m.type == MessageType::disconnect)
-    fail("the switch refused: \"" + get_text(m.disconnect.text) + "\"");
+  if (m.type == MessageType::disconnect) {
+    const std::string text = get_text(m.disconnect.text);
+    fail("the switch refused: \"" + text + "\"",
+         text == kIdNotFound ? Prospect::unknown_id : Prospect::open);
+  }
   if (m.type != wanted)
     fail("unexpected message " + std::to_string(static_cast<unsigned>(m.type)) +
          " from the switch");
   return m;
 }
 
-void MemifControl::fail(const std::string& why) const {
-  throw MemifConnectError("memif socket " + path_ + ": " + why);
+void MemifControl::fail(const std::string& why, Prospect prospect) const {
+  throw MemifConnectError("memif socket " + path_ + ": " + why, prospect);
 }
 
 bool MemifControl::server_left() {

@@ -19,7 +19,18 @@ namespace tributary::worker {
 // The text names the socket and what the server, or the kernel, said.
 class MemifConnectError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  // What trying again promises.
+  enum class Prospect : std::uint8_t {
+    open,
+    unknown_id,  // something, while the switch opens its ports
+    none,
+  };
+  MemifConnectError(const std::string& text, Prospect prospect)
+      : std::runtime_error(text), prospect_(prospect) {}
+  [[nodiscard]] Prospect prospect() const { return prospect_; }
+
+ private:
+  Prospect prospect_;
 };
 
 class MemifControl {
@@ -43,7 +54,8 @@ class MemifControl {
   void request(const memif::Message& message, int passed_fd, memif::MessageType answer);
   void send(const memif::Message& message, int passed_fd) const;
   memif::Message expect(memif::MessageType wanted) const;
-  [[noreturn]] void fail(const std::string& why) const;
+  using Prospect = MemifConnectError::Prospect;
+  [[noreturn]] void fail(const std::string& why, Prospect prospect = Prospect::open) const;
 
   std::string path_;
   Duration answer_limit_;

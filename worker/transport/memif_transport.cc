@@ -21,33 +21,54 @@ constexpr std::size_t kBurst = 64;
 // The switch may start on these while the rest of a batch is being written.
 constexpr std::size_t kFlushEvery = 8;
 constexpr Duration kAnswerLimit = Duration::seconds(1);
+constexpr Duration kUnknownLimit = Duration::seconds(1);
 constexpr Duration kArpInterval = Duration::ms(50);
 // Replies, leases and the like, beside a window of chunks.
 constexpr std::size_t kControlDepth = 64;
 
+void check_cancelled(const Patience& patience, const MemifAddress& address) {
+  if (patience.cancelled && patience.cancelled())
+    throw ConnectCancelled("memif socket " + address.socket + ": connecting was cancelled");
+}
+
 }  // namespace
 
-MemifTransport::MemifTransport(MemifAddress address, Duration limit)
+MemifTransport::MemifTransport(MemifAddress address, const Patience& patience)
     : address_(std::move(address)),
       own_mac_(worker_mac(address_.own_ipv4)),
       base_port_(address_.base_port),
       wake_event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!wake_event_)
     throw std::system_error(errno, std::generic_category(), "memif transport: no eventfd");
-  const std::int64_t deadline = now_ns() + limit.to_ns();
+  const std::int64_t deadline = now_ns() + patience.limit.to_ns();
+  connect_patiently(patience, deadline);
+  resolve_switch(patience, std::max(deadline, now_ns() + kAnswerLimit.to_ns()));
+}
+
+// The switch may not be up yet, or not have noticed that this rank's predecessor died. It opens its
+// ports one after another: what it does not know may come, but soon.
+void MemifTransport::connect_patiently(const Patience& patience, std::int64_t deadline_ns) {
+  const std::int64_t began = now_ns();
+  std::int64_t unknown_since = 0;
   for (;;) {
     try {
-      connect(kAnswerLimit);
-      break;
+      const std::int64_t left = std::max<std::int64_t>(deadline_ns - now_ns(), 1'000'000);
+      return connect(Duration::ns(std::min(kAnswerLimit.to_ns(), left)));
     } catch (const MemifConnectError& e) {
-      // The switch may not be up yet, or not have noticed that this rank's predecessor died.
-      if (now_ns() >= deadline)
+      const std::int64_t now = now_ns();
+      if (e.prospect() != MemifConnectError::Prospect::unknown_id) unknown_since = 0;
+      if (e.prospect() == MemifConnectError::Prospect::unknown_id && unknown_since == 0)
+        unknown_since = now;
+      if (e.prospect() == MemifConnectError::Prospect::none) throw;
+      const bool unknown = unknown_since != 0 && now - unknown_since >= kUnknownLimit.to_ns();
+      if (unknown || now >= deadline_ns)
         throw MemifConnectError(std::string(e.what()) + " (tried for " +
-                                std::to_string(limit.to_ns() / 1'000'000) + " ms)");
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                                    std::to_string((now - began) / 1'000'000) + " ms)",
+                                MemifConnectError::Prospect::none);
     }
+    check_cancelled(patience, address_);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  resolve_switch(Duration::ns(std::max(deadline - now_ns(), kAnswerLimit.to_ns())));
 }
 
 MemifTransport::~MemifTransport() = default;
@@ -67,10 +88,10 @@ void MemifTransport::disconnect() {
 }
 
 // A request that is lost, because the switch's loop was not running yet, is repeated.
-void MemifTransport::resolve_switch(Duration limit) {
-  const std::int64_t deadline = now_ns() + limit.to_ns();
+void MemifTransport::resolve_switch(const Patience& patience, std::int64_t deadline_ns) {
   while (!switch_mac_) {
-    if (now_ns() >= deadline || !link_up())
+    check_cancelled(patience, address_);
+    if (now_ns() >= deadline_ns || !link_up())
       throw std::runtime_error("memif socket " + address_.socket + ": connected as interface " +
                                std::to_string(address_.id) + ", but " +
                                ipv4_text(address_.switch_ipv4) + " does not answer ARP");
@@ -217,8 +238,8 @@ std::string MemifTransport::describe() const {
 }
 
 std::unique_ptr<Transport> make_memif_transport(const std::string& address, std::uint32_t job,
-                                                std::uint32_t rank) {
-  return std::make_unique<MemifTransport>(parse_memif_address(address, job, rank));
+                                                std::uint32_t rank, const Patience& patience) {
+  return std::make_unique<MemifTransport>(parse_memif_address(address, job, rank), patience);
 }
 
 }  // namespace tributary::worker

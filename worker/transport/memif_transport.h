@@ -33,9 +33,9 @@ namespace tributary::worker {
 
 class MemifTransport final : public Transport {
  public:
-  // Connects and learns the switch's MAC address, both within `limit`; throws std::runtime_error
-  // that names the socket otherwise.
-  explicit MemifTransport(MemifAddress address, Duration limit = Duration::seconds(10));
+  // Connects and learns the switch's MAC address, both within the limit; throws std::runtime_error
+  // that names the socket otherwise, at once where trying again would not help.
+  explicit MemifTransport(MemifAddress address, const Patience& patience = {});
   ~MemifTransport() override;
 
   void on_start(const wire::StartInfo& info) override;
@@ -55,9 +55,10 @@ class MemifTransport final : public Transport {
   static constexpr Duration kReconnectInterval = Duration::ms(100);
 
   static std::int64_t now_ns();
+  void connect_patiently(const Patience& patience, std::int64_t deadline_ns);
   void connect(Duration answer_limit);
   void disconnect();
-  void resolve_switch(Duration limit);
+  void resolve_switch(const Patience& patience, std::int64_t deadline_ns);
   void ask_for_switch_mac();
 
   bool write_datagram(const Datagram& datagram);
@@ -93,6 +94,6 @@ class MemifTransport final : public Transport {
 
 // Parses `address` (see transport.h) for this rank and connects.
 std::unique_ptr<Transport> make_memif_transport(const std::string& address, std::uint32_t job,
-                                                std::uint32_t rank);
+                                                std::uint32_t rank, const Patience& patience);
 
 }  // namespace tributary::worker

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include "core/drop_reason.h"
@@ -59,11 +60,22 @@ class Transport {
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
+// How long a transport that has to connect may take.
+struct Patience {
+  Duration limit = Duration::seconds(10);
+  // If set, asked now and then while it waits; true ends that with ConnectCancelled.
+  std::function<bool()> cancelled = {};
+};
+class ConnectCancelled : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // address: "udp://SWITCH_IPV4[:BASE_PORT]" or
 // "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT]"
 // [&ip=OWN_IPV4]. Throws std::invalid_argument (bad address) or std::runtime_error (says what
 // failed).
 std::unique_ptr<Transport> make_transport(const std::string& address, std::uint32_t job,
-                                          std::uint32_t rank);
+                                          std::uint32_t rank, const Patience& patience = {});
 
 }  // namespace tributary::worker

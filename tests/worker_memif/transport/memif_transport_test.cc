@@ -342,7 +342,7 @@ TEST(MemifConnect, ASwitchMayStopInTheMiddleOfAHandshake) {
 
 std::string failure_of(const MemifAddress& address) {
   try {
-    const MemifTransport transport(address, Duration::ms(30));
+    const MemifTransport transport(address, {Duration::ms(30)});
   } catch (const std::runtime_error& e) {
     return e.what();
   }
