@@ -18,8 +18,9 @@ using memif::Message;
 using memif::MessageType;
 
 constexpr std::string_view kName = "tributary";
-// As DPDK says that no port of the switch has this id.
+// As DPDK says that no port of the switch has this id, and that one has a client.
 constexpr std::string_view kIdNotFound = "ID not found";
+constexpr std::string_view kConnected = "Already connected";
 
 template <std::size_t N>
 void put_text(std::array<char, N>& to, std::string_view text) {
@@ -158,7 +159,7 @@ Message MemifControl::expect(MessageType wanted) const {
   if (m.type == MessageType::disconnect) {
     const std::string text = get_text(m.disconnect.text);
     fail("the switch refused: \"" + text + "\"",
-         text == kIdNotFound ? Prospect::unknown_id : Prospect::open);
+         text == kIdNotFound || text == kConnected ? Prospect::soon : Prospect::open);
   }
   if (m.type != wanted)
     fail("unexpected message " + std::to_string(static_cast<unsigned>(m.type)) +

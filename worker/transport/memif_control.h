@@ -22,7 +22,7 @@ class MemifConnectError : public std::runtime_error {
   // What trying again promises.
   enum class Prospect : std::uint8_t {
     open,
-    unknown_id,  // something, while the switch opens its ports
+    soon,  // the switch opens its ports, or notices that this one's last client died
     none,
   };
   MemifConnectError(const std::string& text, Prospect prospect)

@@ -21,7 +21,8 @@ constexpr std::size_t kBurst = 64;
 // The switch may start on these while the rest of a batch is being written.
 constexpr std::size_t kFlushEvery = 8;
 constexpr Duration kAnswerLimit = Duration::seconds(1);
-constexpr Duration kUnknownLimit = Duration::seconds(1);
+constexpr Duration kLeastAnswerLimit = Duration::ms(200);
+constexpr Duration kRefusalLimit = Duration::seconds(2);
 constexpr Duration kArpInterval = Duration::ms(50);
 // Replies, leases and the like, beside a window of chunks.
 constexpr std::size_t kControlDepth = 64;
@@ -45,23 +46,22 @@ MemifTransport::MemifTransport(MemifAddress address, const Patience& patience)
   resolve_switch(patience, std::max(deadline, now_ns() + kAnswerLimit.to_ns()));
 }
 
-// The switch may not be up yet, or not have noticed that this rank's predecessor died. It opens its
-// ports one after another: what it does not know may come, but soon.
+// The switch may not be up yet. What it refuses because it opens its ports one after another, or
+// has not noticed that this rank's predecessor died, it accepts soon, or never.
 void MemifTransport::connect_patiently(const Patience& patience, std::int64_t deadline_ns) {
   const std::int64_t began = now_ns();
-  std::int64_t unknown_since = 0;
+  std::int64_t refused_since = 0;
   for (;;) {
     try {
-      const std::int64_t left = std::max<std::int64_t>(deadline_ns - now_ns(), 1'000'000);
+      const std::int64_t left = std::max(deadline_ns - now_ns(), kLeastAnswerLimit.to_ns());
       return connect(Duration::ns(std::min(kAnswerLimit.to_ns(), left)));
     } catch (const MemifConnectError& e) {
       const std::int64_t now = now_ns();
-      if (e.prospect() != MemifConnectError::Prospect::unknown_id) unknown_since = 0;
-      if (e.prospect() == MemifConnectError::Prospect::unknown_id && unknown_since == 0)
-        unknown_since = now;
       if (e.prospect() == MemifConnectError::Prospect::none) throw;
-      const bool unknown = unknown_since != 0 && now - unknown_since >= kUnknownLimit.to_ns();
-      if (unknown || now >= deadline_ns)
+      const bool refused = e.prospect() == MemifConnectError::Prospect::soon;
+      if (!refused || refused_since == 0) refused_since = refused ? now : 0;
+      const bool for_good = refused && now - refused_since >= kRefusalLimit.to_ns();
+      if (for_good || now >= deadline_ns)
         throw MemifConnectError(std::string(e.what()) + " (tried for " +
                                     std::to_string((now - began) / 1'000'000) + " ms)",
                                 MemifConnectError::Prospect::none);
