@@ -1,4 +1,4 @@
-"""examples/mpi_solver, unmodified: the same solution with the library preloaded and without it."""
+"""T19: examples/mpi_solver, unmodified: the same solution with the library preloaded and without it."""
 
 import re
 
