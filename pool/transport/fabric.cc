@@ -1,8 +1,11 @@
 #include "pool/transport/fabric.h"
 
 #include <rdma/fi_errno.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <filesystem>
 
 namespace tributary::pool {
 namespace {
@@ -26,7 +29,22 @@ fi_info* find(TransportKind kind, const std::string& host, int& result) {
   return info;
 }
 
+// The provider names its memory after the process id. What has this one's before its first
+// endpoint was left by a process that was killed, and would make the endpoint "busy".
+void remove_what_a_killed_process_left() {
+  static std::atomic<pid_t> done{0};
+  const pid_t own = ::getpid();
+  if (done.exchange(own) != own) remove_shm_regions("/dev/shm", own);
+}
+
 }  // namespace
+
+void remove_shm_regions(const std::string& folder, int pid) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (entry.path().filename().string().starts_with(std::to_string(pid) + ":"))
+      std::filesystem::remove(entry.path(), ignored);
+}
 
 void check_fabric(int result, const std::string& what) {
   if (result < 0) throw TransportError(what + ": " + fi_strerror(-result));
@@ -41,6 +59,7 @@ bool fabric_has(TransportKind kind, const std::string& host) {
 
 FabricEndpoint::FabricEndpoint(TransportKind wanted, const std::string& host, bool blocking)
     : kind(wanted) {
+  if (kind == TransportKind::shm) remove_what_a_killed_process_left();
   int result = 0;
   info.reset(find(kind, host, result));
   const std::string name = name_of(kind);

@@ -47,6 +47,8 @@ struct FabricEndpoint {
 std::unique_ptr<MemoryServer> serve_by_fabric(TransportKind kind, const std::string& host,
                                               std::span<std::byte> memory);
 std::unique_ptr<NodeReader> read_by_fabric(const RemoteMemory& memory);
+// Removes the shm provider's regions of a process id ("PID:...") from a folder.
+void remove_shm_regions(const std::string& folder, int pid);
 // True where libfabric has the provider at this address.
 bool fabric_has(TransportKind kind, const std::string& host);
 

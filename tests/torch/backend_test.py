@@ -67,9 +67,10 @@ def test_a_future_has_the_error(ranks):
         assert "1000 float32" in text and "2000 float32" in text
 
 
-def test_a_rank_that_never_calls_is_named(ranks):
+def test_a_rank_that_never_calls_is_named(switch, ranks):
     for text in ranks.run("one_never_calls")[:3]:
         assert "rank 3" in text, text
+    switch.wait_until_left(1)
 
 
 def test_a_forked_child_is_refused(ranks):

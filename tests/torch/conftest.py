@@ -1,11 +1,14 @@
 """A switch with memif ports for several jobs, and ranks that run cases of cases.py on it."""
 
+import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from multiprocessing.connection import Listener
 from pathlib import Path
 
@@ -35,7 +38,9 @@ class Switch:
             f"  - {{id: {job}, workers: {size}, chunk_bytes: 8192, lease: 1s}}\n"
             for job, size in sizes.items()
         )
-        self._config.write_text(f"switch: {{address: {SWITCH}}}\nports:\n{ports}jobs:\n{jobs}")
+        self._control = directory / "s.sock"
+        self._config.write_text(f"switch: {{address: {SWITCH}}}\nports:\n{ports}jobs:\n{jobs}"
+                                f"control: {{socket: {self._control}}}\n")
         self._process = None
 
     @property
@@ -52,6 +57,18 @@ class Switch:
         os.close(writing)
         with os.fdopen(reading) as pipe:
             assert pipe.readline(), "tributary-switchd did not start; see its standard error"
+
+    def wait_until_left(self, job):
+        """Ranks that gave up joining keep their places until their leases are over."""
+        end = time.monotonic() + LIMIT_S
+        present = True
+        while present:
+            assert time.monotonic() < end, f"job {job} still has members"
+            with socket.socket(socket.AF_UNIX) as control:
+                control.connect(str(self._control))
+                control.sendall(b'{"command":"show","what":"members"}\n')
+                rows = json.loads(control.makefile().readline())["data"]
+            present = any(row["present"] for row in rows if row["job"] == job)
 
     def stop(self):
         self._process.send_signal(signal.SIGTERM)

@@ -13,8 +13,15 @@ namespace {
 
 struct Arguments {
   AllreduceOptions options;
-  std::string count;
 };
+
+std::uint64_t parse_count(const std::string& text) {
+  const auto count = parse_size(text);
+  if (!count || *count > (std::uint64_t{1} << 36))
+    throw cli::UsageError("--count " + text,
+                          "allowed: a number of elements, e.g. 1000, 64K, 16M; at most 64G");
+  return *count;
+}
 
 // "sum", "broadcast", "reduce_scatter of max".
 std::string what(const AllreduceOptions& options) {
@@ -37,13 +44,6 @@ int run(Arguments& arguments) {
   if (options.collective == wire::Collective::reduce && !options.output.empty() &&
       std::find(ranks.begin(), ranks.end(), options.root) == ranks.end())
     throw cli::UsageError("--output", "only the root of a reduce has the result");
-  if (!arguments.count.empty()) {
-    const auto count = parse_size(arguments.count);
-    if (!count || *count > (std::uint64_t{1} << 36))
-      throw cli::UsageError("--count " + arguments.count,
-                            "allowed: a number of elements, e.g. 1000, 64K, 16M; at most 64G");
-    options.count = *count;
-  }
   const AllreduceReport report = run_allreduce(options);
   const double seconds = static_cast<double>(report.elapsed_ns) * 1e-9;
   const double gigabytes = static_cast<double>(report.result.data.size()) * 1e-9;
@@ -78,13 +78,16 @@ void add_allreduce(cli::App& app, int& exit_status) {
                     ->type_name("NPY");
   command->add_option("--output", arguments->options.output, "Write the result to this file")
       ->type_name("NPY");
-  auto* count =
-      command
-          ->add_option("--count", arguments->count,
-                       "Instead of --input: this many generated elements (K, M, G:\n"
-                       "powers of 1,024; of one part for all_gather and reduce_scatter),\n"
-                       "whose result is checked")
-          ->type_name("N");
+  auto* count = command
+                    ->add_parsed(
+                        "--count",
+                        [arguments](const std::string& text) {
+                          arguments->options.count = parse_count(text);
+                        },
+                        "Instead of --input: this many generated elements (K, M, G:\n"
+                        "powers of 1,024; of one part for all_gather and reduce_scatter),\n"
+                        "whose result is checked")
+                    ->type_name("N");
   count->excludes(input);
   add_dtype_option(*command, arguments->options.dtype)->excludes(input);
   add_op_option(*command, arguments->options.op);

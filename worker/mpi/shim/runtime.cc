@@ -53,8 +53,10 @@ std::string share_text(std::string text) {
   return text;
 }
 
+// Every rank calls it. Another rank's abort would end rank 0 before it has said why.
 [[noreturn]] void end_program(const std::string& why) {
   if (own_rank == 0) say(why);
+  real().Barrier(MPI_COMM_WORLD);
   real().Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }
