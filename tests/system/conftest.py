@@ -170,7 +170,7 @@ def make_bed(loop):
         def make(ports, workers, jobs=None, **options):
             jobs = [
                 dataclasses.replace(job, options=(modular, *job.options))
-                for job in jobs or [Job(1, workers)]
+                for job in (jobs if jobs is not None else [Job(1, workers)])
             ]
             return stack.enter_context(testbed_bed.Bed(loop, ports, workers, jobs, **options))
 

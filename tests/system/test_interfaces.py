@@ -138,7 +138,7 @@ def test_two_switches_share_a_namespace(make_bed):
     """Where DPDK's number for the second one's sockets, of pid and interface, is the first one's."""
     bed = make_bed("veth", 1)
     namespace = bed.fabric.switch_namespace
-    index = int(namespace.run(["cat", "/sys/class/net/w0/ifindex"]))
+    index = int(namespace.run(["ip", "-o", "link", "show", "dev", "w0"]).split(":")[0])
     add = f"ip link add same index $(( {bed.switch.process.pid} ^ {index} ^ $$ )) type veth peer name other"
     with start_switch(bed, "second", ["net_af_packet0,iface=same"],
                       f"{add} && ip link set same up && ip link set other up") as second:
@@ -219,7 +219,7 @@ def test_a_memif_client_with_fewer_rings_than_its_port_is_refused_in_words(make_
     """The driver would read one ring as another."""
     bed = make_bed("memif", 2, port_options=[{"queues": 2}] * 2, lcores=[-1, -1])
     steps = [{"do": "allreduce", "count": 1000, "dtype": "int32"}]
-    worker = launch(bed).start_rank(0, 2, steps).process
+    worker = launch(bed).start_rank(0, 2, steps, join_timeout=5.0).process
     assert worker.wait_exit(LIMIT_S) != 0
     assert "the port has queues: 2, the client makes 1 of these rings" in said(worker)
     assert not row(bed, "drops", port="w0")

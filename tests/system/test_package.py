@@ -241,5 +241,5 @@ def test_the_manual_page_explains_every_option(page):
     text = (TOP / "packaging/man" / page).read_text()
     explained = {"--" + o for o in re.findall(r"^\.It Fl -([a-z-]+)", text, re.M)}
     assert options == explained
-    commands = re.findall(r"^  (\w+)  +[A-Z]", told.partition("Subcommands:")[2], re.M)
+    commands = re.findall(r"^  ([\w-]+)  +[A-Z]", told.partition("Subcommands:")[2], re.M)
     assert all(f".It Cm {c}" in text for c in commands), commands
