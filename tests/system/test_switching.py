@@ -121,7 +121,7 @@ def test_another_device_takes_a_port_while_jobs_run(make_bed, launch):
     with Namespace() as other:
         add_veth(bed.fabric.switch_namespace, "second", other, "eth0", MTU)
         other.run(["ip", "addr", "add", "10.77.0.50/24", "dev", "eth0"])
-        with pytest.raises(Exception, match="interface 'third' must exist"):
+        with pytest.raises(Exception, match="interface 'third': No such device"):
             reload("net_af_packet7,iface=third", MTU)
         # DPDK would take it for the one that is there, and close that.
         with pytest.raises(Exception, match="already used by ports.1..devargs"):
