@@ -53,6 +53,7 @@ class FakeJob {
     [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
     [[nodiscard]] std::uint32_t size() const override { return options_.size; }
     [[nodiscard]] std::uint16_t epoch() const override { return 1; }
+    [[nodiscard]] bool modular() const override { return false; }
     [[nodiscard]] CommunicatorStats stats() const override { return {}; }
 
    private:

@@ -146,7 +146,7 @@ def test_an_element_of_a_list_is_set(bed, tell):
     assert bed.switch.show("overrides")[1]["value"] == "[10, 30-39, 50]"
     for words, why in {
         ("ports.w0.vlan.allowed[1]", "[1, 2]"): "is one value, not a list",
-        ("ports.w0.mtu", "8400", "--nonsense"): "unknown option --nonsense",
+        ("ports.w0.mtu", "8400", "--nonsense"): "unknown option '--nonsense'",
     }.items():
         with pytest.raises(Exception, match=why):
             tell("set", *words)
