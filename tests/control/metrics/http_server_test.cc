@@ -107,7 +107,9 @@ TEST(HttpServer, SilentAndSlowConnectionsKeepNobodyOut) {
   std::vector<int> idle;
   for (int i = 0; i < 60; ++i) {
     idle.push_back(connect_to(server.port()));
-    if (i % 2 == 0) EXPECT_EQ(send(idle.back(), "GET /met", 8, MSG_NOSIGNAL), 8);
+    if (i % 2 == 0) {
+      EXPECT_EQ(send(idle.back(), "GET /met", 8, MSG_NOSIGNAL), 8);
+    }
   }
   EXPECT_THAT(ask(connect_to(server.port()), request("GET", "/metrics")), HasSubstr("200 OK"));
   for (const int fd : idle) close(fd);
