@@ -58,7 +58,7 @@ class Training:
     def _train(bed, storm):
         ranks = []
         for rank in range(storm_beds.WORKERS):
-            worker = storm_beds.packet_loop(rank)
+            worker = storm_beds.worker(rank)
             command = [PYTHON, TRAIN, "--rank", rank, "--job", storm_beds.STORM]
             command += ["--address", bed.address(worker), "--workers", storm_beds.WORKERS]
             command += ["--epochs", 1, "--steps", STEPS, "--hidden", 64]
@@ -73,7 +73,7 @@ class Training:
     def _hold(loop, bed):
         count = storm_beds.WINDOW * storm_beds.CHUNK_BYTES // 4
         for rank in range(2):
-            worker = storm_beds.packet_loop(rank)
+            worker = storm_beds.worker(rank)
             command = [PYTHON, "-c", HOLD, rank, bed.address(worker), count]
             bed.start(f"holder{rank}", command, worker)
 
