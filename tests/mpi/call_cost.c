@@ -3,6 +3,8 @@
  *
  * Prints for each round the nanoseconds of a small MPI_Allreduce of one rank through the library,
  * and of the same by the function of MPI's library itself, which take turns. */
+#define _POSIX_C_SOURCE 200809L  // clock_gettime(), also where the compiler keeps to C11
+
 #include <dlfcn.h>
 #include <time.h>
 
