@@ -34,7 +34,7 @@ class PacketBench {
   // Neither loops nor rings hold anything afterwards.
   void stop();
 
-  dataplane::PacketLoops& workers() { return *packet_loops_; }
+  dataplane::PacketLoops& packet_loops() { return *packet_loops_; }
   dataplane::Port& port(std::size_t place) { return *ports_[place]; }
   void set_link(std::size_t place, bool up);
 
