@@ -67,7 +67,7 @@ Fields<JobConfig> job_host_fields() {
       scalar("host_choice", &JobConfig::host_choice, host_choice(),
              "Which of them begins. fixed: the first; shard s begins with host s modulo their "
              "number. Otherwise one for all shards: random by node id, or the best by load, hops "
-             "or cost, or of those that the caller of `tributary elect` names."),
+             "or cost, or of those that the caller of `tributary place-host` names."),
       choice("notify", &JobConfig::notify,
              {{"root", wire::Notify::root},
               {"switch", wire::Notify::host_switch},

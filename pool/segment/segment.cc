@@ -137,7 +137,7 @@ std::optional<PlacedRecord> Segment::put(std::uint64_t id, std::span<const std::
   // An old header may lie here; it must not become one for half a record.
   set_magic(*offset, kFreedMagic);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  std::memcpy(place + sizeof(RecordHeader), data.data(), data.size());
+  if (!data.empty()) std::memcpy(place + sizeof(RecordHeader), data.data(), data.size());
   const RecordHeader header = make_header(id, generation, incarnation_, data);
   std::memcpy(place, &header, offsetof(RecordHeader, magic));
   set_magic(*offset, kRecordMagic);

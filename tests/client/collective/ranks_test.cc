@@ -67,7 +67,8 @@ TEST(Ranks, FailuresNameTheirRanks) {
   job.refuse(2);
   EXPECT_EQ(failure(
                 job_of(4), [](Communicator& c) { c.barrier(); }, job),
-            "ranks 0, 1, 3: a rank left\nrank 2: refused");
+            "ranks 0, 1, 3: a rank left; find out what ended it, then start all ranks again\n"
+            "rank 2: refused");
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_F(ElectTest, T11_NobodyLivesSoNobodyMoves) {
 
 TEST_F(ElectTest, MistakesAreNamed) {
   EXPECT_EQ(refusal({9, {}, {}}), "job 9 is not configured here");
-  EXPECT_THAT(refusal({8, {}, {}}), HasSubstr("job 8: its root elects"));
+  EXPECT_THAT(refusal({8, {}, {}}), HasSubstr("job 8: its root places its completion hosts"));
   EXPECT_EQ(refusal({7, {{"C", 1}}, {}}), "job 7: has no completion host 'C'; allowed: A, B");
   EXPECT_THAT(refusal({7, {}, {"root"}}), HasSubstr("has no completion host 'root'"));
 }
@@ -70,7 +70,7 @@ TEST_F(ElectTest, T10_ShowsWhoServesAndWhatIsHosted) {
   ASSERT_EQ(hosts.size(), 1u);
   EXPECT_EQ(hosts[0]["job"], 7);
   EXPECT_EQ(hosts[0]["chosen"], "policy");
-  EXPECT_EQ(hosts[0]["silent_ms"], -1.0);
+  EXPECT_TRUE(hosts[0]["silent_ms"].is_null());
   const auto seats = show.table("seats");
   ASSERT_EQ(seats.size(), 2u);
   EXPECT_EQ(seats[1]["job"], 8);
