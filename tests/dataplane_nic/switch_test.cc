@@ -58,11 +58,13 @@ class SwitchOnCards : public testing::Test {
       if (row["port"] == port && row["queue"] == queue) return row;
     return {};
   }
-  // How its cards steer: steering, rules, device_says.
+  // How its cards steer: steering, rules, device_says; "-" for null.
   std::vector<std::string> way(const std::string& port) {
     const auto of = row(port, 0);
-    return {of["steering"], std::to_string(of["rules"].get<int>()),
-            of["device_says"].is_null() ? "" : of["device_says"].get<std::string>()};
+    const auto text = [](const auto& cell) {
+      return cell.is_null() ? std::string("-") : cell.template get<std::string>();
+    };
+    return {text(of["steering"]), std::to_string(of["rules"].get<int>()), text(of["device_says"])};
   }
 
   FakeNic first{"net_fake0", {.hashes = kHash}};

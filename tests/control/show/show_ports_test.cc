@@ -136,7 +136,7 @@ TEST_F(ShowPortsTest, C1_APortThatCannotBeOpenedAgainIsDownAndSaysWhy) {
   file.ports[1].storm.broadcast_pps = 9;
   const config::Change change = sw.get().apply(file);
   ASSERT_EQ(change.ports.down.size(), 1u);
-  EXPECT_THAT(change.ports.down[0], HasSubstr("port left (net_null0,size=x): the device"));
+  EXPECT_THAT(change.ports.down[0], HasSubstr("port left (net_null0,size=x): no receive queue"));
   auto row = show.table("ports")[0];
   EXPECT_EQ(row["port"], "left");
   EXPECT_EQ(row["link"], "down");
