@@ -110,8 +110,8 @@ def test_c1_each_socket_has_its_pool_and_its_lcores_memory(play):
     before = said(lines, "before")
     assert [pool["socket"] for pool in before] == [0, 1]
     # A card holds buffers for what comes, and of whatever pool what it has sent: until it is closed.
-    # Two of those are the announcements of the switch's address.
-    assert [pool["in_use"] for pool in before] == [2, QUEUE]
+    # Two of the latter are the announcements of the switch's address, as far as they are sent by now.
+    assert before[0]["in_use"] <= 2 and before[1]["in_use"] == QUEUE, before
     after = [pool["in_use"] for pool in said(lines, "after")]
     assert 0 < sum(after) - QUEUE <= QUEUE and after[1] >= QUEUE, after
     assert [pool["in_use"] for pool in said(lines, "without")] == [0, 0]
