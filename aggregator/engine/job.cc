@@ -47,7 +47,7 @@ wire::Header Job::header(wire::PacketType type) const {
 
 void Job::start_epoch(std::uint16_t epoch, Instant now) {
   membership.start(epoch, now);
-  last_abort.epoch = 0;  // what ended the one before is still shown, and told nobody any more
+  last_abort.epoch = 0;  // the last abort is still shown, but no longer sent
   group_members();
   counters.epochs.add();
 }

@@ -72,7 +72,7 @@ struct PortKind {
 
 // Those that the switch knows.
 std::span<const PortKind> port_kinds();
-// Of "net_memif0" or "0000:01:00.0"; a driver that no row has gets one without traits.
+// The row for "net_memif0" or "0000:01:00.0"; an unknown driver gets one without traits.
 const PortKind& kind_of_device(std::string_view device);
 
 // An argument that the driver does not have, with the nearest that it has; empty: all are good.

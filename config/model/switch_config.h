@@ -154,7 +154,7 @@ struct JobConfig {
   HostChoice host_choice = HostChoice::fixed;
   wire::Notify notify = wire::Notify::root;  // T9
 
-  // Of a tree (config/topology/topology.h derives both); a switch that stands alone has neither.
+  // Set in a tree only (config/topology/topology.h derives both); empty for a single switch.
   std::vector<ChildConfig> children;   // by child index; none: every rank is a child
   std::optional<ParentConfig> parent;  // none: results are final here
   // This switch is among the job's completion hosts, and not its root.

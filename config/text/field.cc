@@ -1,4 +1,4 @@
-// Hints for keys that nobody knows.
+// Hints for unknown keys.
 #include "config/text/field.h"
 
 #include <algorithm>

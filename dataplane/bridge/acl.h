@@ -41,7 +41,7 @@ class Acl {
   [[nodiscard]] bool idle() const { return idle_; }
   // At most kBurst frames that came in through a port.
   void classify(std::uint16_t port, std::span<rte_mbuf* const> burst);
-  // Of the i-th frame of that burst: why it is to be dropped; none: it may pass.
+  // Returns why the i-th frame of that burst is dropped; none if it may pass.
   [[nodiscard]] DropReason verdict(std::size_t i) const { return verdicts_[i]; }
 
   // Read by any thread, while the configuration is held: a swap that is late may come at any time,
