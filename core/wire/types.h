@@ -72,23 +72,19 @@ inline constexpr std::uint32_t kFlagsMustUnderstand = 0xFF000000u;
 
 enum class DType : std::uint8_t {
   none = 0,  // no elements: barrier and control packets
-#define X(id, number, name, bytes) id = number,
+#define X(id, number, name, bytes) id = (number),
   TRIBUTARY_DTYPES(X)
 #undef X
 };
-#define X(id, number, name, bytes) +1
-inline constexpr std::uint8_t kDTypeMax = TRIBUTARY_DTYPES(X);
+// Bytes per element by number, the first for none.
+#define X(id, number, name, bytes) (bytes),
+inline constexpr std::uint8_t kDTypeBytes[] = {0, TRIBUTARY_DTYPES(X)};
 #undef X
+inline constexpr std::uint8_t kDTypeMax = sizeof kDTypeBytes - 1;
 // Bytes per element; 0 for none and unknown values.
 constexpr std::size_t size_of(DType t) {
-  switch (t) {
-#define X(id, number, name, bytes) \
-  case DType::id: return bytes;
-    TRIBUTARY_DTYPES(X)
-#undef X
-    case DType::none: return 0;
-  }
-  return 0;
+  const auto number = static_cast<std::uint8_t>(t);
+  return number <= kDTypeMax ? kDTypeBytes[number] : 0;
 }
 const char* name_of(DType type);
 
@@ -107,13 +103,14 @@ const char* name_of(DType type);
   X(logical_xor, 11, "lxor")
 
 enum class ReduceOp : std::uint8_t {
-#define X(id, number, name) id = number,
+#define X(id, number, name) id = (number),
   TRIBUTARY_REDUCE_OPS(X)
 #undef X
 };
-#define X(id, number, name) +1
-inline constexpr std::uint8_t kReduceOpMax = TRIBUTARY_REDUCE_OPS(X);
+#define X(id, number, name) ReduceOp::id,
+inline constexpr ReduceOp kReduceOps[] = {TRIBUTARY_REDUCE_OPS(X)};
 #undef X
+inline constexpr std::uint8_t kReduceOpMax = sizeof kReduceOps;
 const char* name_of(ReduceOp op);
 // By these names; nullopt for any other text.
 std::optional<DType> parse_dtype(std::string_view name);

@@ -61,12 +61,17 @@ def promiscuity(bed, link):
 
 
 def remake(bed, rank):
-    """The container of a rank's starts again: another interface with the same names and addresses."""
+    """The container of a rank's starts again: another interface with the same names and addresses.
+
+    Other ranks would send to the old hardware address until the kernel has doubts, up to a minute.
+    """
     namespace = bed.fabric.namespace(rank)
     ip(bed, "link", "del", f"w{rank}")
     add_veth(bed.fabric.switch_namespace, f"w{rank}", namespace, "eth0", MTU)
     namespace.run(["ip", "addr", "add", f"{worker_address(rank)}/24", "dev", "eth0"])
     namespace.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
+    for other in set(range(bed.fabric.workers)) - {rank}:
+        bed.fabric.namespace(other).run(["ip", "neigh", "flush", "dev", "eth0"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
