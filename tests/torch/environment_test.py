@@ -33,6 +33,19 @@ def test_thresholds():
     assert changed["barrier"] == (NEVER, NEVER) and changed["broadcast"] == (1, NEVER)
 
 
+def test_default_thresholds_are_the_transports():
+    """Where tools/bench torch has found Gloo to be faster, calls are Gloo's."""
+    udp = environment.default_thresholds("udp://10.77.0.254")
+    memif = environment.default_thresholds("memif:///run/s?id=1&switch=10.0.0.1")
+    assert set(udp) == set(memif) == set(environment.COLLECTIVES)
+    assert udp["allreduce"] == (0, 512 << 10)
+    assert memif["allreduce"] == environment.ALWAYS
+    for defaults in (udp, memif):
+        assert defaults["reduce_scatter"] == environment.ALWAYS, "Gloo has none"
+        assert all(least <= most for least, most in defaults.values())
+    assert environment.default_thresholds("nonsense") == udp, "refused when a rank joins"
+
+
 @pytest.mark.parametrize("text", ["allreduce", "sum=1", "allreduce=-1", "allreduce=1T", "barrier=",
                                   "allreduce=2-1", "allreduce=1-"])
 def test_bad_thresholds_are_named(text):

@@ -9,11 +9,13 @@ from .tree import PYTHON, TOP
 
 EXAMPLE = TOP / "examples/torch_ddp/train.py"
 LOSS_TOLERANCE = 0.05
+# TRIBUTARY_TORCH_THRESHOLDS: what the switch can do, it does, also where Gloo would be faster.
+ALL_TO_THE_SWITCH = "allreduce=0,reduce=0,broadcast=0,all_gather=0,barrier=0"
 _LIMIT_S = 1800
 _PORT = 29500
 
 
-def run(bed, backend, arguments, gloo=None):
+def run(bed, backend, arguments, gloo=None, thresholds=ALL_TO_THE_SWITCH):
     """([(step, loss)], digests by rank, median step in ms); ProcessFailed says which rank failed.
 
     gloo: (interface, rank 0's address) for Gloo, if they are not those of the switch's ports.
@@ -38,6 +40,7 @@ def run(bed, backend, arguments, gloo=None):
             "GLOO_SOCKET_IFNAME": gloo[0],
             "OMP_NUM_THREADS": "1",
             "TRIBUTARY_ADDRESS": bed.address(rank),
+            "TRIBUTARY_TORCH_THRESHOLDS": thresholds,
         }
         processes.append(
             bed.start(

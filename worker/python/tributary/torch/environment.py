@@ -7,9 +7,24 @@ import re
 NEVER = 2**64 - 1
 ALWAYS = (0, NEVER)
 COLLECTIVES = ("allreduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "barrier")
+_NOTHING = (NEVER, NEVER)
 DEFAULT_THRESHOLDS = {
-    "memif": dict.fromkeys(COLLECTIVES, ALWAYS),
-    "udp": dict.fromkeys(COLLECTIVES, ALWAYS),
+    "memif": {
+        "allreduce": ALWAYS,
+        "reduce": (0, 512 << 10),
+        "broadcast": _NOTHING,
+        "all_gather": (0, 128 << 10),
+        "reduce_scatter": ALWAYS,  # Gloo has none
+        "barrier": ALWAYS,
+    },
+    "udp": {
+        "allreduce": (0, 512 << 10),
+        "reduce": (0, 384 << 10),
+        "broadcast": (0, 8 << 10),
+        "all_gather": (0, 96 << 10),
+        "reduce_scatter": ALWAYS,
+        "barrier": ALWAYS,
+    },
 }
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _MOST_JOB = 2**32 - 1
@@ -53,7 +68,7 @@ def parse_thresholds(text, defaults):
             )
         match = re.fullmatch(r"(\d+)([KMG]?)(?:-(\d+)([KMG]?))?", value)
         if value == "never":
-            thresholds[name] = (NEVER, NEVER)
+            thresholds[name] = _NOTHING
             continue
         least = most = NEVER
         if match is not None:
