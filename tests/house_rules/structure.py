@@ -39,8 +39,8 @@ SOURCE_FOLDERS = {"cli": "tools/cli", "client": "tools/client", "daemon": "tools
 SUB_FOLDERS_LEFT_OUT = {"dataplane_nic"}
 # All files at the top; what a run leaves there is none of the project's.
 AT_THE_TOP = {".clang-format", ".clang-tidy", ".gitattributes", ".gitignore", "CHANGELOG.md",
-              "CMakeLists.txt", "CMakePresets.json", "README.md", "meson.build",
-              "meson_options.txt"}
+              "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md",
+              "meson.build", "meson_options.txt"}
 
 
 def check_top_level(texts):
