@@ -45,7 +45,7 @@ std::string children_text(std::uint64_t bits) {
   return config::ranks_text(children);
 }
 
-std::string text_of(const ChunkLook& chunk, bool freed_slot) {
+std::string describe(const ChunkLook& chunk, bool freed_slot) {
   std::string text;
   if (chunk.slot != ChunkLook::kNoSlot)
     text.append("slot ")
@@ -60,16 +60,16 @@ std::string text_of(const ChunkLook& chunk, bool freed_slot) {
   return text;
 }
 
-std::string text_of(const FrameVerdict& verdict) {
+std::string describe(const FrameVerdict& verdict) {
   if (verdict.handed_to)
     return std::string("handed to lcore ").append(std::to_string(*verdict.handed_to));
   if (!verdict.aggregation) return name_of(verdict.action);
   std::string text = aggregator::name_of(*verdict.aggregation);
-  if (verdict.chunk.known) text.append("; ").append(text_of(verdict.chunk, verdict.freed_slot));
+  if (verdict.chunk.known) text.append("; ").append(describe(verdict.chunk, verdict.freed_slot));
   return text;
 }
 
-std::string text_of(const wire::Header& h) {
+std::string describe(const wire::Header& h) {
   std::string text = std::string(wire::name_of(h.type)) + " of job " + std::to_string(h.job);
   const auto add = [&](const char* name, std::uint64_t value) {
     text.append(name).append(std::to_string(value));
@@ -86,7 +86,7 @@ std::string text_of(const wire::Header& h) {
 }
 
 // The aggregation packet in a frame, or its addresses; empty where it is too short for that.
-std::string text_of(std::span<const std::byte> frame) {
+std::string describe(std::span<const std::byte> frame) {
   wire::EthernetView ethernet;
   if (wire::parse_ethernet(frame, ethernet) != DropReason::none) return "";
   wire::Udp4View udp;
@@ -95,7 +95,7 @@ std::string text_of(std::span<const std::byte> frame) {
   if (ethernet.ether_type == wire::kEtherTypeIpv4 &&
       wire::parse_udp4(ethernet.payload, udp, is_udp) == DropReason::none && is_udp &&
       wire::parse(udp.payload, packet) == DropReason::none)
-    return text_of(packet.header);
+    return describe(packet.header);
   char type[16];
   std::snprintf(type, sizeof type, " 0x%04x", ethernet.ether_type);
   std::string text = config::format_mac(ethernet.source) + " > ";
@@ -118,10 +118,10 @@ class TraceFormat : public CaptureFormat {
     if (!began_) start_ = frame.when;
     began_ = true;
     begin_line(out, lcore, frame);
-    const std::string what = text_of(bytes);
+    const std::string what = describe(bytes);
     switch (frame.point) {
       case CapturePoint::verdict:
-        out.append(what).append(what.empty() ? "" : "; ").append(text_of(frame.verdict));
+        out.append(what).append(what.empty() ? "" : "; ").append(describe(frame.verdict));
         if (frame.verdict.way) out.append(way_text(*frame.verdict.way));
         break;
       case CapturePoint::drop:

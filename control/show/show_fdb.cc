@@ -23,7 +23,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kMostFdbRows = 16384;
 // Places that one look of the loop is about: some microseconds.
-constexpr std::uint32_t kPiece = 1024;
+constexpr std::uint32_t kAddressesPerLook = 1024;
 
 [[noreturn]] void refuse(const std::string& wrong) {
   throw std::invalid_argument(wrong + "; allowed: fdb, with vlan=0 to vlan=4095, port=NAME, both");
@@ -59,14 +59,15 @@ void for_each_learned(const dataplane::Switch& sw, const FdbFilter& filter, F wa
   if (sw.packet_loops()[0].is_late()) return;
   const auto look = [filter](dataplane::PacketLoop& w, Instant now, std::uint32_t& place,
                              std::vector<FdbRow>& rows) {
-    w.fdb().learned_rows(place, kPiece, filter, now, rows);
+    w.fdb().learned_rows(place, kAddressesPerLook, filter, now, rows);
     return place != w.fdb().capacity();
   };
-  in_pieces<FdbRow, std::uint32_t>(sw.packet_loops()[0], kPiece, look, [&](const auto& rows) {
-    return std::all_of(rows.begin(), rows.end(), [&](const FdbRow& row) {
-      return sw.ports()[row.port] == nullptr || wants(row);  // or about to be forgotten
-    });
-  });
+  in_pieces<FdbRow, std::uint32_t>(
+      sw.packet_loops()[0], kAddressesPerLook, look, [&](const auto& rows) {
+        return std::all_of(rows.begin(), rows.end(), [&](const FdbRow& row) {
+          return sw.ports()[row.port] == nullptr || wants(row);  // or about to be forgotten
+        });
+      });
 }
 
 // Which ports a VLAN has, in which form.

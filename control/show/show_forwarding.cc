@@ -15,7 +15,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // Places that one look of the loop is about: some tens of microseconds.
-constexpr std::uint32_t kPiece = 256;
+constexpr std::uint32_t kGroupsPerLook = 256;
 
 }  // namespace
 
@@ -42,11 +42,11 @@ ordered_json Show::groups() {
   const auto look = [](dataplane::PacketLoop& w, Instant now, std::uint32_t& place,
                        std::vector<dataplane::GroupRow>& piece) {
     if (w.snooping() == nullptr) return false;
-    w.snooping()->rows(place, kPiece, now, piece);
+    w.snooping()->rows(place, kGroupsPerLook, now, piece);
     return place != w.snooping()->row_places();
   };
   GroupRows entries;
-  in_pieces<dataplane::GroupRow, std::uint32_t>(switch_.packet_loops()[0], kPiece, look,
+  in_pieces<dataplane::GroupRow, std::uint32_t>(switch_.packet_loops()[0], kGroupsPerLook, look,
                                                 [&](const auto& piece) {
                                                   for (const auto& row : piece) entries.add(row);
                                                   return true;
