@@ -1,0 +1,166 @@
+"""packaging/schema is what tools/json-schema writes, and judges files as the programs do.
+
+Run by ctest with the build directory in TRIBUTARY_BUILD.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+import yaml
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BIN = os.path.join(os.environ["TRIBUTARY_BUILD"], "bin")
+PROGRAMS = {"switch": "tributary-switchd", "topology": "tributary-switchd", "server": "tributary-psd"}
+MARK = "unheard_of"  # a key that no file has
+BATCH = 8  # mistakes in a file
+
+
+def load(name):
+    with open(os.path.join(TOP, "packaging/schema", f"{name}.schema.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def kinds(schema):
+    kind = schema.get("type")
+    return kind if isinstance(kind, list) else [kind]
+
+
+def wrong_type(schema):
+    return "x" if {"object", "array"} & set(kinds(schema)) else [[]]
+
+
+def out_of_range(schema):
+    """A value of the right type that the schema refuses; None where there is none."""
+    if "enum" in schema:
+        return 3 if isinstance(schema["enum"][0], int) else "nonsense"
+    for bound, step in (("minimum", -1), ("maximum", 1), ("exclusiveMaximum", 1)):
+        if bound in schema and kinds(schema)[0] in ("integer", "number"):
+            return schema[bound] + step
+    if "maxItems" in schema:
+        return None
+    return "!? ?!" if "pattern" in schema else None
+
+
+def keys(schema, above=()):
+    """All keys that are no mappings, each as its path and schema; lists of mappings have one, [0]."""
+    for key, inner in schema["properties"].items():
+        path = (*above, key)
+        if "properties" in inner:
+            yield from keys(inner, path)
+        elif "properties" in inner.get("items", {}):
+            yield from keys(inner["items"], (*path, 0))
+        else:
+            yield path, inner
+
+
+def mappings(schema, above=()):
+    yield above
+    for key, inner in schema["properties"].items():
+        if "properties" in inner:
+            yield from mappings(inner, (*above, key))
+        elif "properties" in inner.get("items", {}):
+            yield from mappings(inner["items"], (*above, key, 0))
+
+
+def put(document, path, value):
+    for key, after in zip(path[:-1], path[1:]):
+        empty = [] if after == 0 else {}
+        if key == 0:
+            document.extend([empty] * (not document))
+        else:
+            document.setdefault(key, empty)
+        document = document[key]
+    if path[-1] == 0:
+        document.append(value)
+    else:
+        document[path[-1]] = value
+
+
+def text_of(path):
+    text = ""
+    for part in path:
+        text = f"{text}[{part}]" if isinstance(part, int) else f"{text}.{part}" if text else part
+    return text
+
+
+def by_schema(schema, document):
+    """The paths that it refuses."""
+    paths = set()
+    for error in jsonschema.Draft7Validator(schema).iter_errors(document):
+        unknown = [MARK] * (error.validator == "additionalProperties")
+        paths.add(text_of([*error.absolute_path, *unknown]))
+    return paths
+
+
+def by_program(name, document):
+    """The paths that the program names, and its exit status."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
+        yaml.safe_dump(document, file, sort_keys=False)
+        file.flush()
+        done = subprocess.run([os.path.join(BIN, PROGRAMS[name]), "--config", file.name, "--check"],
+                              capture_output=True, text=True, check=False)
+    said = re.findall(r"\.yaml:\d+:\d+: ([^:\s]+): ", done.stderr)
+    return set(said), done.returncode, done.stderr
+
+
+class Schema(unittest.TestCase):
+    maxDiff = None
+
+    def test_files_are_what_the_tool_writes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-B", os.path.join(TOP, "tools/json-schema"), folder],
+                           check=True)
+            for name in PROGRAMS:
+                with open(os.path.join(folder, f"{name}.schema.json"), encoding="utf-8") as f:
+                    self.assertEqual(json.load(f), load(name), "run tools/json-schema")
+
+    def test_every_example_is_accepted(self):
+        files = glob.glob(os.path.join(TOP, "examples/*.yaml"))
+        files += [os.path.join(TOP, "packaging", f) for f in ("switchd.yaml", "psd.yaml")]
+        self.assertGreater(len(files), 8)
+        for path in files:
+            with open(path, encoding="utf-8") as f:
+                document = yaml.safe_load(f)
+            name = "topology" if "switches" in document else "server" if "server" in document else "switch"
+            with self.subTest(path):
+                self.assertEqual(by_schema(load(name), document), set())
+
+    def assert_both_refuse(self, wrong_of):
+        """`wrong_of(schema)`: pairs of a path and a value that is wrong there. A program stops after
+        some mistakes, so a file has a few."""
+        for name in PROGRAMS:
+            schema = load(name)
+            wrong = list(wrong_of(schema))
+            self.assertGreater(len(wrong), 10)
+            for first in range(0, len(wrong), BATCH):
+                document = {"switches": [{}]} if name == "topology" else {}
+                for path, value in wrong[first:first + BATCH]:
+                    put(document, path, value)
+                paths = {text_of(path) for path, _ in wrong[first:first + BATCH]}
+                told, status, text = by_program(name, document)
+                with self.subTest(f"{name} from {first}"):
+                    self.assertEqual(status, 1, text)
+                    self.assertEqual(paths - told, set(), f"the program takes it: {text}")
+                    self.assertEqual(paths - by_schema(schema, document), set(), "the schema takes it")
+
+    def test_wrong_types_are_refused_as_the_programs_do(self):
+        self.assert_both_refuse(
+            lambda schema: [(path, wrong_type(inner)) for path, inner in keys(schema)])
+
+    def test_values_out_of_range_are_refused_as_the_programs_do(self):
+        self.assert_both_refuse(
+            lambda schema: [(path, value) for path, inner in keys(schema)
+                            if (value := out_of_range(inner)) is not None])
+
+    def test_unknown_keys_are_refused_as_the_programs_do(self):
+        self.assert_both_refuse(lambda schema: [((*path, MARK), 1) for path in mappings(schema)])
+
+
+if __name__ == "__main__":
+    unittest.main()
