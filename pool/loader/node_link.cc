@@ -34,7 +34,8 @@ void NodeLink::greet(const LinkTarget& target, LinkUse use) {
 
 RemoteMemory NodeLink::memory() const {
   RemoteMemory memory;
-  for (const TransportKind kind : {TransportKind::verbs, TransportKind::tcp, TransportKind::shm})
+  for (const TransportKind kind :
+       {TransportKind::verbs, TransportKind::mapped, TransportKind::tcp, TransportKind::shm})
     if (welcome_.transport == name_of(kind)) memory.transport = kind;
   memory.address = welcome_.address;
   memory.base = welcome_.base;

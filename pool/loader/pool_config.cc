@@ -210,10 +210,11 @@ const Fields<PoolConfig>& pool_fields() {
       choice("transport", &P::transport,
              {{"auto", TransportKind::automatic},
               {"verbs", TransportKind::verbs},
+              {"mapped", TransportKind::mapped},
               {"tcp", TransportKind::tcp},
               {"shm", TransportKind::shm}},
              "What carries reads. auto: verbs where the node's address is an RDMA device's, else "
-             "shm at a loopback address, else tcp."),
+             "mapped at a loopback address, else tcp."),
       scalar("replicas", &P::replicas, integer<std::uint32_t>(0, kMaxReplicas),
              "Copies of each record beside the first."),
       list("nodes", &P::nodes, node_fields(), 1, kMaxNodes, "Nodes of the pool."),

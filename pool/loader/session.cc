@@ -40,6 +40,10 @@ void Session::unregister_buffer(const std::byte* buffer) {
 void Session::connect_nodes() {
   const auto now = Clock::now();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    // A mapping works after its node's death: nothing but the connection tells.
+    if (nodes_[n].up() && nodes_[n].reader->kind() == TransportKind::mapped &&
+        nodes_[n].link->closed())
+      fail_node(n, "closed its connection");
     if (nodes_[n].up() || now < nodes_[n].next_try) continue;
     try {
       connect(n);

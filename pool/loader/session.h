@@ -2,6 +2,8 @@
 // mutex.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <map>
 #include <memory>
@@ -65,6 +67,7 @@ class Session {
   bool poll_node(std::size_t node);
   void finish(std::size_t node, std::size_t index, bool good);
   void check_silent_nodes();
+  void wait_for_nodes(Clock::time_point last_progress);
   void look_up_again();
   void read_from_store();
 
@@ -89,6 +92,7 @@ class Session {
   LoadCounters counters_;
 
   std::vector<Item> items_;
+  std::vector<pollfd> wait_files_;
   std::vector<std::size_t> again_;  // to be looked up at their owners
   std::vector<std::size_t> from_store_;
 };

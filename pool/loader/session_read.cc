@@ -13,6 +13,9 @@ namespace {
 constexpr auto kSilence = std::chrono::seconds(3);
 // After so long without a completion, its connection is looked at: a killed process closes it.
 constexpr auto kDoubt = std::chrono::milliseconds(20);
+// A loader that finds nothing polls for so long before it gives its core away.
+constexpr auto kSpin = std::chrono::microseconds(20);
+constexpr int kWaitMs = 10;
 
 }  // namespace
 
@@ -65,6 +68,7 @@ void Session::distribute() {
 }
 
 void Session::read_from_pool() {
+  auto last_progress = Clock::now();
   for (;;) {
     bool busy = false;
     bool progress = false;
@@ -79,10 +83,27 @@ void Session::read_from_pool() {
       }
     }
     if (!busy) return;
-    if (progress) continue;
+    if (progress) {
+      last_progress = Clock::now();
+      continue;
+    }
     check_silent_nodes();
-    std::this_thread::yield();  // the node that serves may share this core
+    wait_for_nodes(last_progress);
   }
+}
+
+// Sleeps until a node has something where each of them can say so: a loader that polled would keep
+// the nodes beside it from serving.
+void Session::wait_for_nodes(Clock::time_point last_progress) {
+  if (Clock::now() - last_progress < kSpin) return;
+  wait_files_.clear();
+  for (Node& node : nodes_) {
+    if (!node.up() || (node.waiting.empty() && node.in_flight == 0)) continue;
+    const int file = node.in_flight == 0 ? -1 : node.reader->wait_file();
+    if (file < 0) return std::this_thread::yield();
+    wait_files_.push_back({file, POLLIN, 0});
+  }
+  ::poll(wait_files_.data(), wait_files_.size(), kWaitMs);
 }
 
 bool Session::post_waiting(std::size_t n) {

@@ -37,23 +37,31 @@ void bind_to(std::byte* data, std::size_t size, unsigned node, const std::string
 
 MemoryFile::MemoryFile(const MemoryOptions& options) : size_(options.bytes) {
   const std::string& path = options.path;
-  fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd_ < 0) fail(path, "cannot open", errno);
   const auto close_and = [this](auto&& then) {
     close(fd_);
     fd_ = -1;
     then();
   };
-  if (flock(fd_, LOCK_EX | LOCK_NB) != 0)
-    close_and([&] {
-      throw std::runtime_error(path +
-                               ": another process serves this memory; allowed: one node a "
-                               "file");
-    });
   struct stat status {};
+  const auto open_it = [&] {
+    fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd_ < 0) fail(path, "cannot open", errno);
+    if (flock(fd_, LOCK_EX | LOCK_NB) != 0)
+      close_and([&] {
+        throw std::runtime_error(path +
+                                 ": another process serves this memory; allowed: one node a "
+                                 "file");
+      });
+    if (fstat(fd_, &status) != 0) close_and([&] { fail(path, "cannot read", errno); });
+    found_ = static_cast<std::uint64_t>(status.st_size) == size_;
+  };
+  open_it();
+  if (!found_ && status.st_size != 0) {
+    if (unlink(path.c_str()) != 0) close_and([&] { fail(path, "cannot be replaced", errno); });
+    close_and(open_it);
+  }
   struct statfs system {};
-  if (fstat(fd_, &status) != 0 || fstatfs(fd_, &system) != 0)
-    close_and([&] { fail(path, "cannot read", errno); });
+  if (fstatfs(fd_, &system) != 0) close_and([&] { fail(path, "cannot read", errno); });
   if (system.f_type == HUGETLBFS_MAGIC) page_bytes_ = static_cast<std::uint64_t>(system.f_bsize);
   if (size_ % page_bytes_ != 0)
     close_and([&] {
@@ -61,8 +69,7 @@ MemoryFile::MemoryFile(const MemoryOptions& options) : size_(options.bytes) {
                                " bytes are no whole number of pages of " +
                                std::to_string(page_bytes_) + " bytes");
     });
-  found_ = static_cast<std::uint64_t>(status.st_size) == size_;
-  if (!found_ && (ftruncate(fd_, 0) != 0 || ftruncate(fd_, static_cast<off_t>(size_)) != 0))
+  if (!found_ && ftruncate(fd_, static_cast<off_t>(size_)) != 0)
     close_and([&] { fail(path, "cannot be given " + std::to_string(size_) + " bytes", errno); });
   void* const at = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at == MAP_FAILED) close_and([&] { fail(path, "cannot be mapped", errno); });

@@ -1,6 +1,7 @@
 // A file that is a node's part of the pool: mapped, shared, all of it resident (L1).
 //
 // In tmpfs or hugetlbfs it outlives the process, so a node that was killed finds its records again.
+// A file is never shortened: readers may have mapped it. Another size is another file.
 // It is locked: two processes never serve the same file. RDMA devices pin it, which RLIMIT_MEMLOCK
 // bounds; check_memlock() says so before a device does.
 #pragma once
@@ -29,6 +30,8 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
+  // Open for reading and writing, as long as this object lives.
+  [[nodiscard]] int file() const { return fd_; }
   // It was there before, with this size.
   [[nodiscard]] bool found() const { return found_; }
   // Of the pages below it; more than 4 KiB in hugetlbfs.

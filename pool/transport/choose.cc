@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 
 #include "pool/transport/fabric.h"
+#include "pool/transport/mapped.h"
 #include "pool/transport/verbs.h"
 
 namespace tributary::pool {
@@ -17,10 +18,11 @@ class AnyDomain : public ReadDomain {
  public:
   std::unique_ptr<NodeReader> connect(const RemoteMemory& memory) override {
     if (memory.transport == TransportKind::verbs) return verbs().connect(memory);
+    if (memory.transport == TransportKind::mapped) return read_by_mapping(memory);
     return read_by_fabric(memory);
   }
   std::unique_ptr<RegisteredBuffer> register_buffer(std::span<std::byte> buffer) override {
-    // libfabric's tcp and shm need none. The domain of verbs registers with a device when the first
+    // Nothing but verbs needs it. The domain of verbs registers with a device when the first
     // connection uses it.
     return verbs().register_buffer(buffer);
   }
@@ -39,6 +41,7 @@ const char* name_of(TransportKind kind) {
   switch (kind) {
     case TransportKind::automatic: return "auto";
     case TransportKind::verbs: return "verbs";
+    case TransportKind::mapped: return "mapped";
     case TransportKind::tcp: return "tcp";
     case TransportKind::shm: return "shm";
   }
@@ -47,15 +50,15 @@ const char* name_of(TransportKind kind) {
 
 TransportKind choose_transport(const std::string& host) {
   if (verbs_has(host)) return TransportKind::verbs;
-  return is_loopback(host) && fabric_has(TransportKind::shm, "") ? TransportKind::shm
-                                                                 : TransportKind::tcp;
+  return is_loopback(host) ? TransportKind::mapped : TransportKind::tcp;
 }
 
 std::unique_ptr<MemoryServer> serve_memory(TransportKind kind, const std::string& host,
-                                           std::span<std::byte> memory) {
+                                           const LocalMemory& memory) {
   if (kind == TransportKind::automatic) kind = choose_transport(host);
-  if (kind == TransportKind::verbs) return serve_by_verbs(host, memory);
-  return serve_by_fabric(kind, host, memory);
+  if (kind == TransportKind::verbs) return serve_by_verbs(host, memory.bytes);
+  if (kind == TransportKind::mapped) return serve_by_mapping(memory);
+  return serve_by_fabric(kind, host, memory.bytes);
 }
 
 std::unique_ptr<ReadDomain> make_read_domain() {

@@ -50,13 +50,6 @@ void check_fabric(int result, const std::string& what) {
   if (result < 0) throw TransportError(what + ": " + fi_strerror(-result));
 }
 
-bool fabric_has(TransportKind kind, const std::string& host) {
-  int result = 0;
-  fi_info* const info = find(kind, host, result);
-  if (info != nullptr) fi_freeinfo(info);
-  return result == 0;
-}
-
 FabricEndpoint::FabricEndpoint(TransportKind wanted, const std::string& host, bool blocking)
     : kind(wanted) {
   if (kind == TransportKind::shm) remove_what_a_killed_process_left();
@@ -78,7 +71,7 @@ FabricEndpoint::FabricEndpoint(TransportKind wanted, const std::string& host, bo
   fi_cq_attr cq{};
   cq.size = kQueueEntries;
   cq.format = FI_CQ_FORMAT_CONTEXT;
-  cq.wait_obj = blocking ? FI_WAIT_UNSPEC : FI_WAIT_NONE;
+  cq.wait_obj = blocking ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* made_cq = nullptr;
   check_fabric(fi_cq_open(domain.get(), &cq, &made_cq, nullptr), name + ": completions");
   completions.reset(made_cq);

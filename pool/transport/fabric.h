@@ -29,7 +29,8 @@ void check_fabric(int result, const std::string& what);
 
 // A reliable-datagram endpoint with its queue, ready for use. Members close last to first.
 struct FabricEndpoint {
-  // `kind`: tcp or shm. `host`: the source address; empty: any. `blocking`: poll_for() may wait.
+  // `kind`: tcp or shm. `host`: the source address; empty: any. `blocking`: the queue has a file to
+  // wait for.
   FabricEndpoint(TransportKind kind, const std::string& host, bool blocking);
 
   struct InfoFree {
@@ -49,7 +50,5 @@ std::unique_ptr<MemoryServer> serve_by_fabric(TransportKind kind, const std::str
 std::unique_ptr<NodeReader> read_by_fabric(const RemoteMemory& memory);
 // Removes the shm provider's regions of a process id ("PID:...") from a folder.
 void remove_shm_regions(const std::string& folder, int pid);
-// True where libfabric has the provider at this address.
-bool fabric_has(TransportKind kind, const std::string& host);
 
 }  // namespace tributary::pool

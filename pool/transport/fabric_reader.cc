@@ -15,11 +15,16 @@ constexpr std::size_t kMostInFlight = 128;
 class FabricReader : public NodeReader {
  public:
   explicit FabricReader(const RemoteMemory& memory)
-      : memory_(memory), endpoint_(memory.transport, "", false), reads_(kMostInFlight) {
+      : memory_(memory),
+        endpoint_(memory.transport, "", memory.transport == TransportKind::tcp),
+        reads_(kMostInFlight) {
     if (fi_av_insert(endpoint_.addresses.get(), memory.address.data(), 1, &node_, 0, nullptr) != 1)
       throw TransportError(std::string(name_of(memory.transport)) +
                            ": the node's address means nothing here");
     for (std::size_t i = kMostInFlight; i-- > 0;) free_.push_back(i);
+    if (memory.transport == TransportKind::tcp)
+      check_fabric(fi_control(&endpoint_.completions->fid, FI_GETWAIT, &wait_file_),
+                   "tcp: file of the completions");
   }
 
   bool post(const Read& read) override {
@@ -57,6 +62,12 @@ class FabricReader : public NodeReader {
     return static_cast<std::size_t>(got);
   }
 
+  [[nodiscard]] int wait_file() override {
+    if (wait_file_ < 0) return -1;
+    fid* const queue = &endpoint_.completions->fid;
+    fid* queues[] = {queue};
+    return fi_trywait(endpoint_.fabric.get(), queues, 1) == FI_SUCCESS ? wait_file_ : -1;
+  }
   [[nodiscard]] std::size_t in_flight() const override { return kMostInFlight - free_.size(); }
   [[nodiscard]] TransportKind kind() const override { return memory_.transport; }
 
@@ -80,6 +91,7 @@ class FabricReader : public NodeReader {
   RemoteMemory memory_;
   FabricEndpoint endpoint_;
   fi_addr_t node_ = FI_ADDR_UNSPEC;
+  int wait_file_ = -1;  // the queue's; shm has none
   std::vector<Slot> reads_;
   std::vector<std::size_t> free_;
 };

@@ -4,6 +4,8 @@
 //   loader:  ReadDomain ──connect(RemoteMemory)──▶ NodeReader ──post()/poll()──▶ completions
 //
 //   verbs         RC READ by rdmacm: the node's CPU takes no part
+//   mapped        on one machine: the loader maps the node's memory file, read-only, and copies;
+//                 the node's CPU takes no part
 //   tcp           libfabric's tcp;ofi_rxm: a thread of the node serves the reads
 //   shm           libfabric's shm: between processes of one machine; a thread of the node polls.
 //                 The kernel's right to read another process's memory guards it, not the key
@@ -23,7 +25,7 @@
 
 namespace tributary::pool {
 
-enum class TransportKind : std::uint8_t { automatic, verbs, tcp, shm };
+enum class TransportKind : std::uint8_t { automatic, verbs, mapped, tcp, shm };
 const char* name_of(TransportKind kind);
 
 class TransportError : public std::runtime_error {
@@ -39,6 +41,13 @@ struct RemoteMemory {
   std::uint64_t key = 0;
 };
 
+// Memory of a node. `file` is the one that `bytes` maps from its beginning; -1: there is none, and
+// `mapped` is not possible.
+struct LocalMemory {
+  std::span<std::byte> bytes;
+  int file = -1;
+};
+
 // Registered memory, readable by those who know the key, until it is destroyed.
 class MemoryServer {
  public:
@@ -46,10 +55,10 @@ class MemoryServer {
   [[nodiscard]] virtual const RemoteMemory& memory() const = 0;
 };
 
-// `automatic`: verbs where there is a device for `host`, else shm for a loopback address, else tcp.
-// `host`: IPv4 or IPv6 address of this node that loaders reach. Throws TransportError.
+// `automatic`: verbs where there is a device for `host`, else mapped for a loopback address, else
+// tcp. `host`: IPv4 or IPv6 address of this node that loaders reach. Throws TransportError.
 std::unique_ptr<MemoryServer> serve_memory(TransportKind kind, const std::string& host,
-                                           std::span<std::byte> memory);
+                                           const LocalMemory& memory);
 // What `automatic` becomes.
 TransportKind choose_transport(const std::string& host);
 
@@ -72,6 +81,9 @@ class NodeReader {
   virtual bool post(const Read& read) = 0;
   // Up to out.size() completions; 0 where there is none yet. Throws TransportError.
   virtual std::size_t poll(std::span<Completion> out) = 0;
+  // A file that becomes readable when poll() has something, asked for right before waiting. -1: do
+  // not wait; there is something, or poll() alone tells.
+  [[nodiscard]] virtual int wait_file() = 0;
   [[nodiscard]] virtual std::size_t in_flight() const = 0;
   [[nodiscard]] virtual TransportKind kind() const = 0;
 };

@@ -123,6 +123,7 @@ class VerbsReader : public NodeReader {
   }
 
   std::size_t poll(std::span<Completion> out) override {
+    acknowledge_events();
     std::array<ibv_wc, 64> works{};
     const int got = ibv_poll_cq(completions_.get(),
                                 static_cast<int>(std::min(out.size(), works.size())), works.data());
@@ -133,6 +134,14 @@ class VerbsReader : public NodeReader {
     return static_cast<std::size_t>(got);
   }
 
+  // What came between the last poll() and the arming raises no event: the first time it arms, and
+  // says that poll() is to look again.
+  [[nodiscard]] int wait_file() override {
+    if (armed_) return notices_->fd;
+    if (ibv_req_notify_cq(completions_.get(), 0) != 0) fail_verbs("verbs: arming completions");
+    armed_ = true;
+    return -1;
+  }
   [[nodiscard]] std::size_t in_flight() const override { return in_flight_; }
   [[nodiscard]] TransportKind kind() const override { return TransportKind::verbs; }
 
@@ -143,8 +152,10 @@ class VerbsReader : public NodeReader {
     if (ibv_query_device(id_->verbs, &device) != 0) fail_verbs("verbs: device");
     most_in_flight_ = std::min<std::uint32_t>(
         kMostInFlight, static_cast<std::uint32_t>(std::min(device.max_qp_wr, device.max_cqe)));
+    notices_.reset(ibv_create_comp_channel(id_->verbs));
+    if (!notices_) fail_verbs("verbs: completion channel");
     completions_.reset(
-        ibv_create_cq(id_->verbs, static_cast<int>(most_in_flight_), nullptr, nullptr, 0));
+        ibv_create_cq(id_->verbs, static_cast<int>(most_in_flight_), nullptr, notices_.get(), 0));
     if (!completions_) fail_verbs("verbs: completion queue");
     ibv_qp_init_attr attributes{};
     attributes.send_cq = attributes.recv_cq = completions_.get();
@@ -158,6 +169,17 @@ class VerbsReader : public NodeReader {
     asked.rnr_retry_count = 7;
     if (rdma_connect(id_.get(), &asked) != 0) fail_verbs("verbs: connecting to the node");
     expect(RDMA_CM_EVENT_ESTABLISHED);
+  }
+
+  void acknowledge_events() {
+    if (!armed_) return;
+    pollfd fd{notices_->fd, POLLIN, 0};
+    if (::poll(&fd, 1, 0) <= 0) return;
+    ibv_cq* queue = nullptr;
+    void* context = nullptr;
+    if (ibv_get_cq_event(notices_.get(), &queue, &context) != 0) return;
+    ibv_ack_cq_events(queue, 1);
+    armed_ = false;
   }
 
   void expect(rdma_cm_event_type wanted) {
@@ -178,6 +200,8 @@ class VerbsReader : public NodeReader {
   std::shared_ptr<Registry> registry_;
   RemoteMemory memory_;
   EventChannel channel_;
+  VerbsPtr<ibv_comp_channel> notices_;
+  bool armed_ = false;  // the next completion raises an event
   VerbsPtr<ibv_cq> completions_;
   CmId id_;  // after the queue that its queue pair uses
   ibv_pd* domain_ = nullptr;

@@ -40,21 +40,23 @@ class PoolBed:
     """Nodes `a`, `b`, ...; memory files are in /dev/shm and removed by close()."""
 
     def __init__(self, folder, store, nodes=2, megabytes=64, replicas=0, dataset="", extra="",
-                 transport="auto", env=None):
+                 transport="auto", env=None, host="127.0.0.1", prefix=()):
+        """host: address of the nodes. prefix: command words before each program's."""
         self.folder = Path(folder)
         self.config = self.folder / "pool.yaml"
         self.names = [chr(ord("a") + n) for n in range(nodes)]
         self.memory = tempfile.mkdtemp(prefix="tributary-pool-", dir="/dev/shm")
         self.env = {**os.environ, **(env or {})}
+        self.prefix = prefix
         self.processes = {}
         lines = "".join(
-            f'    - {{name: {name}, address: "127.0.0.1:{free_port()}", '
+            f'    - {{name: {name}, address: "{host}:{free_port()}", '
             f"memory: {self.memory}/{name}, megabytes: {megabytes}}}\n" for name in self.names
         )
         self.config.write_text(
             f"pool:\n  name: test\n  transport: {transport}\n  replicas: {replicas}\n  nodes:\n{lines}"
             f"  dataset:\n    store: \"{store}\"\n    manifest: {self.folder}/manifest\n{dataset}"
-            f"  prefetch: {{retries: 2, backoff: 1ms, backoff_max: 10ms, stall_timeout: 1s}}\n{extra}"
+            f"  prefetch: {{retries: 2, backoff: 1ms, backoff_max: 10ms, stall_timeout: 3s}}\n{extra}"
         )
 
     def __enter__(self):
@@ -69,7 +71,7 @@ class PoolBed:
         os.rmdir(self.memory)
 
     def command(self, *words, check=True):
-        done = subprocess.run([program("tributary"), "pool", *words, "--config", self.config],
+        done = subprocess.run([*self.prefix, program("tributary"), "pool", *words, "--config", self.config],
                               capture_output=True, text=True, timeout=120, env=self.env, check=False)
         assert not check or done.returncode == 0, done.stderr
         return done
@@ -78,7 +80,7 @@ class PoolBed:
         for name in names or self.names:
             reading, writing = os.pipe()
             self.processes[name] = subprocess.Popen(
-                [program("tributary-poold"), "--config", self.config, "--node", name,
+                [*self.prefix, program("tributary-poold"), "--config", self.config, "--node", name,
                  "--ready-fd", str(writing)],
                 pass_fds=[writing], stdout=subprocess.DEVNULL, env=self.env)
             os.close(writing)

@@ -72,20 +72,21 @@ def test_l2_epoch_comes_from_the_pool_by_shared_memory(bed):
     first = epoch_of(PoolLoader(PoolDataset(pool), batch=32, seed=1))
     assert sorted(first) == list(range(RECORDS))
     assert pool.stats()["hits"] == RECORDS and pool.stats()["misses"] == 0
-    assert [node["transport"] for node in pool.nodes()] == ["shm"] * 3
+    assert [node["transport"] for node in pool.nodes()] == ["mapped"] * 3
     assert first == epoch_of(PoolLoader(PoolDataset(pool), batch=7, seed=1)), "the seed decides"
     assert first != epoch_of(PoolLoader(PoolDataset(pool), batch=32, seed=2))
 
 
-def test_l2_the_same_by_tcp(tmp_path, files):
-    with PoolBed(tmp_path, f"file://{files}", transport="tcp") as bed:
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+def test_l2_the_same_by_libfabric(tmp_path, files, transport):
+    with PoolBed(tmp_path, f"file://{files}", transport=transport) as bed:
         pool = Pool(bed.ready().config)
         assert sorted(epoch_of(PoolLoader(PoolDataset(pool), batch=32))) == list(range(RECORDS))
         assert pool.stats()["misses"] == 0
-        assert [node["transport"] for node in pool.nodes()] == ["tcp"] * 2
+        assert [node["transport"] for node in pool.nodes()] == [transport] * 2
 
 
-@pytest.mark.parametrize("transport", ["shm", "tcp"])
+@pytest.mark.parametrize("transport", ["mapped", "shm", "tcp"])
 def test_l1_kill_9_of_a_node_during_an_epoch(tmp_path, files, transport):
     with PoolBed(tmp_path, f"file://{files}", nodes=3, replicas=1, transport=transport) as bed:
         pool = Pool(bed.ready().config)

@@ -63,7 +63,7 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
     if (placement_.owners(id).contains(node_))
       own_records_ += std::min(group, manifest_->records() - id);
   prefetcher_ = std::make_unique<Prefetcher>(*store_, *manifest_, config.fill);
-  served_ = serve_memory(kind, host, memory_.bytes());
+  served_ = serve_memory(kind, host, {memory_.bytes(), memory_.file()});
   listener_ = listen_at(config.nodes[node].address);
   acceptor_ = std::thread([this] { listen(); });
 }

@@ -1,8 +1,10 @@
 // The file behind a node's memory: it stays, it is locked, and its limits are said (L1).
 #include "pool/segment/memory_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -33,6 +35,24 @@ TEST_F(PoolMemoryFile, AnotherSizeIsAnotherFile) {
   const MemoryFile larger({path_, 2 << 20, std::nullopt});
   EXPECT_FALSE(larger.found());
   EXPECT_EQ(larger.bytes().size(), 2u << 20);
+}
+
+// A shortened file would kill readers that mapped it.
+TEST_F(PoolMemoryFile, L2FilesThatReadersMappedAreNeverShortened) {
+  void* mapped = nullptr;
+  {
+    const MemoryFile file({path_, 1 << 20, std::nullopt});
+    file.bytes()[1 << 19] = std::byte{7};
+    // A description of its own: a mapping of the node's would keep its lock.
+    const int reader = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    mapped = mmap(nullptr, 1 << 20, PROT_READ, MAP_SHARED, reader, 0);
+    close(reader);
+    ASSERT_NE(mapped, MAP_FAILED);
+  }
+  const MemoryFile smaller({path_, 4096, std::nullopt});
+  EXPECT_EQ(smaller.bytes()[0], std::byte{0});
+  EXPECT_EQ(static_cast<const std::byte*>(mapped)[1 << 19], std::byte{7});
+  munmap(mapped, 1 << 20);
 }
 
 TEST_F(PoolMemoryFile, TwoProcessesDoNotServeOneFile) {

@@ -1,10 +1,10 @@
 // The transports themselves: memory that is served, read and checked byte for byte (L2).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
+#include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <vector>
 
 #include "core/prng.h"
@@ -14,11 +14,21 @@ namespace tributary::pool {
 namespace {
 
 struct Pages {
-  explicit Pages(std::size_t bytes) : memory(bytes) {
+  explicit Pages(std::size_t bytes) : memory{{}, memfd_create("pages", MFD_CLOEXEC)} {
+    EXPECT_EQ(ftruncate(memory.file, static_cast<off_t>(bytes)), 0);
+    void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.file, 0);
+    EXPECT_NE(at, MAP_FAILED);
+    memory.bytes = {static_cast<std::byte*>(at), bytes};
     Prng prng(3);
-    for (auto& b : memory) b = static_cast<std::byte>(prng.next());
+    for (auto& b : memory.bytes) b = static_cast<std::byte>(prng.next());
   }
-  std::vector<std::byte> memory;
+  ~Pages() {
+    munmap(memory.bytes.data(), memory.bytes.size());
+    close(memory.file);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  LocalMemory memory;
 };
 
 class PoolTransport : public testing::TestWithParam<TransportKind> {};
@@ -41,7 +51,7 @@ TEST_P(PoolTransport, L2ReadsWhatIsThereWithHeaderAndDataApart) {
     for (std::size_t i = 0; i < got; ++i) {
       ASSERT_TRUE(completions[i].good);
       const std::uint64_t n = completions[i].context;
-      const auto expected = std::span(pages.memory).subspan(offsets[n]);
+      const auto expected = pages.memory.bytes.subspan(offsets[n]);
       ASSERT_TRUE(std::equal(headers[n].begin(), headers[n].end(), expected.begin()));
       ASSERT_TRUE(std::equal(data[n].begin(), data[n].end(), expected.begin() + 32));
     }
@@ -49,25 +59,34 @@ TEST_P(PoolTransport, L2ReadsWhatIsThereWithHeaderAndDataApart) {
   };
   for (std::size_t n = 0; n < kReads; ++n) {
     data[n].resize(n % 7 == 0 ? 0 : 1 + prng.below(200'000));
-    offsets[n] = prng.below(static_cast<std::uint32_t>(pages.memory.size() - data[n].size() - 32));
+    offsets[n] =
+        prng.below(static_cast<std::uint32_t>(pages.memory.bytes.size() - data[n].size() - 32));
     while (!reader->post({offsets[n], headers[n], data[n], n})) poll();
   }
-  while (done < kReads) poll();
+  // Waiting where the transport can: what it waits for comes.
+  while (done < kReads) {
+    if (const int file = reader->wait_file(); file >= 0) {
+      pollfd ready{file, POLLIN, 0};
+      ASSERT_EQ(::poll(&ready, 1, 30'000), 1);
+    }
+    poll();
+  }
   EXPECT_EQ(reader->in_flight(), 0u);
 }
 
 // Not of shm: there the kernel's rights to another process's memory decide, and no key.
-TEST(PoolTransportTcp, L4WrongKeyReadsNothing) {
+class PoolTransportKeys : public testing::TestWithParam<TransportKind> {};
+TEST_P(PoolTransportKeys, L4WrongKeyReadsNothing) {
   Pages pages(1 << 20);
-  const auto server = serve_memory(TransportKind::tcp, "127.0.0.1", pages.memory);
+  const auto server = serve_memory(GetParam(), "127.0.0.1", pages.memory);
   RemoteMemory wrong = server->memory();
   wrong.key ^= 0x5555;
   const auto domain = make_read_domain();
-  const auto reader = domain->connect(wrong);
   std::vector<std::byte> header(32);
   std::vector<std::byte> data(1000);
   bool refused = false;
   try {
+    const auto reader = domain->connect(wrong);
     std::vector<Completion> completions(1);
     while (!reader->post({0, header, data, 1})) ASSERT_EQ(reader->poll(completions), 0u);
     while (reader->poll(completions) == 0) {
@@ -103,18 +122,43 @@ TEST_P(PoolTransport, AddressThatMeansNothingIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Libfabric, PoolTransport,
-                         testing::Values(TransportKind::tcp, TransportKind::shm),
+                         testing::Values(TransportKind::tcp, TransportKind::shm,
+                                         TransportKind::mapped),
+                         [](const auto& test) { return name_of(test.param); });
+INSTANTIATE_TEST_SUITE_P(WithKeys, PoolTransportKeys,
+                         testing::Values(TransportKind::tcp, TransportKind::mapped),
                          [](const auto& test) { return name_of(test.param); });
 
-TEST(PoolTransportChoice, WithoutADeviceLoopbackIsSharedMemoryAndTheRestTcp) {
-  EXPECT_EQ(choose_transport("127.0.0.1"), TransportKind::shm);
+TEST(PoolTransportMapped, L2ReadersReadNothingBeyondTheMemory) {
+  Pages pages(1 << 20);
+  const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
+  const auto domain = make_read_domain();
+  const auto reader = domain->connect(server->memory());
+  std::vector<std::byte> header(32);
+  std::vector<std::byte> data(100);
+  EXPECT_THROW(reader->post({(1 << 20) - 131, header, data, 1}), TransportError);
+  EXPECT_THROW(reader->post({~std::uint64_t{0} - 10, header, data, 1}), TransportError);
+  EXPECT_TRUE(reader->post({(1 << 20) - 132, header, data, 1}));
+  RemoteMemory more = server->memory();
+  more.bytes *= 2;
+  EXPECT_THROW(domain->connect(more), TransportError);
+}
+
+TEST(PoolTransportMapped, MemoryWithoutAFileIsRefused) {
+  std::vector<std::byte> memory(4096);
+  EXPECT_THROW(serve_memory(TransportKind::mapped, "127.0.0.1", {memory, -1}), TransportError);
+}
+
+TEST(PoolTransportChoice, WithoutADeviceLoopbackIsMappedAndTheRestTcp) {
+  EXPECT_EQ(choose_transport("127.0.0.1"), TransportKind::mapped);
+  EXPECT_EQ(choose_transport("::1"), TransportKind::mapped);
   EXPECT_EQ(choose_transport("192.0.2.1"), TransportKind::tcp);
 }
 
 TEST(PoolTransportChoice, VerbsWithoutADeviceSaysSo) {
   std::vector<std::byte> memory(4096);
   try {
-    serve_memory(TransportKind::verbs, "127.0.0.1", memory);
+    serve_memory(TransportKind::verbs, "127.0.0.1", {memory, -1});
     FAIL() << "an RDMA device at the loopback address";
   } catch (const TransportError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("verbs"));

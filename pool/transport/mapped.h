@@ -1,0 +1,30 @@
+// A node's memory file, mapped by loaders of the same machine; for choose.cc.
+//
+//   loader ──key──▶ abstract UNIX socket of the node ──descriptor, read-only──▶ loader maps it
+//
+// The connection stays open for as long as the node serves. A reader's mapping outlives the node:
+// what it reads after that is checked as ever, and the control connection says that the node is
+// gone.
+#pragma once
+
+#include <sys/un.h>
+
+#include "pool/transport/transport.h"
+
+namespace tributary::pool {
+
+inline constexpr int kMappedHandshakeMs = 2000;
+
+// Address of an abstract socket; `name` without the leading zero. Throws TransportError for one
+// that is empty or too long.
+struct AbstractAddress {
+  explicit AbstractAddress(std::span<const std::byte> name);
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+  sockaddr_un address{};
+  socklen_t length = 0;
+};
+
+std::unique_ptr<MemoryServer> serve_by_mapping(const LocalMemory& memory);
+std::unique_ptr<NodeReader> read_by_mapping(const RemoteMemory& memory);
+
+}  // namespace tributary::pool

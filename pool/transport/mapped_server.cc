@@ -1,0 +1,128 @@
+// Hands a read-only descriptor of the node's memory file to those who know the key.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "pool/transport/file.h"
+#include "pool/transport/mapped.h"
+
+namespace tributary::pool {
+namespace {
+
+constexpr std::size_t kMostReaders = 1024;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw TransportError("mapped: " + what + ": " + std::generic_category().message(errno));
+}
+
+std::uint64_t draw() {
+  std::uint64_t value = 0;
+  if (getrandom(&value, sizeof value, 0) != sizeof value) fail("random numbers");
+  return value;
+}
+
+class MappedServer : public MemoryServer {
+ public:
+  explicit MappedServer(const LocalMemory& memory)
+      : stop_(eventfd(0, EFD_CLOEXEC)),
+        listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    if (memory.file < 0) throw TransportError("mapped: the memory is no file");
+    if (stop_.get() < 0 || listener_.get() < 0) fail("socket");
+    const std::string path = "/proc/self/fd/" + std::to_string(memory.file);
+    readable_ = File(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (readable_.get() < 0) fail("opening the memory for reading");
+    const std::string name = "tributary-pool-" + std::to_string(draw());
+    memory_.transport = TransportKind::mapped;
+    memory_.bytes = memory.bytes.size();
+    memory_.key = draw();
+    const auto bytes = std::as_bytes(std::span(name));
+    memory_.address.assign(bytes.begin(), bytes.end());
+    const AbstractAddress address(memory_.address);
+    if (bind(listener_.get(), address.get(), address.length) != 0 ||
+        listen(listener_.get(), 64) != 0)
+      fail("listening");
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~MappedServer() override {
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(stop_.get(), &one, sizeof one));
+    thread_.join();
+  }
+
+  [[nodiscard]] const RemoteMemory& memory() const override { return memory_; }
+
+ private:
+  void serve() {
+    for (;;) {
+      std::vector<pollfd> files = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+      for (const File& reader : readers_) files.push_back({reader.get(), POLLIN, 0});
+      if (poll(files.data(), files.size(), -1) < 0 && errno != EINTR) return;
+      if (files[0].revents != 0) return;
+      // From the back, so that those still to be looked at keep their places.
+      for (std::size_t i = readers_.size(); i-- > 0;)
+        if (files[i + 2].revents != 0 && !answer(readers_[i].get()))
+          readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (files[1].revents != 0) accept_one();
+    }
+  }
+
+  void accept_one() {
+    File reader(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (reader.get() >= 0 && readers_.size() < kMostReaders) readers_.push_back(std::move(reader));
+  }
+
+  // False: the connection ends. The key comes once, as one packet.
+  bool answer(int reader) {
+    std::uint64_t key = 0;
+    if (recv(reader, &key, sizeof key, MSG_DONTWAIT) != sizeof key || key != memory_.key)
+      return false;
+    char byte = 0;
+    iovec payload{&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &payload;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    const int file = readable_.get();
+    std::memcpy(CMSG_DATA(head), &file, sizeof file);
+    return sendmsg(reader, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+  }
+
+  File stop_;
+  File listener_;
+  File readable_;  // the memory, O_RDONLY
+  RemoteMemory memory_;
+  std::vector<File> readers_;  // the thread's
+  std::thread thread_;
+};
+
+}  // namespace
+
+AbstractAddress::AbstractAddress(std::span<const std::byte> name) {
+  if (name.empty() || name.size() >= sizeof address.sun_path)
+    throw TransportError("mapped: the node's address means nothing here");
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+std::unique_ptr<MemoryServer> serve_by_mapping(const LocalMemory& memory) {
+  return std::make_unique<MappedServer>(memory);
+}
+
+}  // namespace tributary::pool
