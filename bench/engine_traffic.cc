@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/net/frame.h"
+#include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
 
 namespace tributary::bench {
@@ -72,10 +73,8 @@ EngineTraffic::EngineTraffic(const EngineLoad& load)
 void EngineTraffic::join_all() {
   for (std::uint32_t j = 0; j < load_.jobs; ++j) {
     for (std::uint32_t rank = 0; rank < load_.fan_in; ++rank) {
-      aggregator::Peer peer;
-      peer.udp_port = static_cast<std::uint16_t>(5000 + j);
-      peer.ipv4 = 0x0A000001u + rank;
-      peer.mac = {2, 0, 0, 0, 0, static_cast<std::uint8_t>(rank)};
+      const wire::UdpPeer peer(0, static_cast<std::uint16_t>(5000 + j), 0x0A000001u + rank, {},
+                               {2, 0, 0, 0, 0, static_cast<std::uint8_t>(rank)});
       peers_.push_back(peer);
       wire::Header h;
       h.type = wire::PacketType::join;

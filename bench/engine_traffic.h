@@ -40,7 +40,7 @@ class EngineTraffic {
   // One received packet, and the slot that its sender means, counted over all jobs.
   struct Received {
     std::span<const std::byte> bytes;
-    const aggregator::Peer* from = nullptr;
+    const Endpoint* from = nullptr;
     std::uint32_t slot = 0;
     bool first = false;  // of its chunk
     bool last = false;
@@ -98,7 +98,7 @@ class EngineTraffic {
   std::unique_ptr<aggregator::Engine> engine_;
   std::unique_ptr<aggregator::Outbox> outbox_;
   std::vector<std::uint16_t> epochs_;
-  std::vector<aggregator::Peer> peers_;  // by job and rank
+  std::vector<Endpoint> peers_;  // by job and rank
   Instant now_ = Instant::from_ns(1'000'000'000);
 
   std::size_t stride_;

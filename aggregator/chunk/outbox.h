@@ -1,4 +1,4 @@
-// What an engine wants sent: a bounded list that the caller turns into frames and clears after
+// What an engine wants sent: a bounded list that a front end turns into frames and clears after
 // every call. Payload spans point into engine memory and are valid until the next call into
 // the engine.
 #pragma once
@@ -6,51 +6,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
-#include "core/net/frame.h"
+#include "core/endpoint.h"
 #include "core/wire/header.h"
 
 namespace tributary::aggregator {
-
-// Where a packet came from, and where an answer goes. Equality is what binds a child to its
-// place (protocol rule 18). Of who is behind a router, frames show the router's address, which may
-// change: `mac` is zero, as that of no frame is.
-struct Peer {
-  std::uint16_t port = 0;  // switch port index
-  std::uint16_t udp_port = 0;
-  std::uint32_t ipv4 = 0;
-  std::optional<std::uint16_t> vlan_tci;
-  wire::MacAddress mac{};
-  [[nodiscard]] bool is_routed() const { return wire::is_zero(mac); }
-  // In words: it is asked with every packet, and hardly ever false.
-  bool operator==(const Peer& o) const {
-    return place() == o.place() && mac_bits() == o.mac_bits() && vlan_tci == o.vlan_tci;
-  }
-
- private:
-  // Port, UDP port and address.
-  [[nodiscard]] std::uint64_t place() const {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, reinterpret_cast<const std::byte*>(this), sizeof bits);
-    return bits;
-  }
-  [[nodiscard]] std::uint64_t mac_bits() const {
-    std::uint32_t first = 0;
-    std::uint16_t last = 0;
-    std::memcpy(&first, mac.data(), sizeof first);
-    std::memcpy(&last, mac.data() + sizeof first, sizeof last);
-    return first | std::uint64_t{last} << 32;
-  }
-};
-
-// One frame of a message to a job's group: its tag, and the distinct ports it leaves through.
-struct GroupCopy {
-  std::optional<std::uint16_t> vlan_tci;
-  std::span<const std::uint16_t> ports;
-};
 
 struct Outgoing {
   enum class To : std::uint8_t {
@@ -62,7 +24,7 @@ struct Outgoing {
   };
 
   To to = To::peer;
-  Peer peer;  // To::peer: the destination
+  Endpoint peer;  // To::peer: the destination
   wire::Header header;
   std::size_t extension_bytes = 0;
   std::array<std::byte, wire::kMaxExtensionBytes> extensions;

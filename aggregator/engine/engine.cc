@@ -87,7 +87,7 @@ void Engine::Impl::build_job(const config::SwitchConfig& config, const config::J
     throw std::invalid_argument("job " + std::to_string(jc.id) + " is defined twice");
 }
 
-Decision Engine::Impl::refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
+Decision Engine::Impl::refuse(const wire::Packet& packet, const Endpoint& from, wire::Reason why,
                               DropReason counted, Job* job, Outbox& out) {
   Outgoing* o = out.add();
   if (o == nullptr) return {Verdict::dropped, counted};
@@ -113,7 +113,7 @@ Decision Engine::Impl::refuse(const wire::Packet& packet, const Peer& from, wire
   return {Verdict::refused, counted};
 }
 
-Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const Peer& from,
+Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const Endpoint& from,
                                     Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   const bool of_last_epoch = h.epoch == job.membership.epoch() && h.epoch != 0;
@@ -135,7 +135,7 @@ Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const 
   return {Verdict::noted, DropReason::none};
 }
 
-Decision Engine::Impl::on_data(Shard& shard, const wire::Packet& packet, const Peer& from,
+Decision Engine::Impl::on_data(Shard& shard, const wire::Packet& packet, const Endpoint& from,
                                Instant now, Outbox& out) {
   const Decision decision = shard.on_packet(packet, from, now, out);
   if (decision.verdict == Verdict::refused) return on_control(packet, from, now, out);
@@ -144,7 +144,7 @@ Decision Engine::Impl::on_data(Shard& shard, const wire::Packet& packet, const P
 }
 
 // Everything that is not data for a shard from a member of the running epoch.
-Decision Engine::Impl::on_control(const wire::Packet& packet, const Peer& from, Instant now,
+Decision Engine::Impl::on_control(const wire::Packet& packet, const Endpoint& from, Instant now,
                                   Outbox& out) {
   using wire::PacketType;
   Job* const job = job_index.find(packet.header.job);
@@ -171,7 +171,7 @@ void Engine::Impl::collect_last_heard(Job& job, std::uint32_t child) {
 }
 
 // Sends job.last_abort: to one peer, or to the whole group.
-void Engine::Impl::send_abort(const Job& job, const Peer* to, Outbox& out) {
+void Engine::Impl::send_abort(const Job& job, const Endpoint* to, Outbox& out) {
   Outgoing* o = out.add();
   if (o == nullptr) return;
   const AbortCause& cause = job.last_abort;
@@ -255,7 +255,8 @@ Engine::Engine(const config::SwitchConfig& config, EngineStart start)
 }
 Engine::~Engine() = default;
 
-Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
+Decision Engine::on_packet(const wire::Packet& packet, const Endpoint& from, Instant now,
+                           Outbox& out) {
   const wire::Header& h = packet.header;
   if (Shard* const shard = impl_->shard_at(h.shard)) {
     const Decision decision = shard->take_plain(packet, from, now, out);
@@ -264,7 +265,7 @@ Decision Engine::on_packet(const wire::Packet& packet, const Peer& from, Instant
   return impl_->on_other(packet, from, now, out);
 }
 
-Decision Engine::Impl::on_other(const wire::Packet& packet, const Peer& from, Instant now,
+Decision Engine::Impl::on_other(const wire::Packet& packet, const Endpoint& from, Instant now,
                                 Outbox& out) {
   const wire::Header& h = packet.header;
   const bool both_ways = h.type == wire::PacketType::ack || h.type == wire::PacketType::escalation;
@@ -323,16 +324,10 @@ void Engine::shut_down(Outbox& out) {
   }
 }
 
-std::span<const GroupCopy> Engine::group_copies(std::uint32_t job) const {
+Members Engine::members(std::uint32_t job) const {
   const Job* const found = impl_->job_index.find(job);
   if (found == nullptr) return {};
-  return found->group_copies;
-}
-
-std::span<const Peer> Engine::routed_members(std::uint32_t job) const {
-  const Job* const found = impl_->job_index.find(job);
-  if (found == nullptr) return {};
-  return found->routed_members;
+  return {found->membership.all(), found->epoch_serial};
 }
 
 std::optional<std::uint16_t> Engine::uplink(std::uint32_t job) const {

@@ -24,6 +24,7 @@
 #include "aggregator/chunk/outbox.h"
 #include "aggregator/chunk/payloads.h"
 #include "aggregator/chunk/verdict.h"
+#include "aggregator/engine/membership.h"
 #include "aggregator/shard/status.h"
 #include "config/model/switch_config.h"
 #include "core/time.h"
@@ -49,9 +50,17 @@ struct EngineStart {
 class Shard;
 struct EngineChange;
 
+// The members of a job's last epoch, where each is bound. `serial` is another one after each START
+// of any job of the engine, and 0 where there was none: what was made of the list is good until
+// then.
+struct Members {
+  std::span<const Member> list;
+  std::uint64_t serial = 0;
+};
+
 class Engine {
  public:
-  // Port indices of config.ports are the `port` of Peer. Throws std::invalid_argument when the
+  // Port indices of config.ports are the port of an Endpoint. Throws std::invalid_argument when the
   // jobs do not fit the configured slots.
   Engine(const config::SwitchConfig& config, EngineStart start);
   ~Engine();
@@ -59,7 +68,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // `packet` is parsed and its integrity is verified. Messages to send are appended to `out`.
-  Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  Decision on_packet(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
 
   // What the completion host says, which the caller has made sure of: RESULT is kept
   // and multicast, PENDING and UNKNOWN go to the rank in `origin`, ABORT ends the epoch. False: it
@@ -110,11 +119,8 @@ class Engine {
   // ABORT(shutdown) to every running job.
   void shut_down(Outbox& out);
 
-  // Where a job_group message goes: a frame for each VLAN tag among the members, to the ports
-  // that lead to members with that tag.
-  [[nodiscard]] std::span<const GroupCopy> group_copies(std::uint32_t job) const;
-  // Members that these do not reach, being behind routers: one more copy to each.
-  [[nodiscard]] std::span<const Peer> routed_members(std::uint32_t job) const;
+  // To whom a job_group message goes. None: there is no such job, or it has had no epoch.
+  [[nodiscard]] Members members(std::uint32_t job) const;
 
   // The port through which a message to the parent goes; nullopt: the job ends here.
   [[nodiscard]] std::optional<std::uint16_t> uplink(std::uint32_t job) const;
@@ -180,7 +186,7 @@ class Engine {
   // say which ranks these are; whoever has asked to join through it may do so through another.
   void end_behind(std::uint16_t port, Outbox& out);
   // The same of members that can be where they joined from no longer.
-  using Gone = std::function<bool(const Peer&)>;
+  using Gone = std::function<bool(const Endpoint&)>;
   void end_where(const Gone& gone, Outbox& out);
   // What one call can append at most.
   [[nodiscard]] std::size_t outbox_capacity() const;

@@ -189,7 +189,7 @@ void Engine::end_where(const Gone& gone, Outbox& out) {
 }
 
 void Engine::end_behind(std::uint16_t port, Outbox& out) {
-  end_where([port](const Peer& peer) { return peer.port == port; }, out);
+  end_where([port](const Endpoint& peer) { return peer.port() == port; }, out);
 }
 
 }  // namespace tributary::aggregator

@@ -28,10 +28,10 @@ struct Engine::Impl {
   // engine.cc
   void build_job(const config::SwitchConfig& config, const config::JobConfig& job_config);
   // What is not decided the short way.
-  Decision on_other(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
-  Decision on_data(Shard& shard, const wire::Packet& packet, const Peer& from, Instant now,
+  Decision on_other(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
+  Decision on_data(Shard& shard, const wire::Packet& packet, const Endpoint& from, Instant now,
                    Outbox& out);
-  Decision on_control(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  Decision on_control(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
   void abort_epoch(Job& job, wire::Reason reason, Outbox& out);
   // An empty cause for job.last_abort; one that is about a child; the ranks inside the first so
   // many children of scratch_ids.
@@ -48,11 +48,11 @@ struct Engine::Impl {
   [[nodiscard]] Shard* shard_at(std::uint8_t index) const {
     return index < shards.size() ? shards[index].get() : nullptr;
   }
-  Decision refuse(const wire::Packet& packet, const Peer& from, wire::Reason why,
+  Decision refuse(const wire::Packet& packet, const Endpoint& from, wire::Reason why,
                   DropReason counted, Job* job, Outbox& out);
-  void send_abort(const Job& job, const Peer* to, Outbox& out);
+  void send_abort(const Job& job, const Endpoint* to, Outbox& out);
   // DropReason::none when the sender is a present member of this epoch.
-  Decision check_member(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+  Decision check_member(Job& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                         Outbox& out);
   // Members are heard of in the shards; their leases are looked after here.
   void collect_last_heard(Job& job, std::uint32_t child);
@@ -68,15 +68,16 @@ struct Engine::Impl {
   void end_where(Job& job, const Engine::Gone& gone, Outbox& out);
 
   // engine_join.cc
-  Decision on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+  Decision on_join(Job& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                    Outbox& out);
-  Decision refuse_plane(Job& job, const wire::Packet& packet, const Peer& from, Outbox& out);
-  Decision refuse_other_planes(Job& job, const wire::Packet& packet, const Peer& from, Outbox& out);
-  Decision refuse_for(const JoinRefusal& why, const wire::Packet& packet, const Peer& from,
+  Decision refuse_plane(Job& job, const wire::Packet& packet, const Endpoint& from, Outbox& out);
+  Decision refuse_other_planes(Job& job, const wire::Packet& packet, const Endpoint& from,
+                               Outbox& out);
+  Decision refuse_for(const JoinRefusal& why, const wire::Packet& packet, const Endpoint& from,
                       Job& job, DropReason counted, Outbox& out);
-  Decision refuse_other_tree(Job& job, const wire::Packet& packet, const Peer& from,
+  Decision refuse_other_tree(Job& job, const wire::Packet& packet, const Endpoint& from,
                              std::optional<std::uint16_t> child, Outbox& out);
-  Decision on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+  Decision on_leave(Job& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                     Outbox& out);
   // All children are members of this epoch from now on, and are told so.
   void begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t first_seq, Instant now,
@@ -84,8 +85,8 @@ struct Engine::Impl {
   // What all that take part must agree on.
   wire::StartInfo start_info(const Job& job) const;
   void send_start(Job& job, std::uint32_t child, Outbox& out);
-  void send_ack(const Job& job, const wire::Packet& packet, const Peer& to, Outbox& out);
-  void send_join_pending(Job& job, std::uint64_t nonce, const Peer& to, Outbox& out);
+  void send_ack(const Job& job, const wire::Packet& packet, const Endpoint& to, Outbox& out);
+  void send_join_pending(Job& job, std::uint64_t nonce, const Endpoint& to, Outbox& out);
 
   void abort_missing_departed(Job& job, wire::Reason reason, Outbox& out);
 
@@ -101,14 +102,14 @@ struct Engine::Impl {
   void tell_exclusion(const Job& job, std::uint32_t child, Outbox& out);
 
   // engine_upstream.cc
-  bool is_from_parent(std::uint32_t id, const Peer& from);
-  Decision on_downward(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  bool is_from_parent(std::uint32_t id, const Endpoint& from);
+  Decision on_downward(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
   Decision on_parent_start(Job& job, const wire::Packet& packet, Instant now, Outbox& out);
   Decision on_parent_pending(Job& job, const wire::Packet& packet);
   Decision on_parent_nack(Job& job, const wire::Packet& packet, Instant now, Outbox& out);
   void give_back(Job& job, wire::Reason why, Outbox& out);
   Decision on_parent_abort(Job& job, const wire::Packet& packet, Outbox& out);
-  Decision on_child_abort(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
+  Decision on_child_abort(Job& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                           Outbox& out);
   void adopt_cause(Job& job, const wire::Packet& packet, std::uint32_t lost_switch);
   void abort_parent_lost(Job& job, Outbox& out);
@@ -123,9 +124,10 @@ struct Engine::Impl {
   // free of allocation.
   std::array<std::uint32_t, kMaxListedIds> scratch_ids;
   std::array<std::uint32_t, kMaxListedIds> scratch_ranks;
-  std::vector<Peer> scratch_peers;
+  std::vector<Endpoint> scratch_peers;
 
   std::uint16_t next_epoch;
+  std::uint64_t epochs_begun = 0;  // of all jobs
   std::uint32_t first_seq;
   std::uint16_t udp_base_port;
   bool takes_fragments;  // START says so
@@ -155,7 +157,7 @@ struct EngineChange {
   JobIndex<Job> job_index;
   std::vector<std::uint32_t> ending;  // ids of jobs that change or go
   std::vector<ShardChange> shards;
-  std::vector<Peer> peers;
+  std::vector<Endpoint> peers;
   std::size_t outbox_capacity = 0;
 };
 

@@ -25,7 +25,7 @@ bool has_other_planes(const Job& job, const wire::Header& h) {
 
 // One of the two reads its configuration sooner than the other; the JOIN is repeated until then.
 // If it comes from a member of the running epoch, that switch has left it behind.
-Decision Engine::Impl::refuse_other_tree(Job& job, const wire::Packet& packet, const Peer& from,
+Decision Engine::Impl::refuse_other_tree(Job& job, const wire::Packet& packet, const Endpoint& from,
                                          std::optional<std::uint16_t> child, Outbox& out) {
   if (child && job.membership.state() == JobState::running) {
     const Member& m = job.membership.member(*child);
@@ -40,8 +40,8 @@ Decision Engine::Impl::refuse_other_tree(Job& job, const wire::Packet& packet, c
                 out);
 }
 
-Decision Engine::Impl::refuse_other_planes(Job& job, const wire::Packet& packet, const Peer& from,
-                                           Outbox& out) {
+Decision Engine::Impl::refuse_other_planes(Job& job, const wire::Packet& packet,
+                                           const Endpoint& from, Outbox& out) {
   const wire::Header& h = packet.header;
   const JoinRefusal why{wire::Reason::planes_mismatch, h.origin, switch_id, h.op,
                         job.config.planes - 1u};
@@ -49,7 +49,7 @@ Decision Engine::Impl::refuse_other_planes(Job& job, const wire::Packet& packet,
 }
 
 Decision Engine::Impl::refuse_for(const JoinRefusal& why, const wire::Packet& packet,
-                                  const Peer& from, Job& job, DropReason counted, Outbox& out) {
+                                  const Endpoint& from, Job& job, DropReason counted, Outbox& out) {
   const Decision decision = refuse(packet, from, why.why, counted, &job, out);
   if (decision.verdict == Verdict::refused) write_refusal(why, out.last().header);
   return decision;
@@ -57,7 +57,7 @@ Decision Engine::Impl::refuse_for(const JoinRefusal& why, const wire::Packet& pa
 
 // A plane that the job does not have, or has elsewhere. Whoever joins it was told of it a moment
 // ago, by a configuration that is no longer or not yet this loop's: JOIN is repeated until then.
-Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const Peer& from,
+Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const Endpoint& from,
                                     Outbox& out) {
   if (packet.header.type != wire::PacketType::join)
     return {Verdict::dropped, DropReason::bad_shard};
@@ -66,8 +66,8 @@ Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const 
                 out);
 }
 
-Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
-                               Outbox& out) {
+Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Endpoint& from,
+                               Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!nonce) return {Verdict::dropped, DropReason::bad_extension};
@@ -79,7 +79,7 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
     return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::join_mismatch, &job,
                   out);
   // Rule 18: a port may be shared, an address says which switch it is.
-  if (job.child_map[*child].is_switch && from.ipv4 != job.child_map[*child].ipv4)
+  if (job.child_map[*child].is_switch && from.node() != node_of_ipv4(job.child_map[*child].ipv4))
     return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
                   out);
 
@@ -130,10 +130,10 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Peer&
 
 void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq, Instant now,
                                Outbox& out) {
-  job.start_epoch(epoch, now);
+  job.start_epoch(epoch, ++epochs_begun, now);
   job.first_seq = seq;
   job.left_at_op = ShardJob::kNobodyLeft;
-  std::vector<Peer>& peers = scratch_peers;
+  std::vector<Endpoint>& peers = scratch_peers;
   peers.resize(job.child_map.count());
   for (std::uint32_t c = 0; c < peers.size(); ++c) peers[c] = job.membership.member(c).peer;
   for (const auto& shard : shards)  // one that is away has no part of this job
@@ -142,8 +142,8 @@ void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq,
   for (std::uint32_t c = 0; c < peers.size(); ++c) send_start(job, c, out);
 }
 
-Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer& from, Instant now,
-                                Outbox& out) {
+Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Endpoint& from,
+                                Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   // Before START a worker knows its rank only.
   const auto child = job.child_map.leaving(h);
@@ -183,7 +183,7 @@ Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Peer
 }
 
 // The answer to LEAVE, and to a switch's LEASE.
-void Engine::Impl::send_ack(const Job& job, const wire::Packet& packet, const Peer& to,
+void Engine::Impl::send_ack(const Job& job, const wire::Packet& packet, const Endpoint& to,
                             Outbox& out) {
   Outgoing* o = out.add();
   if (o == nullptr) return;
@@ -237,7 +237,8 @@ wire::StartInfo Engine::Impl::start_info(const Job& job) const {
   return info;
 }
 
-void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Peer& to, Outbox& out) {
+void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Endpoint& to,
+                                     Outbox& out) {
   Outgoing* o = out.add();
   if (o == nullptr) return;
   o->peer = to;

@@ -107,7 +107,7 @@ ChildTotals Engine::child_totals(std::size_t index, std::uint32_t child) const {
   ChildTotals sum;
   for (const auto& shard : impl_->all_shards)
     if (const ShardJob* const part = shard->find_job(impl_->jobs[index]->place))
-      sum.include(part->children[child].totals);
+      sum.include(part->totals[child]);
   return sum;
 }
 

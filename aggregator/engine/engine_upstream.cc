@@ -30,7 +30,7 @@ bool may_abort_for(wire::Reason reason) {
 
 // RESULT, PENDING, UNKNOWN, START, NACK, ABORT: what only the switch above may say, but for the
 // ABORT of a switch below. ACK from above is an answer to LEASE or LEAVE.
-Decision Engine::Impl::on_downward(const wire::Packet& packet, const Peer& from, Instant now,
+Decision Engine::Impl::on_downward(const wire::Packet& packet, const Endpoint& from, Instant now,
                                    Outbox& out) {
   using wire::PacketType;
   const wire::Header& h = packet.header;
@@ -160,7 +160,7 @@ Decision Engine::Impl::on_parent_abort(Job& job, const wire::Packet& packet, Out
   return {Verdict::epoch_aborted};
 }
 
-Decision Engine::Impl::on_child_abort(Job& job, const wire::Packet& packet, const Peer& from,
+Decision Engine::Impl::on_child_abort(Job& job, const wire::Packet& packet, const Endpoint& from,
                                       Instant now, Outbox& out) {
   // One that goes down names no switch. Its sender is above this switch no more; the two of them
   // would answer each other for ever.
@@ -195,7 +195,7 @@ void Engine::Impl::adopt_cause(Job& job, const wire::Packet& packet, std::uint32
     if (id < job.config.workers) cause.missing.push_back(id);
 }
 
-bool Engine::Impl::is_from_parent(std::uint32_t id, const Peer& from) {
+bool Engine::Impl::is_from_parent(std::uint32_t id, const Endpoint& from) {
   const Job* const job = job_index.find(id);
   return job != nullptr && job->upstream && job->upstream->is_from(from);
 }

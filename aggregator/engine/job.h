@@ -28,9 +28,8 @@ struct Job {
   std::uint32_t host_term = 0;
   std::uint32_t left_at_op = 0;  // who has left in this epoch holds all results of ops before it
   AbortCause last_abort;
-  std::vector<GroupCopy> group_copies;  // of the running epoch; their ports lie in group_ports_
-  std::vector<Peer> routed_members;     // of the same: the others, each place once
-  JobCounters counters;                 // its own part; the shards have theirs
+  std::uint64_t epoch_serial = 0;  // of the last epoch, among all of this engine; 0: there was none
+  JobCounters counters;            // its own part; the shards have theirs
   // Of a shard that is away (engine_away.cc), by shard.
   struct Away {
     std::uint32_t host_term = 0;        // that it has, or will have when it is back
@@ -39,18 +38,11 @@ struct Job {
   std::vector<Away> away;
 
   [[nodiscard]] wire::Header header(wire::PacketType type) const;
-  void start_epoch(std::uint16_t epoch, Instant now);
+  void start_epoch(std::uint16_t epoch, std::uint64_t serial, Instant now);
   // Of the job itself and all it points to.
   [[nodiscard]] std::size_t table_bytes() const;
-
- private:
-  void group_members();
-  void collect_routed();
-
-  std::vector<std::uint16_t> group_ports_;
 };
 static_assert(sizeof(Job) <= config::kJobBytes);
-static_assert(sizeof(Peer) == config::kPlaceBytes);
-static_assert(sizeof(GroupCopy) == config::kGroupCopyBytes);
+static_assert(sizeof(Endpoint) == config::kEndpointBytes);
 
 }  // namespace tributary::aggregator

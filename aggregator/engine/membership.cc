@@ -10,23 +10,22 @@ Membership::Membership(std::uint32_t workers, Duration lease,
   pinned_ports_.resize(workers, kAnyPort);
 }
 
-// A restarted process keeps its host but gets another source port.
-bool Membership::same_place(const Member& m, const Peer& from) const {
-  return m.peer.port == from.port && m.peer.ipv4 == from.ipv4 && m.peer.mac == from.mac &&
-         m.peer.vlan_tci == from.vlan_tci;
+// A restarted process keeps its host but gets another flow.
+bool Membership::same_place(const Member& m, const Endpoint& from) const {
+  return m.peer.is_same_host(from);
 }
 
 // The same process behind another network card, or a new virtual link: its nonce says so. Once it
 // has sent data, only a new epoch moves it.
-bool Membership::may_rebind(const Member& m, const Peer& from) const {
-  return !m.active && m.peer.port == from.port && m.peer.udp_port == from.udp_port &&
-         m.peer.ipv4 == from.ipv4 && m.peer.vlan_tci == from.vlan_tci;
+bool Membership::may_rebind(const Member& m, const Endpoint& from) const {
+  return !m.active && m.peer.is_same_but_station(from);
 }
 
-Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const Peer& from,
+Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from,
                                   Instant now) {
   Member& m = members_[rank];
-  if (pinned_ports_[rank] != kAnyPort && pinned_ports_[rank] != from.port) return Join::wrong_port;
+  if (pinned_ports_[rank] != kAnyPort && pinned_ports_[rank] != from.port())
+    return Join::wrong_port;
   if (state_ != JobState::running) return admit(m, nonce, from, now);
 
   if (m.nonce == nonce) {
@@ -41,7 +40,8 @@ Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const
   return Join::restarted;
 }
 
-Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Peer& from, Instant now) {
+Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Endpoint& from,
+                                   Instant now) {
   if (m.active && m.nonce == nonce) return Join::stale;
   if (m.joined && m.nonce != nonce && !same_place(m, from) && now - m.last_seen < lease_)
     return Join::occupied;
@@ -71,7 +71,7 @@ void Membership::start(std::uint16_t epoch, Instant now) {
   next_scan_ = now + lease_;
 }
 
-bool Membership::is_present(std::uint32_t rank, const Peer& from, Instant now) {
+bool Membership::is_present(std::uint32_t rank, const Endpoint& from, Instant now) {
   Member& m = members_[rank];
   if (!m.present || m.peer != from) return false;
   m.last_seen = now;

@@ -5,7 +5,7 @@
 //                    ▲                              │
 //                    └────JOIN──── aborted ◀────────┘ restart, lapse, leave with open chunks, ...
 //
-// A rank is bound to the Peer it joined from; while its lease lasts nobody else may take its
+// A rank is bound to the Endpoint it joined from; while its lease lasts nobody else may take its
 // place from another port or address. Until it has sent more than JOINs, a JOIN with its nonce may
 // bring a new MAC address.
 #pragma once
@@ -23,7 +23,7 @@
 namespace tributary::aggregator {
 
 struct Member {
-  Peer peer;
+  Endpoint peer;
   std::uint64_t nonce = 0;
   Instant last_seen;
   bool joined = false;   // takes part in the epoch that forms
@@ -49,11 +49,11 @@ class Membership {
   static constexpr std::uint16_t kAnyPort = 0xFFFF;
   Membership(std::uint32_t workers, Duration lease, std::vector<std::uint16_t> pinned_ports);
 
-  Join join(std::uint32_t rank, std::uint64_t nonce, const Peer& from, Instant now);
+  Join join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from, Instant now);
   // All joined ranks become present; `epoch` is theirs.
   void start(std::uint16_t epoch, Instant now);
   // True when `from` is where this present rank joined from; notes that it lives.
-  bool is_present(std::uint32_t rank, const Peer& from, Instant now);
+  bool is_present(std::uint32_t rank, const Endpoint& from, Instant now);
   // This present rank sent data at this time, maybe some time ago.
   void heard(std::uint32_t rank, Instant when);
   void leave(std::uint32_t rank);
@@ -80,6 +80,7 @@ class Membership {
   }
   [[nodiscard]] std::uint32_t present() const { return present_; }
   [[nodiscard]] const Member& member(std::uint32_t rank) const { return members_[rank]; }
+  [[nodiscard]] std::span<const Member> all() const { return members_; }
   // Ranks for which a newcomer waits; at most out.size() written, returns how many.
   std::size_t awaited(std::span<std::uint32_t> out) const;
   // Ranks that were started but are not present any more.
@@ -89,9 +90,9 @@ class Membership {
   }
 
  private:
-  Join admit(Member& m, std::uint64_t nonce, const Peer& from, Instant now);
-  [[nodiscard]] bool same_place(const Member& m, const Peer& from) const;
-  [[nodiscard]] bool may_rebind(const Member& m, const Peer& from) const;
+  Join admit(Member& m, std::uint64_t nonce, const Endpoint& from, Instant now);
+  [[nodiscard]] bool same_place(const Member& m, const Endpoint& from) const;
+  [[nodiscard]] bool may_rebind(const Member& m, const Endpoint& from) const;
 
   Duration lease_;
   std::vector<Member> members_;

@@ -19,9 +19,7 @@ constexpr std::int64_t kUnansweredShare = 9;
 
 Upstream::Upstream(const config::ParentConfig& parent, std::uint16_t port, Duration lease,
                    std::uint64_t seed)
-    : port_(port),
-      ipv4_(parent.ipv4),
-      mac_(parent.mac),
+    : parent_(wire::UdpPeer(port, 0, parent.ipv4, {}, parent.mac)),
       parent_id_(parent.id),
       child_(parent.child),
       fan_in_(parent.fan_in),

@@ -23,6 +23,7 @@
 #include "aggregator/chunk/outbox.h"
 #include "aggregator/shard/join_refusal.h"
 #include "config/model/switch_config.h"
+#include "core/net/udp_peer.h"
 #include "core/prng.h"
 #include "core/time.h"
 #include "core/wire/extension.h"
@@ -38,16 +39,14 @@ class Upstream {
            std::uint64_t seed);
 
   [[nodiscard]] State state() const { return state_; }
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t port() const { return parent_.port(); }
   [[nodiscard]] std::uint16_t child() const { return child_; }
   [[nodiscard]] std::uint16_t fan_in() const { return fan_in_; }
   [[nodiscard]] std::uint32_t parent_id() const { return parent_id_; }
   [[nodiscard]] std::uint64_t nonce() const { return nonce_; }
   [[nodiscard]] std::uint16_t epoch() const { return epoch_; }  // from running on
   // True for a packet that only the parent can have sent (protocol rule 18).
-  [[nodiscard]] bool is_from(const Peer& peer) const {
-    return peer.port == port_ && peer.ipv4 == ipv4_ && peer.mac == mac_ && !peer.vlan_tci;
-  }
+  [[nodiscard]] bool is_from(const Endpoint& peer) const { return peer.is_same_host(parent_); }
 
   // All children have joined, or one of them has asked again. True: send JOIN now.
   bool join(Instant now);
@@ -78,9 +77,7 @@ class Upstream {
  private:
   void say_farewell(State state);
 
-  std::uint16_t port_;
-  std::uint32_t ipv4_;
-  wire::MacAddress mac_;
+  Endpoint parent_;  // but for its flow
   std::uint32_t parent_id_;
   std::uint16_t child_;
   std::uint16_t fan_in_;

@@ -86,7 +86,7 @@ BufferClass* Shard::class_for(std::size_t buffer_bytes) {
 }
 
 void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t first_seq,
-                        std::span<const Peer> peers, Instant now) {
+                        std::span<const Endpoint> peers, Instant now) {
   if (jobs_[place] == nullptr) return;
   clear(place);
   ShardJob& job = *jobs_[place];
@@ -108,7 +108,7 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
     job.children[child].enter(peers[child], now);
 }
 
-void Shard::bind(std::uint32_t place, std::uint32_t rank, const Peer& peer) {
+void Shard::bind(std::uint32_t place, std::uint32_t rank, const Endpoint& peer) {
   if (jobs_[place] != nullptr) jobs_[place]->children[rank].peer = peer;
 }
 
@@ -169,7 +169,8 @@ void Shard::prefetch_data(const wire::Packet& packet, Payloads payloads) const {
     prefetch_to_write(&job->table.entry_a_window_before(h.seq));
 }
 
-Decision Shard::on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
+Decision Shard::on_packet(const wire::Packet& packet, const Endpoint& from, Instant now,
+                          Outbox& out) {
   const wire::Header& h = packet.header;
   ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr) return {Verdict::refused, DropReason::bad_shard};
@@ -195,7 +196,7 @@ void Shard::note_deadline(ShardJob& job, ChunkEntry& e, Instant now) {
   job.note_trouble(e, OpEventKind::deadline, now);
   for (std::uint16_t child = 0; child < job.fan_in; ++child) {
     if (!job.awaits(e, child)) continue;
-    job.children[child].totals.missed_deadlines.add();
+    job.totals[child].missed_deadlines.add();
     job.history.missed(e.description, child);
   }
 }

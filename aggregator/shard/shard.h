@@ -91,9 +91,9 @@ class Shard {
 
   // All ranks are members; peers[rank] is where each is bound.
   void start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
-                   std::span<const Peer> peers, Instant now);
+                   std::span<const Endpoint> peers, Instant now);
   // This member is now bound there.
-  void bind(std::uint32_t job, std::uint32_t rank, const Peer& peer);
+  void bind(std::uint32_t job, std::uint32_t rank, const Endpoint& peer);
   // The epoch is over: frees all that the job held, which counts as held until the last expire().
   void clear(std::uint32_t job);
   // A rank has left, with all results of the ops before `first_op`. True when an unfinished chunk
@@ -117,10 +117,10 @@ class Shard {
   void end_burst() { folds_.end(); }
   // The short way of most packets, see shard_plain.cc: decided as on_packet() would have. Or
   // `refused`: nothing has changed, and on_packet() decides.
-  Decision take_plain(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  Decision take_plain(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
   // A contribution, probe or ack. `refused`: the sender is no member of the running epoch, or the
   // job has no such shard; nothing was changed or said.
-  Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
+  Decision on_packet(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
   // RESULT, PENDING, UNKNOWN or ESCALATION of the switch above; the engine has checked the sender,
   // and takes PENDING and UNKNOWN with the flag bypass on to the rank in `origin`.
   Decision on_parent(const wire::Packet& packet, Instant now, Outbox& out);
@@ -194,13 +194,13 @@ class Shard {
   void catch_up(ShardJob& job);
   static DropReason check_data(const ShardJob& job, const Contribution& c, bool is_sum,
                                const Kernels*& kernels);
-  Decision on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
-                           Outbox& out);
+  Decision on_contribution(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
+                           Instant now, Outbox& out);
   Decision on_first(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels* kernels,
                     const wire::Packet& packet, Instant now, Outbox& out);
   Decision on_further(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels* kernels,
-                      const wire::Packet& packet, const Peer& from, Instant now, Outbox& out);
-  Decision on_repeated(ShardJob& job, ChunkEntry& e, const Contribution& c, const Peer& from,
+                      const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
+  Decision on_repeated(ShardJob& job, ChunkEntry& e, const Contribution& c, const Endpoint& from,
                        const wire::Packet& packet, Instant now, Outbox& out);
   Decision on_complete(ShardJob& job, ChunkEntry& e, const Kernels* kernels, Instant now,
                        Outbox& out);
@@ -303,13 +303,13 @@ class Shard {
 
   // shard_relay.cc
   DropReason check_relayed(const ShardJob& job, const wire::Packet& packet, const Contribution& c);
-  Decision on_relayed(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
+  Decision on_relayed(ShardJob& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                       Outbox& out);
   Decision on_escalated_above(ShardJob& job, ChunkEntry& e, const wire::Header& h, Instant now,
                               Outbox& out);
   Outgoing* begin_reply(ShardJob& job, wire::PacketType type, const ChunkEntry& e, Outbox& out);
   void lose_sum(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out);
-  void tell_escalated(ShardJob& job, const ChunkEntry& e, const Peer& to, Outbox& out);
+  void tell_escalated(ShardJob& job, const ChunkEntry& e, const Endpoint& to, Outbox& out);
 
   // shard_exclude.cc
   static void leave_out_excluded(ShardJob& job, ChunkEntry& e, std::uint16_t opener);
@@ -317,7 +317,7 @@ class Shard {
   static void remind(ShardJob& job, const wire::Header& h, Outbox& out);
 
   // shard_retry.cc
-  Decision on_retry(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out);
+  Decision on_retry(ShardJob& job, const wire::Packet& packet, const Endpoint& from, Outbox& out);
 
   // shard_degrade.cc
   bool takes_count(const ShardJob& job, const ChunkDescription& d, const wire::Packet& result);
@@ -325,19 +325,19 @@ class Shard {
   void note_left_out(ShardJob& job, ChunkEntry& e, const wire::Packet& result, Instant now);
   static void add_left_out(const ShardJob& job, std::uint32_t seq, Outgoing& o);
   static bool comes_late(const ShardJob& job, const ChunkEntry& e, const Contribution& c);
-  Decision answer_late(ShardJob& job, const ChunkEntry& e, const Peer& from, Outbox& out);
+  Decision answer_late(ShardJob& job, const ChunkEntry& e, const Endpoint& from, Outbox& out);
 
   // shard_notify.cc
   Decision recall(ShardJob& job, const wire::Header& ahead, Instant now, Outbox& out);
 
   // shard_reply.cc
-  Decision on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
+  Decision on_probe(ShardJob& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                     Outbox& out);
   Decision on_ack(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
-  Decision answer_from_cache(ShardJob& job, const wire::Packet& packet, const Peer& from,
+  Decision answer_from_cache(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
                              Outbox& out);
   void multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out);
-  void send_result(ShardJob& job, const ChunkEntry& e, const Peer& to, Outbox& out);
+  void send_result(ShardJob& job, const ChunkEntry& e, const Endpoint& to, Outbox& out);
   void finish_result(ShardJob& job, const ChunkEntry& e, Outgoing& o, bool whole);
   static std::uint32_t result_flags(const ChunkEntry& e);
 

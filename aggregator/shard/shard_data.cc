@@ -106,7 +106,7 @@ void Shard::catch_up(ShardJob& job) {
   while (job.table.skip_unseen()) release_acknowledged(job);
 }
 
-Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const Peer& from,
+Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
                                 Instant now, Outbox& out) {
   if (packet.header.attempt != 0) return on_retry(job, packet, from, out);
   Contribution c = contribution_of(packet);
@@ -187,7 +187,7 @@ Decision Shard::on_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
 }
 
 Decision Shard::on_further(ShardJob& job, ChunkEntry& e, const Contribution& c,
-                           const Kernels* kernels, const wire::Packet& packet, const Peer& from,
+                           const Kernels* kernels, const wire::Packet& packet, const Endpoint& from,
                            Instant now, Outbox& out) {
   if (e.state == ChunkState::open && !e.bypassed)
     job.note_further(e, c.child, now);
@@ -259,8 +259,9 @@ Decision Shard::on_complete(ShardJob& job, ChunkEntry& e, const Kernels* kernels
   return {Verdict::completed};
 }
 
-Decision Shard::on_repeated(ShardJob& job, ChunkEntry& e, const Contribution& c, const Peer& from,
-                            const wire::Packet& packet, Instant now, Outbox& out) {
+Decision Shard::on_repeated(ShardJob& job, ChunkEntry& e, const Contribution& c,
+                            const Endpoint& from, const wire::Packet& packet, Instant now,
+                            Outbox& out) {
   job.counters.duplicates.add();
   if (!c.resend) return {Verdict::dropped, DropReason::duplicate};
   // O6: what is held goes to the host, too; whose data is in that, it says itself.

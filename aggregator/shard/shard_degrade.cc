@@ -71,7 +71,7 @@ bool Shard::comes_late(const ShardJob& job, const ChunkEntry& e, const Contribut
   return brief ? d.op == other.op && d.chunk == other.chunk : d.agrees_with(other);
 }
 
-Decision Shard::answer_late(ShardJob& job, const ChunkEntry& e, const Peer& from, Outbox& out) {
+Decision Shard::answer_late(ShardJob& job, const ChunkEntry& e, const Endpoint& from, Outbox& out) {
   job.counters.late.add();
   send_result(job, e, from, out);
   return {Verdict::answered};

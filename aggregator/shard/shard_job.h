@@ -51,19 +51,18 @@ class Shared {
 
 // A member as the data path sees it. One cache line: it is read and written with every packet.
 struct alignas(64) Child {
-  Peer peer;
+  Endpoint peer;
   bool present = false;
   Shared<bool> heard;        // since the epoch began
   std::uint16_t worker = 0;  // its rank + 1; 0: it is a switch
   Shared<Instant> last_heard;
   Exclusion excluded;
-  ChildTotals totals;
 
   // Data with this origin is a worker's own.
   [[nodiscard]] bool is_worker(std::uint32_t origin) const {
     return worker == std::uint64_t{origin} + 1;
   }
-  void enter(const Peer& from, Instant now) {
+  void enter(const Endpoint& from, Instant now) {
     peer = from;
     present = true;
     heard = false;
@@ -71,7 +70,7 @@ struct alignas(64) Child {
     excluded = {};
   }
 };
-static_assert(sizeof(Child) == config::kChildBytes);
+static_assert(sizeof(Child) + sizeof(ChildTotals) == config::kChildBytes);
 static_assert(config::kMaxWorkers <= 0xFFFF, "fits Child::worker");
 static_assert(sizeof(ChunkEntry) == config::kChunkEntryBytes);
 static_assert(sizeof(ResultCache::Entry) == config::kCacheEntryBytes);
@@ -129,6 +128,7 @@ struct alignas(64) ShardJob {
         fan_in(config::job_fan_in(job_config)),
         buffers(sums.buffers),
         children(fan_in),
+        totals(fan_in),
         child_map(job_config),
         entries(std::size_t{2} * job_config.window),
         table(entries, fan_in, job_config.window),
@@ -166,6 +166,7 @@ struct alignas(64) ShardJob {
   PlainKind plain;            // of the last plain data
   BufferPool& buffers;
   std::vector<Child> children;
+  std::vector<ChildTotals> totals;  // of each
   const ChildMap child_map;
   std::vector<ChunkEntry> entries;
   ChunkTable table;
@@ -215,17 +216,17 @@ struct alignas(64) ShardJob {
     const KeptAs as = OpHistory::kept_as(d, shards);
     if (as == KeptAs::nothing) return as;
     if (history.passes_over(d, now)) return KeptAs::passed_over;
-    return history.arrived(d, as, child, now, children[child].totals);
+    return history.arrived(d, as, child, now, totals[child]);
   }
   void note_again(const ChunkEntry& e, const ChunkDescription& d, std::uint16_t child,
                   Instant now) {
     const KeptAs as = OpHistory::kept_as(d, shards);
     if (as != KeptAs::nothing && e.kept != KeptAs::passed_over)
-      history.arrived(d, as, child, now, children[child].totals);
+      history.arrived(d, as, child, now, totals[child]);
   }
   void note_further(const ChunkEntry& e, std::uint16_t child, Instant now) {
     if (e.kept == KeptAs::first || e.kept == KeptAs::last)
-      history.arrived_further(e.description, e.kept, child, now, children[child].totals);
+      history.arrived_further(e.description, e.kept, child, now, totals[child]);
   }
   // Data of a chunk that was given up.
   void note_late(const ChunkEntry& e, std::uint16_t child, Instant now) {
@@ -282,7 +283,8 @@ struct alignas(64) ShardJob {
     std::size_t bytes = config::kShardJobBytes + config::copy_bytes(config);
     bytes += child_map.table_bytes() + table.table_bytes() + order.table_bytes();
     bytes += history.table_bytes() + degraded.table_bytes();
-    bytes += children.capacity() * sizeof(Child) + asked_above.capacity() * sizeof(AskedAbove);
+    bytes += children.capacity() * (sizeof(Child) + sizeof(ChildTotals));
+    bytes += asked_above.capacity() * sizeof(AskedAbove);
     bytes += (held.capacity() + awaited_above.capacity()) * sizeof(std::uint32_t);
     for (const OwnBuffers* const own : {own_sums.get(), own_holds.get()})
       if (own != nullptr) bytes += sizeof(own->memory) + own->buffers.table_bytes();

@@ -110,7 +110,8 @@ Decision Shard::take_first(ShardJob& job, const ChunkDescription& d, const wire:
   return {Verdict::opened};
 }
 
-Decision Shard::take_plain(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
+Decision Shard::take_plain(const wire::Packet& packet, const Endpoint& from, Instant now,
+                           Outbox& out) {
   const wire::Header& h = packet.header;
   if (!is_plain(packet)) return kNotThisWay;
   ShardJob* const found = by_id_.find(h.job);

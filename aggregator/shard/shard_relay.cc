@@ -50,8 +50,8 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
   return named == h.covered && below == h.covered ? DropReason::none : DropReason::bad_coverage;
 }
 
-Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
-                           Outbox& out) {
+Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
+                           Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   if (h.attempt != 0) return on_retry(job, packet, from, out);
   const Contribution c = contribution_of(packet);
@@ -156,7 +156,7 @@ void Shard::lose_sum(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
 }
 
 // To a switch that waits for the result of its sum.
-void Shard::tell_escalated(ShardJob& job, const ChunkEntry& e, const Peer& to, Outbox& out) {
+void Shard::tell_escalated(ShardJob& job, const ChunkEntry& e, const Endpoint& to, Outbox& out) {
   Outgoing* const o = begin_reply(job, wire::PacketType::escalation, e, out);
   if (o == nullptr) return;
   o->peer = to;

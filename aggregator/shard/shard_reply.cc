@@ -50,7 +50,7 @@ bool needs_data(const ShardJob& job, const ChunkEntry& e, const wire::Header& h)
          (has_target(h.collective) || wire::concerns_model(h.collective));
 }
 
-void ask_for_data(ShardJob& job, const wire::Header& asked, const Peer& from, Outbox& out) {
+void ask_for_data(ShardJob& job, const wire::Header& asked, const Endpoint& from, Outbox& out) {
   Outgoing* const o = out.add();
   if (o == nullptr) return;
   o->peer = from;
@@ -60,8 +60,8 @@ void ask_for_data(ShardJob& job, const wire::Header& asked, const Peer& from, Ou
 
 }  // namespace
 
-Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& from, Instant now,
-                         Outbox& out) {
+Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
+                         Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   ChunkEntry* e = nullptr;
   ChunkTable::Place place = job.table.find(h.seq, e);
@@ -127,7 +127,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Peer& 
   return {Verdict::answered};
 }
 
-Decision Shard::answer_from_cache(ShardJob& job, const wire::Packet& packet, const Peer& from,
+Decision Shard::answer_from_cache(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
                                   Outbox& out) {
   const wire::Header& h = packet.header;
   const ResultCache::Entry* const hit = job.cache.find(job.place, h.op, h.chunk);
@@ -190,7 +190,7 @@ void Shard::multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out) {
   finish_result(job, e, *o, all);
 }
 
-void Shard::send_result(ShardJob& job, const ChunkEntry& e, const Peer& to, Outbox& out) {
+void Shard::send_result(ShardJob& job, const ChunkEntry& e, const Endpoint& to, Outbox& out) {
   Outgoing* const o = out.add();
   if (o == nullptr) return;
   o->peer = to;

@@ -21,7 +21,8 @@ DropReason check(const ShardJob& job, const wire::Packet& packet) {
 
 }  // namespace
 
-Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Peer& from, Outbox& out) {
+Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
+                         Outbox& out) {
   const wire::Header& h = packet.header;
   if (const DropReason bad = check(job, packet); bad != DropReason::none)
     return {Verdict::dropped, bad};

@@ -18,7 +18,7 @@ namespace tributary::aggregator {
 struct MemberStatus {
   std::uint32_t rank = 0;  // or the id of a switch
   bool present = false;
-  Peer peer;
+  Endpoint peer;
   Duration silent_for;            // since its last packet
   std::uint32_t held_before = 0;  // first shard here: every result before it
   bool is_switch = false;
@@ -103,7 +103,7 @@ struct ChildLateness {
   std::uint8_t plane = 0;
   std::uint32_t id = 0;  // rank, or switch
   bool is_switch = false;
-  Peer peer;
+  Endpoint peer;
   std::vector<std::uint32_t> ranks;  // inside
   std::uint32_t ops = 0;             // so many were looked at
   Duration mean;                     // of what it was behind in each

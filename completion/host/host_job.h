@@ -60,7 +60,7 @@ struct Host {
   std::optional<std::uint16_t> port;  // the only one it may be behind
   bool known = false;                 // it has said hello, and has not left
   bool refused = false;               // it will not have the job, until it restarts
-  aggregator::Peer peer;
+  Endpoint peer;
   std::uint64_t nonce = 0;
   Instant heard;
   Instant passed_over_until;  // it says hello, but does not do its work

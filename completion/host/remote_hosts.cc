@@ -10,7 +10,6 @@ namespace tributary::completion {
 
 using aggregator::Outbox;
 using aggregator::Outgoing;
-using aggregator::Peer;
 using aggregator::Verdict;
 using wire::PacketType;
 
@@ -228,14 +227,15 @@ void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box)
 
 // ---- what hosts say
 
-aggregator::Decision RemoteHosts::on_packet(const wire::Packet& packet, const Peer& from,
+aggregator::Decision RemoteHosts::on_packet(const wire::Packet& packet, const Endpoint& from,
                                             Instant now, Outbox& box) {
   const wire::Header& h = packet.header;
   HostJob* const job = by_id_.find(h.job);
   if (job == nullptr) return {Verdict::dropped, DropReason::unknown_job};
-  const auto host = std::find_if(job->hosts.begin(), job->hosts.end(),
-                                 [&](const Host& x) { return x.ipv4 == from.ipv4; });
-  if (host == job->hosts.end() || (host->port && *host->port != from.port)) {
+  const auto host = std::find_if(job->hosts.begin(), job->hosts.end(), [&](const Host& x) {
+    return node_of_ipv4(x.ipv4) == from.node();
+  });
+  if (host == job->hosts.end() || (host->port && *host->port != from.port())) {
     job->counters.wrong_senders.add();
     return {Verdict::dropped, DropReason::sender_mismatch};
   }
@@ -262,14 +262,12 @@ aggregator::Decision RemoteHosts::on_packet(const wire::Packet& packet, const Pe
 
 // A host says that it lives, and which incarnation it is.
 aggregator::Decision RemoteHosts::on_hello(HostJob& job, Host& host, const wire::Packet& packet,
-                                           const Peer& from, Instant now, Outbox& box) {
+                                           const Endpoint& from, Instant now, Outbox& box) {
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!nonce) return {Verdict::dropped, DropReason::bad_extension};
   // Who lives may not be replaced from elsewhere (rule 18), but by itself after a restart.
   const bool lives = host.known && now - host.heard < lease_;
-  Peer same_port = host.peer;
-  same_port.udp_port = from.udp_port;
-  if (lives && from != (*nonce == host.nonce ? host.peer : same_port)) {
+  if (lives && !(*nonce == host.nonce ? from == host.peer : from.is_same_host(host.peer))) {
     job.counters.wrong_senders.add();
     return {Verdict::dropped, DropReason::sender_mismatch};
   }

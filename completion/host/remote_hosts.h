@@ -38,8 +38,8 @@ class RemoteHosts {
 
   // What hosts say, as opposed to workers and switches.
   [[nodiscard]] bool concerns(const wire::Packet& packet) const;
-  aggregator::Decision on_packet(const wire::Packet& packet, const aggregator::Peer& from,
-                                 Instant now, aggregator::Outbox& box);
+  aggregator::Decision on_packet(const wire::Packet& packet, const Endpoint& from, Instant now,
+                                 aggregator::Outbox& box);
   // Something that the engine wants sent. True: it was for a host and is on its way there, or lost;
   // false: also for whoever else listens.
   bool intercept(aggregator::Outgoing& message, Instant now, aggregator::Outbox& box);
@@ -66,8 +66,8 @@ class RemoteHosts {
   using Decision = aggregator::Decision;
   using Outbox = aggregator::Outbox;
 
-  Decision on_hello(HostJob& job, Host& host, const wire::Packet& packet,
-                    const aggregator::Peer& from, Instant now, Outbox& box);
+  Decision on_hello(HostJob& job, Host& host, const wire::Packet& packet, const Endpoint& from,
+                    Instant now, Outbox& box);
   Decision on_answer(HostJob& job, Seat& seat, const wire::Packet& packet, Instant now,
                      Outbox& box);
   Decision pass_on(HostJob& job, Seat& seat, const wire::Packet& packet, Instant now, Outbox& box);

@@ -61,8 +61,8 @@ class RootHost {
   [[nodiscard]] bool concerns(const wire::Packet& packet) const {
     return remote_ && remote_->concerns(packet);
   }
-  aggregator::Decision on_packet(const wire::Packet& packet, const aggregator::Peer& from,
-                                 Instant now, aggregator::Outbox& box) {
+  aggregator::Decision on_packet(const wire::Packet& packet, const Endpoint& from, Instant now,
+                                 aggregator::Outbox& box) {
     return remote_->on_packet(packet, from, now, box);
   }
 

@@ -6,12 +6,12 @@
 
 #include "completion/host/host_job.h"
 #include "config/model/switch_config.h"
+#include "core/net/udp_peer.h"
 
 namespace tributary::completion {
 
 using aggregator::Outbox;
 using aggregator::Outgoing;
-using aggregator::Peer;
 using wire::PacketType;
 
 namespace {
@@ -69,13 +69,13 @@ const char* name_of(Objection why) {
   return "-";
 }
 
-DropReason Server::on_packet(const wire::Packet& packet, const Peer& from, Instant now,
+DropReason Server::on_packet(const wire::Packet& packet, const Endpoint& from, Instant now,
                              Outbox& out) {
   const wire::Header& h = packet.header;
   const auto found = first_seat_.find(h.job);
   if (found == first_seat_.end()) return DropReason::unknown_job;
   const ServedJob& job = seats_[found->second]->job;
-  if (from.ipv4 != job.root_ipv4) {
+  if (from.node() != node_of_ipv4(job.root_ipv4)) {
     counters_.wrong_senders.add();
     return DropReason::sender_mismatch;
   }
@@ -113,8 +113,8 @@ Objection Server::objection(const ServedJob& job, const wire::Header& start,
   return has_model && start.fan_in > 1 ? Objection::shared_model : Objection::none;
 }
 
-DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Peer& from, Instant now,
-                            Outbox& out) {
+DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Endpoint& from,
+                            Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   const auto info = wire::find_start_info(packet.extensions);
   const auto nonce = wire::find_nonce(packet.extensions);
@@ -235,9 +235,8 @@ void Server::add_direct(const Seat& seat, std::size_t first, Outbox& out) {
     if (o == nullptr) return;  // the root notifies those
     *o = for_root;
     o->to = Outgoing::To::job_group;
-    o->peer = {};
-    o->peer.ipv4 = config::job_group_ipv4(seat.job.limits.id);
-    o->peer.udp_port = static_cast<std::uint16_t>(seat.job.root_udp_port + seat.shard);
+    const auto udp_port = static_cast<std::uint16_t>(seat.job.root_udp_port + seat.shard);
+    o->peer = wire::UdpPeer(0, udp_port, config::job_group_ipv4(seat.job.limits.id));
   }
 }
 
@@ -272,8 +271,7 @@ void Server::say_hello(std::size_t place, PacketType type, Outbox& out) const {
   const ServedJob& job = jobs_[place];
   Outgoing* const o = out.add();
   if (o == nullptr) return;
-  o->peer.ipv4 = job.root_ipv4;
-  o->peer.udp_port = job.root_udp_port;
+  o->peer = wire::UdpPeer(0, job.root_udp_port, job.root_ipv4);
   o->header.type = type;
   o->header.flags = wire::kFlagAtPs;
   o->header.job = job.limits.id;

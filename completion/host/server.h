@@ -91,7 +91,7 @@ class Server {
   // What is to be sent is appended to `out`, with To::peer, or To::job_group where the job's host
   // notifies ranks itself (T9); payload spans are valid until the next call. Returns
   // DropReason::none when the packet was of use.
-  DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now,
+  DropReason on_packet(const wire::Packet& packet, const Endpoint& from, Instant now,
                        aggregator::Outbox& out);
   // A sum of the node itself, which its root waits for like for any other's (T17). True: it is in
   // the chunk, which the root had given up before; false: nothing has happened.
@@ -133,12 +133,12 @@ class Server {
     std::uint16_t epoch = 0;
     std::uint32_t term = 0;
     std::uint64_t root_nonce = 0;
-    aggregator::Peer root;
+    Endpoint root;
     Instant heard;
   };
 
-  DropReason on_start(Seat& seat, const wire::Packet& packet, const aggregator::Peer& from,
-                      Instant now, aggregator::Outbox& out);
+  DropReason on_start(Seat& seat, const wire::Packet& packet, const Endpoint& from, Instant now,
+                      aggregator::Outbox& out);
   DropReason on_piece(Seat& seat, const wire::Packet& packet, Instant now, aggregator::Outbox& out);
   DropReason on_leave(Seat& seat, const wire::Packet& packet);
   void end(Seat& seat);

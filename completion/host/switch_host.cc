@@ -8,12 +8,12 @@
 
 #include "completion/pieces/limits.h"
 #include "config/plan/memory_plan.h"
+#include "core/net/udp_peer.h"
 #include "core/wire/rank_bitmap.h"
 
 namespace tributary::completion {
 
 using aggregator::Outgoing;
-using aggregator::Peer;
 
 namespace {
 
@@ -73,10 +73,11 @@ bool SwitchHost::tells(std::uint32_t job) const {
   return way != nullptr && way->tells_here;
 }
 
-DropReason SwitchHost::on_packet(const wire::Packet& packet, const Peer& from, Instant now) {
+DropReason SwitchHost::on_packet(const wire::Packet& packet, const Endpoint& from, Instant now) {
   const Way* const way = find_way(packet.header.job);
   if (way == nullptr) return DropReason::unknown_job;
-  if (from.port != way->port || from.mac != way->root.root_mac || from.vlan_tci)
+  if (from.port() != way->port || from.station() != wire::station_of(way->root.root_mac) ||
+      from.segment())
     return DropReason::sender_mismatch;
   const DropReason what = server_.on_packet(packet, from, now, outbox_);
   address();
@@ -125,9 +126,8 @@ void SwitchHost::address() {
     Outgoing& said = outbox_.item(i);
     const Way* const way = find_way(said.header.job);
     said.to = Outgoing::To::hosted_root;
-    said.peer.port = way->port;
-    said.peer.mac = way->root.root_mac;
-    said.peer.vlan_tci.reset();
+    const wire::UdpPeer said_to(said.peer);
+    said.peer = wire::UdpPeer(way->port, said_to.udp_port, said_to.ipv4, {}, way->root.root_mac);
   }
 }
 

@@ -29,7 +29,7 @@ class SwitchHost {
   SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce);
 
   // A packet to the hosting port, parsed and with its integrity verified. none: it was taken.
-  DropReason on_packet(const wire::Packet& packet, const aggregator::Peer& from, Instant now);
+  DropReason on_packet(const wire::Packet& packet, const Endpoint& from, Instant now);
   // Deadlines, leases and signs of life. Looks no more often than every millisecond; true: there is
   // something to send, and it may be called again.
   bool expire(Instant now);

@@ -99,8 +99,7 @@ std::size_t shard_job_tables(const JobConfig& job) {
 }
 
 std::size_t membership_tables(const JobConfig& job) {
-  const std::size_t of_child =
-      kMemberBytes + 2 * sizeof(std::uint16_t) + kGroupCopyBytes + kPlaceBytes;
+  constexpr std::size_t of_child = kMemberBytes + sizeof(std::uint16_t);  // and its port
   constexpr std::size_t kOfShard = 8;  // where it stood when it went to another owner
   return kJobBytes + copy_bytes(job) + child_map_bytes(job) + job_fan_in(job) * of_child +
          job.shards * kOfShard + kIdListBytes;
@@ -111,7 +110,7 @@ std::size_t engine_tables(const SwitchConfig& config) {
   const std::size_t index = index_entries(jobs) * kIndexEntryBytes;
   constexpr std::size_t kShardPointers = 2 * 16;
   std::size_t bytes =
-      kEngineBytes + jobs * sizeof(void*) + index + largest_fan_in(config) * kPlaceBytes;
+      kEngineBytes + jobs * sizeof(void*) + index + largest_fan_in(config) * kEndpointBytes;
   for (std::size_t s = 0; s < engine_shards(config); ++s) {
     const auto shard = static_cast<std::uint8_t>(s);
     bytes += kShardBytes + kShardPointers + kIdListBytes + words(kMaxWorkers) * 8 + index;

@@ -12,6 +12,7 @@
 #include "config/topology/topology.h"
 #include "control/text/late_loops.h"
 #include "control/text/show_text.h"
+#include "core/net/udp_peer.h"
 
 namespace tributary::control {
 namespace {
@@ -53,7 +54,7 @@ std::vector<aggregator::SlotStatus> slot_status(dataplane::Switch& sw) {
   return slots;
 }
 
-ordered_json mac_of(const aggregator::Peer& peer) {
+ordered_json mac_of(const wire::UdpPeer& peer) {
   if (peer.ipv4 == 0) return {};
   return peer.is_routed() ? "routed" : config::format_mac(peer.mac);
 }
@@ -217,8 +218,8 @@ ordered_json Show::members() {
   ordered_json rows = ordered_json::array();
   for (const auto& job : job_status(switch_))
     for (const auto& member : job.members) {
-      const auto& peer = member.peer;
-      const bool known = peer.ipv4 != 0;
+      const wire::UdpPeer peer(member.peer);
+      const bool known = member.peer.is_known();
       rows.push_back({{"job", job.id},
                       {"plane", job.plane},
                       {"rank", member.rank},
@@ -251,14 +252,14 @@ ordered_json Show::tree() {
                       {"refused", refusal_of(up->refusal)}});
     for (std::size_t k = 0; k < job.members.size(); ++k) {
       const auto& m = job.members[k];
-      const bool known = m.peer.ipv4 != 0;
+      const bool known = m.peer.is_known();
       rows.push_back({{"job", job.id},
                       {"plane", job.plane},
                       {"node", (m.is_switch ? "switch " : "rank ") + std::to_string(m.rank)},
                       {"is", m.is_switch ? "switch" : "worker"},
                       {"index", k},
                       {"of", job.members.size()},
-                      {"port", or_null(known, switch_.port_name(m.peer.port))},
+                      {"port", or_null(known, switch_.port_name(m.peer.port()))},
                       {"state", m.present ? "present" : "absent"},
                       {"ranks", m.ranks},
                       {"refused", ordered_json()}});

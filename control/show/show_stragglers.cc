@@ -44,21 +44,21 @@ ordered_json Show::stragglers(const std::string& job) {
   ordered_json rows = ordered_json::array();
   for (const auto& c : children) {
     if (!job.empty() && c.job != only) continue;
-    const bool known =
-        c.peer.ipv4 != 0 && c.peer.port < ports.size() && ports[c.peer.port] != nullptr;
-    rows.push_back({{"job", c.job},
-                    {"plane", c.plane},
-                    {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
-                    {"ranks", c.ranks},
-                    {"mean_ms", milliseconds(c.mean)},
-                    {"max_ms", milliseconds(c.most)},
-                    {"last_ms", milliseconds(c.last)},
-                    {"ops", c.ops},
-                    {"missed_deadlines", c.missed_deadlines},
-                    {"excluded", excluded_of(c.excluded)},
-                    {"port", known ? ordered_json(ports[c.peer.port]->name()) : ordered_json()},
-                    {"link", known ? ordered_json(ports[c.peer.port]->link_up() ? "up" : "down")
-                                   : ordered_json()}});
+    const std::uint16_t port = c.peer.port();
+    const bool known = c.peer.is_known() && port < ports.size() && ports[port] != nullptr;
+    rows.push_back(
+        {{"job", c.job},
+         {"plane", c.plane},
+         {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
+         {"ranks", c.ranks},
+         {"mean_ms", milliseconds(c.mean)},
+         {"max_ms", milliseconds(c.most)},
+         {"last_ms", milliseconds(c.last)},
+         {"ops", c.ops},
+         {"missed_deadlines", c.missed_deadlines},
+         {"excluded", excluded_of(c.excluded)},
+         {"port", known ? ordered_json(ports[port]->name()) : ordered_json()},
+         {"link", known ? ordered_json(ports[port]->link_up() ? "up" : "down") : ordered_json()}});
   }
   if (rows.empty() && !job.empty()) {
     check_in_time(switch_, only);

@@ -3,7 +3,6 @@
 #include <rte_mbuf.h>
 
 #include "aggregator/engine/burst.h"
-#include "core/wire/integrity.h"
 #include "dataplane/io/capture.h"
 
 namespace tributary::dataplane {
@@ -23,14 +22,13 @@ aggregator::EngineStart in(const PageMemory& payloads, aggregator::EngineStart s
 
 }  // namespace
 
-Aggregation::Aggregation(const config::SwitchConfig& config, const config::SwitchConfig& part,
-                         aggregator::EngineStart start, rte_mempool* pool, Lanes& lanes,
-                         Transmitter& transmitter, const NextHops& next_hops)
+Aggregation::Aggregation(const config::SwitchConfig& part, aggregator::EngineStart start,
+                         rte_mempool* pool, Lanes& lanes, Transmitter& transmitter,
+                         UdpFrontEnd& udp)
     : pool_(pool),
       lanes_(lanes),
       transmitter_(transmitter),
-      next_hops_(next_hops),
-      writer_(config),
+      udp_(udp),
       payloads_(aggregator::Engine::payload_bytes(part)),
       engine_(part, in(payloads_, start)),
       host_(part, &engine_, start.nonce_seed),
@@ -51,58 +49,46 @@ void Aggregation::reject(std::uint16_t ingress, const Classified& frame, DropRea
   count_drop(ingress, frame, reason);
 }
 
-bool Aggregation::take_route(aggregator::Peer& from) const {
-  const NextHop* const router = next_hops_.toward(from.ipv4);
-  if (router == nullptr) return true;
-  from.mac = {};
-  return from.port == router->port && !from.vlan_tci;
-}
-
-inline bool Aggregation::parse(std::uint16_t ingress, const Classified& frame, Received& r) {
+inline bool Aggregation::read(std::uint16_t ingress, const Classified& frame, Received& r) {
   r.frame = &frame;
-  // Field by field: put together first and copied, it would wait for its own stores.
-  r.from.port = ingress;
-  r.from.udp_port = frame.udp.endpoints.source_port;
-  r.from.ipv4 = frame.udp.endpoints.source_ip;
-  r.from.vlan_tci = frame.ethernet.vlan_tci;
-  r.from.mac = frame.ethernet.source;
-  DropReason bad = wire::parse(frame.udp.payload, r.packet);
-  r.packet.congestion_experienced = frame.udp.congestion_experienced;
-  if (!next_hops_.empty() && bad == DropReason::none && !take_route(r.from))
-    bad = DropReason::wrong_ingress_port;
+  const DropReason bad = udp_.read(ingress, frame, r.event);
   if (bad == DropReason::none) return true;
   reject(ingress, frame, bad);
   return false;
 }
 
-inline bool Aggregation::check(const Received& r) {
-  const DropReason bad = wire::check_integrity(r.frame->udp, r.packet);
+inline bool Aggregation::check(Received& r) {
+  const DropReason bad = UdpFrontEnd::check(*r.frame, r.event);
   if (bad == DropReason::none) return true;
-  reject(r.from.port, *r.frame, bad);
+  reject(r.event.from.port(), *r.frame, bad);
   return false;
 }
 
-void Aggregation::receive(std::uint16_t ingress, const Classified& frame) {
+void Aggregation::receive(std::uint16_t ingress, const Classified& frame,
+                          std::uint64_t arrived_tsc) {
   Received& r = received_[received_count_];
-  if (!parse(ingress, frame, r)) return;
-  engine_.prefetch_entry(r.packet.header);
+  r.event.arrived_tsc = arrived_tsc;
+  if (!read(ingress, frame, r)) return;
+  engine_.prefetch_entry(r.event.packet.header);
   ++received_count_;
 }
 
 void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant now) {
   Received r;
-  if (!parse(ingress, frame, r) || !check(r)) return;
+  if (!read(ingress, frame, r) || !check(r)) return;
   if (const Lane& lane = *lanes_[ingress]; is_traced(lane))
     lane.tap->tell(ingress, wire::whole_frame(frame.ethernet), {.action = frame.action});
   const DropReason what =
-      hosted_ ? hosted_->on_packet(r.packet, r.from, now) : DropReason::unknown_job;
+      hosted_ ? hosted_->on_packet(r.event.packet, r.event.from, now) : DropReason::unknown_job;
   if (what != DropReason::none) count_drop(ingress, frame, what);
   if (hosted_) send_hosted(now);
 }
 
 void Aggregation::handle(Instant now) {
   if (received_count_ == 0) return;
-  const auto packet_at = [&](std::size_t i) -> const wire::Packet& { return received_[i].packet; };
+  const auto packet_at = [&](std::size_t i) -> const wire::Packet& {
+    return received_[i].event.packet;
+  };
   // The first speaks for all: a wrong guess takes time, no more.
   const bool checked = received_[0].frame->udp.checksum_checked;
   if (checked && !sums_wait_) {
@@ -120,11 +106,12 @@ void Aggregation::finish() {
   sums_wait_ = false;
 }
 
-inline void Aggregation::handle_one(const Received& r, Instant now) {
+inline void Aggregation::handle_one(Received& r, Instant now) {
   if (!check(r)) return;
-  const bool traced = is_traced(*lanes_[r.from.port]);
+  const std::uint16_t ingress = r.event.from.port();
+  const bool traced = is_traced(*lanes_[ingress]);
   const aggregator::Decision decision = traced ? decide_and_tell(r, now) : decide(r, now);
-  if (decision.reason != DropReason::none) count_drop(r.from.port, *r.frame, decision.reason);
+  if (decision.reason != DropReason::none) count_drop(ingress, *r.frame, decision.reason);
   // Most packets only add to a sum.
   if (outbox_.items().empty() && host_.remote() == nullptr) return;
   exchange(now);
@@ -132,20 +119,22 @@ inline void Aggregation::handle_one(const Received& r, Instant now) {
 }
 
 inline aggregator::Decision Aggregation::decide(const Received& r, Instant now) {
-  if (host_.concerns(r.packet)) return host_.on_packet(r.packet, r.from, now, outbox_);
-  return engine_.on_packet(r.packet, r.from, now, outbox_);
+  const Event& e = r.event;
+  if (host_.concerns(e.packet)) return host_.on_packet(e.packet, e.from, now, outbox_);
+  return engine_.on_packet(e.packet, e.from, now, outbox_);
 }
 
 aggregator::Decision Aggregation::decide_and_tell(const Received& r, Instant now) {
-  const aggregator::ChunkLook before = engine_.look(r.packet.header);
+  const aggregator::ChunkLook before = engine_.look(r.event.packet.header);
   const aggregator::Decision decision = decide(r, now);
   FrameVerdict verdict{.action = r.frame->action,
                        .aggregation = decision.verdict,
-                       .chunk = engine_.look(r.packet.header)};
+                       .chunk = engine_.look(r.event.packet.header)};
   verdict.freed_slot =
       before.slot != verdict.chunk.slot && verdict.chunk.slot == aggregator::ChunkLook::kNoSlot;
   if (verdict.freed_slot) verdict.chunk.slot = before.slot;
-  lanes_[r.from.port]->tap->tell(r.from.port, wire::whole_frame(r.frame->ethernet), verdict);
+  const std::uint16_t ingress = r.event.from.port();
+  lanes_[ingress]->tap->tell(ingress, wire::whole_frame(r.frame->ethernet), verdict);
   return decision;
 }
 
@@ -194,13 +183,12 @@ completion::HostPlacement Aggregation::place_host(const completion::HostRanking&
   return placement;
 }
 
-std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchConfig& next,
-                                                          const config::SwitchConfig& part) {
+std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchConfig& part) {
   auto engine = engine_.prepare(part);
   auto host = host_.prepare(part);
   const std::size_t room = aggregator::Engine::outbox_capacity(part) + host_.outbox_capacity(*host);
   return std::make_shared<Change>(
-      Change{std::move(engine), std::move(host), FrameWriter(next), aggregator::Outbox(room)});
+      Change{std::move(engine), std::move(host), aggregator::Outbox(room)});
 }
 
 void Aggregation::apply(Change& change, Instant now) {
@@ -209,7 +197,6 @@ void Aggregation::apply(Change& change, Instant now) {
   send_outbox(now);
   engine_.apply(*change.engine);
   host_.apply(*change.host);
-  std::swap(writer_, change.writer);
   std::swap(outbox_, change.outbox);
 }
 
@@ -219,13 +206,8 @@ void Aggregation::end_behind(std::uint16_t port, Instant now) {
   send_outbox(now);
 }
 
-void Aggregation::end_rerouted(const NextHops& next, Instant now) {
-  const auto gone = [&](const aggregator::Peer& peer) {
-    const NextHop* const router = next.toward(peer.ipv4);
-    return peer.is_routed() != (router != nullptr) ||
-           (router != nullptr && router->port != peer.port);
-  };
-  engine_.end_where(gone, outbox_);
+void Aggregation::end_rerouted(const UdpFrontEnd& next, Instant now) {
+  engine_.end_where([&](const Endpoint& peer) { return next.is_elsewhere(peer); }, outbox_);
   exchange(now);
   send_outbox(now);
 }
@@ -238,20 +220,20 @@ void Aggregation::shut_down(Instant now) {
   send(hosted_->outbox(), now);
 }
 
-rte_mbuf* Aggregation::build(const Outgoing& message, const FrameWriter::Copy& copy,
+rte_mbuf* Aggregation::build(const Outgoing& message, const UdpFrontEnd::Copy& copy,
                              DropReason& why) {
   rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
   why = DropReason::no_mbuf;
   if (frame == nullptr) return nullptr;
   const std::span<std::byte> room(rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_tailroom(frame));
-  const std::size_t bytes = writer_.write(message, copy, next_hops_, room);
-  if (bytes == FrameWriter::kNoNextHop) {
+  const UdpFrontEnd::Written written = udp_.write(message, copy, room);
+  if (written.bytes == 0) {
     rte_pktmbuf_free(frame);
-    why = DropReason::no_next_hop;
+    why = written.why;
     return nullptr;
   }
-  frame->data_len = static_cast<std::uint16_t>(bytes);
-  frame->pkt_len = static_cast<std::uint32_t>(bytes);
+  frame->data_len = static_cast<std::uint16_t>(written.bytes);
+  frame->pkt_len = static_cast<std::uint32_t>(written.bytes);
   return frame;
 }
 
@@ -268,21 +250,21 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
         own = true;
         continue;
       }
-      const std::uint16_t uplink = *engine_.uplink(message.header.job);
-      send_copy(message, {}, std::span(&uplink, 1));
+      send_through(*engine_.uplink(message.header.job), message);
       continue;
     }
+    const std::uint16_t port = message.peer.port();
     if (message.to == Outgoing::To::hosted_root) {
-      send_copy(message, {}, std::span(&message.peer.port, 1));
+      send_through(port, message);
       continue;
     }
     if (message.to != Outgoing::To::peer) continue;  // heard by the completion engine
-    Lane& lane = *lanes_[message.peer.port];
+    Lane& lane = *lanes_[port];
     if (message.header.type == wire::PacketType::nack && !lane.refusals.take(now)) {
       lane.counters.drops.add(DropReason::reply_limit);
       continue;
     }
-    send_copy(message, {}, std::span(&message.peer.port, 1));
+    send_through(port, message);
   }
   box.clear();
   if (own) send_hosted(now);
@@ -290,20 +272,20 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
 }
 
 void Aggregation::send_to_group(const Outgoing& message) {
-  const std::uint32_t job = message.header.job;
-  for (const auto& copy : engine_.group_copies(job))
-    send_copy(message, {.group_vlan = copy.vlan_tci}, copy.ports);
-  for (const aggregator::Peer& member : engine_.routed_members(job))
-    send_copy(message, {.member = &member}, std::span(&member.port, 1));
+  for (const auto& copy : udp_.copies(message, engine_.members(message.header.job)))
+    send_copy(message, copy);
 }
 
-void Aggregation::send_copy(const Outgoing& message, const FrameWriter::Copy& copy,
-                            std::span<const std::uint16_t> ports) {
+void Aggregation::send_through(std::uint16_t port, const Outgoing& message) {
+  send_copy(message, UdpFrontEnd::copy_to(std::span(&port, 1)));
+}
+
+void Aggregation::send_copy(const Outgoing& message, const UdpFrontEnd::Copy& copy) {
   DropReason why{};
   if (rte_mbuf* frame = build(message, copy, why); frame != nullptr) {
-    transmitter_.multicast(ports, frame, TrafficClass::jobs);
+    transmitter_.multicast(copy.ports, frame, TrafficClass::jobs);
   } else {
-    for (const auto port : ports) lanes_[port]->counters.drops.add(why);
+    for (const auto port : copy.ports) lanes_[port]->counters.drops.add(why);
   }
 }
 

@@ -1,4 +1,5 @@
-// The aggregation engine's shell: frames in, engine calls, frames out.
+// The aggregation engine's shell: frames in, engine calls, frames out. A front end
+// (dataplane/frontend/front_end.h) makes events of frames, and frames of messages.
 //
 // Owns the engine of this lcore, the completion engine of the jobs whose root this switch is, those
 // that it hosts for roots above, and everything they send. A multicast result is one buffer,
@@ -13,10 +14,9 @@
 #include "aggregator/engine/engine.h"
 #include "completion/host/root_host.h"
 #include "completion/host/switch_host.h"
-#include "dataplane/aggregation/frame_writer.h"
-#include "dataplane/frame/classify.h"
 #include "dataplane/host/page_memory.h"
 #include "dataplane/io/transmitter.h"
+#include "dataplane/udp/front_end.h"
 
 struct rte_mempool;
 
@@ -25,14 +25,13 @@ namespace tributary::dataplane {
 class Aggregation {
  public:
   // `part`: of the configuration, what this lcore does; all of it where there is one lcore.
-  Aggregation(const config::SwitchConfig& config, const config::SwitchConfig& part,
-              aggregator::EngineStart start, rte_mempool* pool, Lanes& lanes,
-              Transmitter& transmitter, const NextHops& next_hops);
+  Aggregation(const config::SwitchConfig& part, aggregator::EngineStart start, rte_mempool* pool,
+              Lanes& lanes, Transmitter& transmitter, UdpFrontEnd& udp);
 
-  // A frame classified as aggregation traffic: its header is read, and what it needs is fetched
-  // into the cache. At most kBurst of them, then handle(), which looks at payloads; until then
-  // `frame` and its buffer stay as they are.
-  void receive(std::uint16_t ingress, const Classified& frame);
+  // A frame classified as aggregation traffic, of a burst that came at `arrived_tsc`: its header is
+  // read, and what it needs is fetched into the cache. At most kBurst of them, then handle(), which
+  // looks at payloads; until then `frame` and its buffer stay as they are.
+  void receive(std::uint16_t ingress, const Classified& frame, std::uint64_t arrived_tsc);
   void handle(Instant now);
   // Sums wait, and so do the buffers of all frames that were handled since finish(), which makes
   // them. Where the packet loop has just read the payloads they are made at once.
@@ -53,16 +52,14 @@ class Aggregation {
   struct Change {
     std::shared_ptr<aggregator::EngineChange> engine;
     std::shared_ptr<completion::RootHost::Change> host;
-    FrameWriter writer;
     aggregator::Outbox outbox;
   };
-  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
-                                                const config::SwitchConfig& part);
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& part);
   void apply(Change& change, Instant now);
   // See Engine::end_behind().
   void end_behind(std::uint16_t port, Instant now);
   // The same of members to whom there will be another way.
-  void end_rerouted(const NextHops& next, Instant now);
+  void end_rerouted(const UdpFrontEnd& next, Instant now);
   // ABORT to every job; the caller flushes.
   void shut_down(Instant now);
 
@@ -79,18 +76,14 @@ class Aggregation {
 
  private:
   struct Received {
-    wire::Packet packet;
-    aggregator::Peer from;  // well before it is compared: a wide load waits for narrow stores
+    Event event;
     const Classified* frame = nullptr;
   };
 
-  // Whoever is behind a router is known by its port, not by what a frame shows. False: this came
-  // another way.
-  [[nodiscard]] bool take_route(aggregator::Peer& from) const;
   // False: dropped and counted.
-  bool parse(std::uint16_t ingress, const Classified& frame, Received& into);
-  bool check(const Received& received);
-  void handle_one(const Received& received, Instant now);
+  bool read(std::uint16_t ingress, const Classified& frame, Received& into);
+  bool check(Received& received);
+  void handle_one(Received& received, Instant now);
   aggregator::Decision decide(const Received& received, Instant now);
   // Where frames are traced.
   aggregator::Decision decide_and_tell(const Received& received, Instant now);
@@ -106,17 +99,16 @@ class Aggregation {
   // What the hosted engines say: to their roots, and where a job wants that, to what is below here.
   void send_hosted(Instant now);
   void send_to_group(const aggregator::Outgoing& message);
-  void send_copy(const aggregator::Outgoing& message, const FrameWriter::Copy& copy,
-                 std::span<const std::uint16_t> ports);
+  void send_through(std::uint16_t port, const aggregator::Outgoing& message);
+  void send_copy(const aggregator::Outgoing& message, const UdpFrontEnd::Copy& copy);
   // A buffer with the message's frame in it; nullptr, and why.
-  rte_mbuf* build(const aggregator::Outgoing& message, const FrameWriter::Copy& copy,
+  rte_mbuf* build(const aggregator::Outgoing& message, const UdpFrontEnd::Copy& copy,
                   DropReason& why);
 
   rte_mempool* pool_;
   Lanes& lanes_;
   Transmitter& transmitter_;
-  const NextHops& next_hops_;
-  FrameWriter writer_;
+  UdpFrontEnd& udp_;
   PageMemory payloads_;
   aggregator::Engine engine_;
   completion::RootHost host_;

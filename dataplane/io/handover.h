@@ -38,6 +38,7 @@ struct Handed {
   std::uint16_t port = 0;
   What what = What::transmit;
   TrafficClass traffic = TrafficClass::others;  // of transmit; what is received is jobs'
+  std::uint64_t arrived_tsc = 0;                // of receive: when its burst came
   [[nodiscard]] TrafficClass ring() const {
     return what == What::receive ? TrafficClass::jobs : traffic;
   }

@@ -65,14 +65,12 @@ PacketLoop::PacketLoop(const config::SwitchConfig& config, const config::SwitchC
     : lcore_(place.lcore),
       share_(share),
       identity_(identity_of(config)),
-      owners_(config),
       lanes_(make_lanes(config, ports, place.lcore)),
       transmitter_(lanes_, pool, open(peers_, place)),
       forwarder_(config, randomness.fdb_seed, lanes_, transmitter_, pool,
                  {place.groups, place.lcore}),
-      next_hops_(config),
-      aggregation_(config, part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_,
-                   next_hops_),
+      udp_(config, part),
+      aggregation_(part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_, udp_),
       pool_(pool),
       idle_(config.idle_sleep_max, kBurst / 2) {
   for (const config::QueuePlace& queue : config::queue_places(config))
@@ -115,7 +113,9 @@ std::size_t PacketLoop::turn(Instant now) {
   turn_began_ = now;
   StageMeter meter(stages_, rte_rdtsc());
   const auto mark = [&](Stage stage, std::size_t packets) {
-    meter.mark(stage, packets, rte_rdtsc());
+    const std::uint64_t tsc = rte_rdtsc();
+    meter.mark(stage, packets, tsc);
+    return tsc;
   };
   mark(Stage::commands, mailbox_.drain(now));
   catch_up(now);
@@ -126,7 +126,7 @@ std::size_t PacketLoop::turn(Instant now) {
   for (Queue& queue : *queues_) {
     const std::uint16_t port = queue.port;
     const std::size_t received = receive(*lanes_[port], queue);
-    mark(Stage::receive, received);
+    burst_arrived_ = mark(Stage::receive, received);
     if (received == 0) continue;
     total += received;
     classify_burst(port, received, now);
@@ -144,7 +144,7 @@ std::size_t PacketLoop::turn(Instant now) {
   mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now) +
                           (lldp_ ? lldp_->expire(now) : 0) +
                           (announcer_ ? announcer_->expire(now) : 0) +
-                          (next_hops_.empty() ? 0 : ask_routers(now)) +
+                          (udp_.next_hops().empty() ? 0 : ask_routers(now)) +
                           (reassembly_ ? reassembly_->expire(now) : 0));
   mark(Stage::transmit, transmitter_.flush());
   counters_.turns.add();
@@ -200,7 +200,7 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
     if (what_[i].action == Action::reassemble && !put_together(port, i, now)) continue;
     rte_mbuf* const frame = burst[i];
     const Classified& what = what_[i];
-    if (peers_ && hand_over(port, frame, what)) continue;
+    if (peers_ && hand_over(port, frame, what, burst_arrived_)) continue;
     switch (what.action) {
       case Action::aggregate: to_aggregate_.add(i); break;
       case Action::host: to_host_.add(i); break;
@@ -208,7 +208,7 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
       case Action::lldp: intercept(port, frame, what, now); break;
       case Action::intercept_arp: intercept_arp(port, i, now); break;
       case Action::answer_arp:
-        if (!next_hops_.empty()) learn_router(port, what, now);
+        if (!udp_.next_hops().empty()) learn_router(port, what, now);
         to_answer_.add(i);
         break;
       case Action::answer_echo: to_answer_.add(i); break;
@@ -224,7 +224,7 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
 std::size_t PacketLoop::aggregate(std::uint16_t port, Instant now) {
   for (const std::size_t i : to_aggregate_.get()) {
     take_device_check(port, *burst_[i], what_[i]);
-    aggregation_.receive(port, what_[i]);
+    aggregation_.receive(port, what_[i], burst_arrived_);
   }
   aggregation_.handle(now);
   for (const std::size_t i : to_aggregate_.get()) held_.add(burst_[i]);
@@ -292,18 +292,17 @@ void PacketLoop::intercept(std::uint16_t port, rte_mbuf* frame, const Classified
 
 std::shared_ptr<PacketLoop::Change> PacketLoop::prepare(const config::SwitchConfig& next,
                                                         const config::ForwardingChange& parts) {
-  auto change = std::make_shared<Change>(
-      Change{.aggregation = aggregation_.prepare(next, config::lcore_part(next, lcore_, share_)),
-             .identity = identity_of(next),
-             .owners = JobOwners(next),
-             .next_hops = NextHops(next),
-             .forwarding = {},
-             .idle_sleep_max = {},
-             .lldp_rules = {},
-             .lldp = {},
-             .ports = {},
-             .mtus = {},
-             .plan = {}});
+  const config::SwitchConfig part = config::lcore_part(next, lcore_, share_);
+  auto change = std::make_shared<Change>(Change{.aggregation = aggregation_.prepare(part),
+                                                .identity = identity_of(next),
+                                                .udp = UdpFrontEnd(next, part),
+                                                .forwarding = {},
+                                                .idle_sleep_max = {},
+                                                .lldp_rules = {},
+                                                .lldp = {},
+                                                .ports = {},
+                                                .mtus = {},
+                                                .plan = {}});
   forwarder_.prepare(next, parts, change->forwarding);
   if (parts.idle_sleep) change->idle_sleep_max = next.idle_sleep_max;
   if (parts.lldp) change->lldp_rules = next.forwarding.lldp;
@@ -313,13 +312,12 @@ std::shared_ptr<PacketLoop::Change> PacketLoop::prepare(const config::SwitchConf
 
 void PacketLoop::apply(Change& change, Instant now) {
   // What is said of ends goes the way that has been so far.
-  aggregation_.end_rerouted(change.next_hops, now);
+  aggregation_.end_rerouted(change.udp, now);
   aggregation_.apply(*change.aggregation, now);
   forwarder_.apply(change.forwarding);
   std::swap(identity_, change.identity);
-  std::swap(owners_, change.owners);
-  change.next_hops.adopt(next_hops_);
-  std::swap(next_hops_, change.next_hops);
+  change.udp.adopt(udp_);
+  std::swap(udp_, change.udp);
   if (change.idle_sleep_max) idle_.set_longest(*change.idle_sleep_max);
   if (change.lldp_rules) apply_lldp(change, now);
   transmitter_.flush();
@@ -344,7 +342,7 @@ void PacketLoop::exchange_port(std::uint16_t place, Port& port) {
   lanes_[place]->exchange(port);
   forwarder_.look_at_ports();
   forget_behind(mask_of(place));
-  next_hops_.forget_behind(place);
+  udp_.next_hops().forget_behind(place);
 }
 
 void PacketLoop::forget_behind(PortMask ports) {

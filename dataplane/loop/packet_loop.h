@@ -25,7 +25,6 @@
 
 #include "core/counter.h"
 #include "dataplane/aggregation/aggregation.h"
-#include "dataplane/aggregation/job_owners.h"
 #include "dataplane/bridge/announcer.h"
 #include "dataplane/bridge/forwarder.h"
 #include "dataplane/bridge/lldp.h"
@@ -40,7 +39,7 @@
 #include "dataplane/io/stage.h"
 #include "dataplane/io/transmitter.h"
 #include "dataplane/multicast/group_rings.h"
-#include "dataplane/udp/next_hops.h"
+#include "dataplane/udp/front_end.h"
 #include "dataplane/udp/reassembly.h"
 
 namespace tributary::dataplane {
@@ -121,8 +120,7 @@ class PacketLoop {
   struct Change {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
-    JobOwners owners;
-    NextHops next_hops;
+    UdpFrontEnd udp;
     Forwarder::Change forwarding;
     std::optional<Duration> idle_sleep_max;
     std::optional<config::LldpConfig> lldp_rules;
@@ -156,7 +154,7 @@ class PacketLoop {
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
   [[nodiscard]] const Acl& acl() const { return forwarder_.acl(); }
   [[nodiscard]] const Snooping* snooping() const { return forwarder_.snooping(); }
-  [[nodiscard]] const NextHops& next_hops() const { return next_hops_; }
+  [[nodiscard]] const NextHops& next_hops() const { return udp_.next_hops(); }
   // nullptr: it is off.
   [[nodiscard]] const Lldp* lldp() const { return lldp_.get(); }
 
@@ -242,7 +240,10 @@ class PacketLoop {
   // The same without a place: the whole datagram and what it is, or nullptr.
   rte_mbuf* join_fragment(std::uint16_t port, rte_mbuf* frame, Classified& what, Instant now);
   // Of a packet for a job: to the lcore that owns it. False: that is this one.
-  bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what);
+  bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what,
+                 std::uint64_t arrived_tsc);
+  void hand_over_to(std::size_t owner, std::uint16_t port, rte_mbuf* frame,
+                    std::uint64_t arrived_tsc);
   // All that others have handed over so far.
   void drain_peers(Instant now);
   // What others have handed over; returns how much it was.
@@ -264,7 +265,6 @@ class PacketLoop {
   config::LcoreShare share_;
   Identity identity_;
   CaptureTap* tap_ = nullptr;
-  JobOwners owners_;
   Lanes lanes_;
   std::unique_ptr<Queues> queues_ = std::make_unique<Queues>();
   // The same, and counters of lanes, for other threads; written by the loop.
@@ -277,13 +277,14 @@ class PacketLoop {
   std::optional<Fragmenter> fragmenter_;
   std::optional<Reassembly> reassembly_;
   Forwarder forwarder_;
-  NextHops next_hops_;
+  UdpFrontEnd udp_;
   Aggregation aggregation_;
   std::unique_ptr<Lldp> lldp_;
   std::optional<Announcer> announcer_;
   PortPlan* taking_in_ = nullptr;
   // The current burst, and what is known of each frame.
   std::array<rte_mbuf*, kBurst> burst_{};
+  std::uint64_t burst_arrived_ = 0;  // TSC
   std::array<Classified, kBurst> what_;
   Sorted to_aggregate_;
   Sorted to_host_;

@@ -12,7 +12,7 @@ bool PacketLoop::put_together(std::uint16_t port, std::size_t place, Instant now
   const std::uint16_t owner = reassembly_->owner(port, what_[place].ethernet);
   if (owner != lcore_) {
     tell(port, frame, {.action = Action::reassemble, .handed_to = owner});
-    peers_->give(owner, {.frame = frame, .port = port, .what = Handed::What::receive}, lanes_);
+    hand_over_to(owner, port, frame, burst_arrived_);
     return false;
   }
   burst_[place] = join_fragment(port, frame, what_[place], now);
@@ -33,12 +33,21 @@ rte_mbuf* PacketLoop::join_fragment(std::uint16_t port, rte_mbuf* frame, Classif
   return whole;
 }
 
-bool PacketLoop::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
+void PacketLoop::hand_over_to(std::size_t owner, std::uint16_t port, rte_mbuf* frame,
+                              std::uint64_t arrived_tsc) {
+  peers_->give(
+      owner,
+      {.frame = frame, .port = port, .what = Handed::What::receive, .arrived_tsc = arrived_tsc},
+      lanes_);
+}
+
+bool PacketLoop::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what,
+                           std::uint64_t arrived_tsc) {
   if (what.action != Action::aggregate && what.action != Action::host) return false;
-  const auto owner = owners_.of(what.udp.payload);
+  const auto owner = udp_.owner(what);
   if (!owner || *owner == lcore_) return false;
   tell(port, frame, {.action = what.action, .handed_to = *owner});
-  peers_->give(*owner, {.frame = frame, .port = port, .what = Handed::What::receive}, lanes_);
+  hand_over_to(*owner, port, frame, arrived_tsc);
   return true;
 }
 
@@ -52,7 +61,7 @@ std::size_t PacketLoop::take_over(Instant now) {
       if (address.ipv4 == 0)
         forwarder_.learn_from_peer(address);
       else
-        next_hops_.intercept({address.port, address.ipv4, address.mac, address.to_us}, now);
+        udp_.next_hops().intercept({address.port, address.ipv4, address.mac, address.to_us}, now);
     all += addresses.size() + take_frames(from, now);
   }
   return all;
@@ -91,10 +100,10 @@ void PacketLoop::take_packet(std::size_t place, Handed& h, Instant now) {
   if (what.action == Action::reassemble) {
     h.frame = join_fragment(h.port, h.frame, what, now);
     // To the owner of its job now, which a fragment does not say.
-    if (h.frame == nullptr || hand_over(h.port, h.frame, what)) return;
+    if (h.frame == nullptr || hand_over(h.port, h.frame, what, h.arrived_tsc)) return;
   }
   const bool for_job = what.action == Action::aggregate || what.action == Action::host;
-  const bool elsewhere = for_job && owners_.of(what.udp.payload).value_or(lcore_) != lcore_;
+  const bool elsewhere = for_job && udp_.owner(what).value_or(lcore_) != lcore_;
   if (what.action == Action::answer_echo) return answer_one(h.port, h.frame, what);
   if (!for_job || elsewhere) {
     tell(h.port, h.frame, {.action = Action::drop});
@@ -103,7 +112,7 @@ void PacketLoop::take_packet(std::size_t place, Handed& h, Instant now) {
   }
   take_device_check(h.port, *h.frame, what);
   if (what.action == Action::aggregate) {
-    aggregation_.receive(h.port, what);
+    aggregation_.receive(h.port, what, h.arrived_tsc);
     return to_aggregate_.add(place);
   }
   aggregation_.host(h.port, what, now);

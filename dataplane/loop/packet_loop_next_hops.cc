@@ -25,7 +25,7 @@ void PacketLoop::intercept_arp(std::uint16_t port, std::size_t place, Instant no
   rte_mbuf* const frame = burst_[place];
   learn_router(port, what, now);
   if (wire::is_multicast(what.ethernet.destination)) return to_forward_.add(place);
-  if (!is_of_router(next_hops_, port, what.ethernet)) {
+  if (!is_of_router(udp_.next_hops(), port, what.ethernet)) {
     tell(port, frame, {.action = Action::drop});
     return drop(*lanes_[port], frame, DropReason::unhandled);
   }
@@ -38,14 +38,15 @@ void PacketLoop::learn_router(std::uint16_t port, const Classified& what, Instan
   if (!arp || what.ethernet.vlan_tci) return;
   const bool to_us = !arp->is_request && arp->target_ip == identity_.ipv4 &&
                      what.ethernet.destination == identity_.mac;
-  if (!next_hops_.intercept({port, arp->sender_ip, arp->sender_mac, to_us}, now) || !peers_) return;
+  if (!udp_.next_hops().intercept({port, arp->sender_ip, arp->sender_mac, to_us}, now) || !peers_)
+    return;
   peers_->announce(
       {.mac = arp->sender_mac, .port = port, .at = now, .ipv4 = arp->sender_ip, .to_us = to_us});
 }
 
 std::size_t PacketLoop::ask_routers(Instant now) {
   const auto has_link = [&](std::uint16_t port) { return lanes_[port]->port->link_up(); };
-  return next_hops_.expire(now, has_link, [&](const NextHop& hop) {
+  return udp_.next_hops().expire(now, has_link, [&](const NextHop& hop) {
     rte_mbuf* const frame = rte_pktmbuf_alloc(pool_);
     if (frame == nullptr) return lanes_[hop.port]->counters.drops.add(DropReason::no_mbuf);
     const std::span<std::byte> bytes(rte_pktmbuf_mtod(frame, std::byte*), wire::kArpFrameBytes);

@@ -96,7 +96,7 @@ void PacketLoop::make_room(PortPlan& plan) {
   forwarder_.look_at_ports();
   for (const auto& [place, lane] : plan.added) {
     forget_behind(mask_of(place));
-    next_hops_.forget_behind(place);
+    udp_.next_hops().forget_behind(place);
   }
   transmitter_.flush();
   for (std::uint16_t place = 0; place < plan.places; ++place) {
@@ -151,7 +151,7 @@ void PacketLoop::give_up_ports(PortPlan& plan, Instant now) {
     transmitter_.discard(place);
     if (reassembly_) reassembly_->discard(place);
     // As its addresses are: where others may be behind it.
-    if (port->link_losses() != lane.port->link_losses()) next_hops_.forget_behind(place);
+    if (port->link_losses() != lane.port->link_losses()) udp_.next_hops().forget_behind(place);
     lane.exchange(*port);
     lane.sender.reset();
   }

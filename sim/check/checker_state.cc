@@ -70,7 +70,7 @@ void Checker::check_appointment(const SwitchNode& node, const aggregator::Outgoi
   const wire::Header& h = start.header;
   Appointment& last = jobs_[*index_of(h.job)].hosts[h.shard];
   const auto info = wire::find_start_info(start.extension_span());
-  const Appointment now{start.peer.ipv4, info->host_term,
+  const Appointment now{ipv4_of(start.peer.node()), info->host_term,
                         *wire::find_nonce(start.extension_span())};
   if (now.nonce == last.nonce &&
       (now.term < last.term || (now.term == last.term && now.host != last.host)))

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "config/model/switch_config.h"
+#include "core/net/udp_peer.h"
 #include "core/wire/ecn.h"
 #include "core/wire/integrity.h"
 #include "sim/node/world.h"
@@ -61,9 +62,7 @@ void ServerNode::on_frame(std::uint16_t, const FrameRef& frame, Instant now) {
   packet.congestion_experienced = (*udp)->congestion_experienced;
   if (const DropReason bad = wire::check_integrity(**udp, packet); bad != DropReason::none)
     return refuse(bad);
-  aggregator::Peer from;
-  from.ipv4 = (*udp)->endpoints.source_ip;
-  from.udp_port = (*udp)->endpoints.source_port;
+  const wire::UdpPeer from(0, (*udp)->endpoints.source_port, (*udp)->endpoints.source_ip);
   const DropReason what = running_->server.on_packet(packet, from, now, running_->outbox);
   if (what != DropReason::none) refuse(what);
   send_outbox();
@@ -110,12 +109,12 @@ FrameRef ServerNode::frame_of(const aggregator::Outgoing& message) {
     frame.absent_bytes = frame.data_bytes - carried;
   }
   frame.bytes.resize(wire::kUdpPayloadOffset + head + message.payload.size());
+  const wire::UdpPeer to(message.peer);
   wire::FrameTemplate t;
-  t.destination = message.to == aggregator::Outgoing::To::job_group
-                      ? wire::multicast_mac(message.peer.ipv4)
-                      : config::derived_mac(message.peer.ipv4);
+  t.destination = message.to == aggregator::Outgoing::To::job_group ? wire::multicast_mac(to.ipv4)
+                                                                    : config::derived_mac(to.ipv4);
   t.source = options_.mac;
-  t.endpoints = {options_.ipv4, message.peer.ipv4, options_.udp_port, message.peer.udp_port};
+  t.endpoints = {options_.ipv4, to.ipv4, options_.udp_port, to.udp_port};
   t.dscp_ecn = wire::kEct0;
   wire::write_frame_headers(t, frame.bytes, head + message.payload.size());
   return ref;

@@ -5,7 +5,6 @@
 #include "completion/host/root_host.h"
 #include "config/change/change.h"
 #include "config/plan/aggregation_memory.h"
-#include "core/wire/integrity.h"
 #include "sim/node/world.h"
 
 namespace tributary::sim {
@@ -26,7 +25,7 @@ struct SwitchNode::Running {
       : engine(o.config, {.epoch = epoch, .seq = o.first_seq, .nonce_seed = nonce_seed}),
         host(o.config, &engine, nonce_seed),
         outbox(engine.outbox_capacity() + host.outbox_capacity()),
-        writer(o.config),
+        udp(o.config, o.config),
         fdb(o.config.forwarding.fdb_entries, o.config.forwarding.fdb_ageing, o.config.ports.size(),
             o.seed),
         refusals(o.config.ports.size(), dataplane::TokenBucket(kRefusalsPerSecond, kRefusalBurst)) {
@@ -55,14 +54,14 @@ struct SwitchNode::Running {
     send();
     engine.apply(*engine_change);
     host.apply(*host_change);
-    writer = dataplane::FrameWriter(next);
+    udp = dataplane::UdpFrontEnd(next, next);
     outbox = aggregator::Outbox(room);
   }
   aggregator::Engine engine;
   completion::RootHost host;
   std::optional<completion::SwitchHost> hosted;
   aggregator::Outbox outbox;
-  dataplane::FrameWriter writer;
+  dataplane::UdpFrontEnd udp;
   dataplane::Fdb fdb;
   std::vector<dataplane::TokenBucket> refusals;
 };
@@ -246,30 +245,22 @@ void SwitchNode::drop(std::uint16_t port, DropReason reason) {
   drops_.add(reason);
 }
 
-std::optional<wire::Packet> SwitchNode::parse(std::uint16_t port, const FrameRef& frame,
-                                              const dataplane::Classified& what) {
-  const auto parsed = wire::parse(what.udp.payload);
-  const auto* const bad = std::get_if<DropReason>(&parsed);
-  const DropReason reason =
-      bad != nullptr ? *bad : wire::check_integrity(what.udp, std::get<wire::Packet>(parsed));
-  if (reason == DropReason::none) {
-    wire::Packet packet = std::get<wire::Packet>(parsed);
-    packet.congestion_experienced = what.udp.congestion_experienced;
-    return packet;
-  }
-  observer_.on_refused(*this, frame, reason);
-  drop(port, reason);
-  return std::nullopt;
+bool SwitchNode::read(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+                      dataplane::Event& event) {
+  DropReason bad = running_->udp.read(port, what, event);
+  if (bad == DropReason::none) bad = dataplane::UdpFrontEnd::check(what, event);
+  if (bad == DropReason::none) return true;
+  observer_.on_refused(*this, frame, bad);
+  drop(port, bad);
+  return false;
 }
 
 void SwitchNode::host(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                       Instant now) {
-  const auto packet = parse(port, frame, what);
-  if (!packet) return;
+  dataplane::Event event;
+  if (!read(port, frame, what, event)) return;
   held_.note_hosted();
-  const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
-                              what.ethernet.vlan_tci, what.ethernet.source};
-  const DropReason reason = running_->hosted->on_packet(*packet, from, now);
+  const DropReason reason = running_->hosted->on_packet(event.packet, event.from, now);
   if (reason != DropReason::none) {
     ++tallies_[port].dropped;  // by reason with the servers' drops
     observer_.on_hosted_drop(*this, frame, reason);
@@ -290,16 +281,14 @@ void SwitchNode::send_hosted(Instant now) {
 
 void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
                            const dataplane::Classified& what, Instant now) {
-  const auto received = parse(port, frame, what);
-  if (!received) return;
-  const wire::Packet& packet = *received;
-  const aggregator::Peer from{port, what.udp.endpoints.source_port, what.udp.endpoints.source_ip,
-                              what.ethernet.vlan_tci, what.ethernet.source};
+  dataplane::Event event;
+  if (!read(port, frame, what, event)) return;
+  const wire::Packet& packet = event.packet;
   observer_.before_packet(*this, frame, packet);
   held_.begin_packet(port, running_->engine);
   const auto decision = running_->host.concerns(packet)
-                            ? running_->host.on_packet(packet, from, now, running_->outbox)
-                            : running_->engine.on_packet(packet, from, now, running_->outbox);
+                            ? running_->host.on_packet(packet, event.from, now, running_->outbox)
+                            : running_->engine.on_packet(packet, event.from, now, running_->outbox);
   running_->exchange(now);
   if (decision.reason != DropReason::none) {
     drop(port, decision.reason);
@@ -349,9 +338,10 @@ void SwitchNode::send(aggregator::Outbox& box, Instant now) {
   bool own = false;
   for (const aggregator::Outgoing& message : box.items()) {
     if (message.to == aggregator::Outgoing::To::job_group) {
-      const auto copies = running_->engine.group_copies(message.header.job);
+      const auto copies =
+          running_->udp.copies(message, running_->engine.members(message.header.job));
       if (!copies.empty()) observer_.on_message(*this, message);
-      for (const auto& copy : copies) send_copy(message, copy.vlan_tci, copy.ports);
+      for (const auto& copy : copies) send_copy(message, copy);
       continue;
     }
     if (message.to == aggregator::Outgoing::To::parent) {
@@ -361,40 +351,42 @@ void SwitchNode::send(aggregator::Outbox& box, Instant now) {
         continue;
       }
       observer_.on_message(*this, message);
-      const std::uint16_t uplink = *running_->engine.uplink(message.header.job);
-      send_copy(message, std::nullopt, std::span(&uplink, 1));
+      send_through(*running_->engine.uplink(message.header.job), message);
       continue;
     }
+    const std::uint16_t port = message.peer.port();
     if (message.to == aggregator::Outgoing::To::hosted_root) {
-      send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
+      send_through(port, message);
       continue;
     }
     if (message.to != aggregator::Outgoing::To::peer) continue;  // heard by the completion engine
-    if (message.header.type == wire::PacketType::nack &&
-        !running_->refusals[message.peer.port].take(now)) {
+    if (message.header.type == wire::PacketType::nack && !running_->refusals[port].take(now)) {
       drops_.add(DropReason::reply_limit);
       continue;
     }
     observer_.on_message(*this, message);
-    send_copy(message, std::nullopt, std::span(&message.peer.port, 1));
+    send_through(port, message);
   }
   box.clear();
   if (own) send_hosted(now);
 }
 
+void SwitchNode::send_through(std::uint16_t port, const aggregator::Outgoing& message) {
+  send_copy(message, dataplane::UdpFrontEnd::copy_to(std::span(&port, 1)));
+}
+
 void SwitchNode::send_copy(const aggregator::Outgoing& message,
-                           std::optional<std::uint16_t> group_vlan,
-                           std::span<const std::uint16_t> ports) {
+                           const dataplane::UdpFrontEnd::Copy& copy) {
   FrameRef ref = world().frames().take();
   Frame& frame = ref.writable();
-  const std::size_t bytes = running_->writer.write(message, group_vlan, scratch_);
+  const std::size_t bytes = running_->udp.write(message, copy, scratch_).bytes;
   frame.bytes.assign(scratch_.begin(), scratch_.begin() + static_cast<long>(bytes));
   if (!message.payload.empty()) {
     const auto carried = static_cast<std::uint32_t>(message.payload.size());
     frame.data_bytes = carried * options_.payload_scale.at(message.header.job);
     frame.absent_bytes = frame.data_bytes - carried;
   }
-  for (const std::uint16_t port : ports) transmit(port, ref);
+  for (const std::uint16_t port : copy.ports) transmit(port, ref);
 }
 
 void SwitchNode::transmit(std::uint16_t port, const FrameRef& frame) {

@@ -1,4 +1,4 @@
-// A switch: the real classification, engine, frame writer and FDB between simulated ports. What
+// A switch: the real classification, front end, engine and FDB between simulated ports. What
 // stands here mirrors the shell that drives them on real ports (dataplane/loop/packet_loop.cc,
 // dataplane/aggregation/aggregation.cc, dataplane/bridge/forwarder.cc), and nothing else of the
 // switch is imitated.
@@ -19,10 +19,10 @@
 #include "completion/host/remote_hosts.h"
 #include "completion/host/switch_host.h"
 #include "core/prng.h"
-#include "dataplane/aggregation/frame_writer.h"
 #include "dataplane/bridge/fdb.h"
 #include "dataplane/frame/classify.h"
 #include "dataplane/frame/token_bucket.h"
+#include "dataplane/udp/front_end.h"
 #include "sim/node/held_data.h"
 #include "sim/node/node.h"
 #include "sim/scenario/scenario.h"
@@ -144,14 +144,14 @@ class SwitchNode : public Node {
   void forward(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                Instant now);
   void answer(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what);
-  // Nothing: counted, and told.
-  std::optional<wire::Packet> parse(std::uint16_t port, const FrameRef& frame,
-                                    const dataplane::Classified& what);
+  // False: refused, counted and told.
+  bool read(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
+            dataplane::Event& event);
   void send_outbox(Instant now);
   void send_hosted(Instant now);
   void send(aggregator::Outbox& box, Instant now);
-  void send_copy(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
-                 std::span<const std::uint16_t> ports);
+  void send_through(std::uint16_t port, const aggregator::Outgoing& message);
+  void send_copy(const aggregator::Outgoing& message, const dataplane::UdpFrontEnd::Copy& copy);
   void transmit(std::uint16_t port, const FrameRef& frame);
   void drop(std::uint16_t port, DropReason reason);
 

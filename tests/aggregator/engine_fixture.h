@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
 #include "tests/aggregator/still_engine.h"
 
@@ -14,7 +15,7 @@ namespace tributary::aggregator {
 // A packet a worker or the engine sent, with the bytes it refers to.
 struct Sent {
   Outgoing::To to = Outgoing::To::peer;
-  Peer peer;
+  Endpoint peer;
   wire::Header header;
   std::vector<std::byte> extensions;
   std::vector<std::byte> payload;
@@ -69,8 +70,8 @@ class EngineTest : public ::testing::Test {
     build(test_switch({test_job(workers, window)}));
   }
 
-  static Peer peer(std::uint32_t rank, std::uint16_t udp_port = 5000) {
-    Peer p;
+  static wire::UdpPeer peer(std::uint32_t rank, std::uint16_t udp_port = 5000) {
+    wire::UdpPeer p;
     p.port = static_cast<std::uint16_t>(rank);
     p.udp_port = udp_port;
     p.ipv4 = 0x0A4D0000u + rank;
@@ -89,13 +90,15 @@ class EngineTest : public ::testing::Test {
     return h;
   }
 
-  Decision deliver(const wire::Packet& packet, const Peer& from) {
+  Decision deliver(const wire::Packet& packet, const Endpoint& from) {
     sent_.clear();
     const Decision d = engine_->on_packet(packet, from, now_, *outbox_);
     collect();
     return d;
   }
-  Decision deliver(const wire::Header& h, const Peer& from) { return deliver({h, {}, {}}, from); }
+  Decision deliver(const wire::Header& h, const Endpoint& from) {
+    return deliver({h, {}, {}}, from);
+  }
 
   void expire() {
     sent_.clear();
@@ -106,7 +109,7 @@ class EngineTest : public ::testing::Test {
   Decision join(std::uint32_t rank, int incarnation = 0) {
     return join(rank, incarnation, peer(rank));
   }
-  Decision join(std::uint32_t rank, int incarnation, const Peer& from) {
+  Decision join(std::uint32_t rank, int incarnation, const Endpoint& from) {
     std::array<std::byte, 16> buffer;
     wire::ExtensionWriter ext(buffer);
     ext.add_nonce(nonce(rank, incarnation));

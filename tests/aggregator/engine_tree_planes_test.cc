@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
@@ -69,14 +70,14 @@ class TreeOfPlanes : public testing::Test {
             std::span<const std::byte> payload = {}) {
     heard_.clear();
     Loops& at = rank == 1 ? root_ : leaf_;
-    Peer from{static_cast<std::uint16_t>(rank == 0 ? 0 : 1),
-              5000,
-              0x0A4D0000u + rank,
-              std::nullopt,
-              {2, 0, 0, 0, 0, static_cast<std::uint8_t>(rank)}};
+    wire::UdpPeer from{static_cast<std::uint16_t>(rank == 0 ? 0 : 1),
+                       5000,
+                       0x0A4D0000u + rank,
+                       std::nullopt,
+                       {2, 0, 0, 0, 0, static_cast<std::uint8_t>(rank)}};
     deliver(at, {h, extensions, payload}, from);
   }
-  void deliver(Loops& at, const wire::Packet& packet, const Peer& from) {
+  void deliver(Loops& at, const wire::Packet& packet, const Endpoint& from) {
     ASSERT_LT(packet.header.plane, at.size());
     Loop& loop = at[packet.header.plane];
     last_ = loop.engine.on_packet(packet, from, now_, loop.outbox);
@@ -108,12 +109,12 @@ class TreeOfPlanes : public testing::Test {
       const wire::Packet packet{s.header, s.extensions, s.payload};
       const auto udp_port = static_cast<std::uint16_t>(47000 + plane);
       const bool below = &from == &leaf_;
-      const bool to_leaf = !below && (s.to == Outgoing::To::job_group || s.peer.port == 0);
+      const bool to_leaf = !below && (s.to == Outgoing::To::job_group || s.peer.port() == 0);
       if (below && s.to == Outgoing::To::parent) {
         if (lose_ == s.header.type) continue;
-        deliver(root_, packet, {0, udp_port, kLeafIpv4, std::nullopt, {2, 1}});
+        deliver(root_, packet, wire::UdpPeer(0, udp_port, kLeafIpv4, {}, {2, 1}));
       } else if (to_leaf) {
-        deliver(leaf_, packet, {3, udp_port, kParentIpv4, std::nullopt, {2, 9}});
+        deliver(leaf_, packet, wire::UdpPeer(3, udp_port, kParentIpv4, {}, {2, 9}));
       }
       if (!to_leaf || s.to == Outgoing::To::job_group)
         if (s.to == Outgoing::To::peer || s.to == Outgoing::To::job_group) heard_.push_back(s);
@@ -192,7 +193,7 @@ TEST_F(TreeOfPlanes, A2_EachPlaneGoesUpByItself) {
     const JobStatus s = status(leaf_[plane], now_);
     EXPECT_EQ(s.plane, plane);
     EXPECT_EQ(s.upstream->state, "running");
-    EXPECT_EQ(status(root_[plane], now_).members[0].peer.udp_port, 47000 + plane);
+    EXPECT_EQ(status(root_[plane], now_).members[0].peer.flow(), 47000 + plane);
   }
 }
 
@@ -324,7 +325,7 @@ TEST_F(TreeOfPlanes, A2_APlaneThatTheSwitchAboveLacksIsRefusedWithBothNumbers) {
   h.covered = 2;
   h.op = 3;               // beyond the first
   Loop& loop = root_[0];  // to which a loop brings what is nobody's
-  loop.engine.on_packet({h, ext.bytes(), {}}, {0, 47003, kLeafIpv4, std::nullopt, {2, 1}}, now_,
+  loop.engine.on_packet({h, ext.bytes(), {}}, wire::UdpPeer(0, 47003, kLeafIpv4, {}, {2, 1}), now_,
                         loop.outbox);
   ASSERT_THAT(loop.outbox.items(), SizeIs(1));
   const wire::Header& nack = loop.outbox.items()[0].header;

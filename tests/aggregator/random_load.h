@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/net/udp_peer.h"
 #include "core/prng.h"
 #include "tests/aggregator/engine_fixture.h"
 
@@ -17,7 +18,7 @@ namespace tributary::aggregator {
 struct Made {
   wire::Header header;
   std::vector<std::byte> payload;
-  Peer from;
+  wire::UdpPeer from;
 };
 
 // Random packets of two jobs, whose chunks saturate, are rounded, divided or collide.

@@ -1,5 +1,6 @@
 // T15, O12: trees of switches that declare the same brackets give the bits of one switch that
 // evaluates them itself, for every type and op and all orders of arrival.
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/reproducible.h"
 
 namespace tributary::aggregator::reproducible {
@@ -152,9 +153,9 @@ class Tree {
     h.origin = r;
     const wire::MacAddress mac{2, 0, 0, 0, 0, static_cast<std::uint8_t>(r)};
     deliver(node, {h, extensions, payload},
-            {static_cast<std::uint16_t>(child), 5000, 0x0A4D0000u + r, std::nullopt, mac});
+            wire::UdpPeer(static_cast<std::uint16_t>(child), 5000, 0x0A4D0000u + r, {}, mac));
   }
-  void deliver(std::size_t n, const wire::Packet& packet, const Peer& from) {
+  void deliver(std::size_t n, const wire::Packet& packet, const Endpoint& from) {
     Node& node = nodes_[n];
     node.engine->on_packet(packet, from, now_, *node.outbox);
     std::vector<Sent> sent;
@@ -172,15 +173,15 @@ class Tree {
       const auto [parent, child] = nodes_[n].up;
       return deliver(
           parent, packet,
-          {static_cast<std::uint16_t>(child), 47000, ipv4_of(n), std::nullopt, mac_of(n)});
+          wire::UdpPeer(static_cast<std::uint16_t>(child), 47000, ipv4_of(n), {}, mac_of(n)));
     }
     const bool to_all = s.to == Outgoing::To::job_group;
     if (to_all && s.header.type == PacketType::result) results_.push_back(s.payload);
     const auto& children = shape_.switches[n].children;
     for (std::size_t c = 0; c < children.size(); ++c)
-      if (children[c] < 0 && (to_all || s.peer.port == c))
+      if (children[c] < 0 && (to_all || s.peer.port() == c))
         deliver(static_cast<std::size_t>(-1 - children[c]), packet,
-                {kUplink, 47000, ipv4_of(n), std::nullopt, mac_of(n)});
+                wire::UdpPeer(kUplink, 47000, ipv4_of(n), {}, mac_of(n)));
   }
 
   const Shape& shape_;

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "aggregator/engine/engine.h"
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/allocations.h"
 
 namespace tributary::aggregator {
@@ -26,7 +27,7 @@ class StillEngine : public Engine {
   using Results = std::array<std::uint64_t, wire::kCollectiveMax + 1>;
   [[nodiscard]] const Results& results() const { return results_; }
 
-  Decision on_packet(const wire::Packet& packet, const Peer& from, Instant now, Outbox& out) {
+  Decision on_packet(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out) {
     const NoAllocations none;
     const Decision d = Engine::on_packet(packet, from, now, out);
     if (d.verdict == Verdict::completed) note_result(packet.header);

@@ -2,6 +2,7 @@
 // the parent's half, with a hand-made leaf below a real switch.
 #pragma once
 
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/engine_fixture.h"
 
 namespace tributary::aggregator {
@@ -29,7 +30,7 @@ class LeafTest : public EngineTest {
   }
 
   // Ranks 0 and 2 are children 0 and 1.
-  static Peer place(std::uint32_t rank) { return peer(rank == 0 ? 0 : 1); }
+  static wire::UdpPeer place(std::uint32_t rank) { return peer(rank == 0 ? 0 : 1); }
   Decision join_worker(std::uint32_t rank, int incarnation = 0) {
     return join(rank, incarnation, place(rank));
   }
@@ -56,7 +57,7 @@ class LeafTest : public EngineTest {
     return deliver(h, place(rank));
   }
 
-  static Peer parent() { return {3, 47000, kParentIpv4, std::nullopt, {2, 9}}; }
+  static wire::UdpPeer parent() { return {3, 47000, kParentIpv4, std::nullopt, {2, 9}}; }
   wire::Header from_parent(wire::PacketType type, std::uint32_t seq = 0) const {
     wire::Header h;
     h.type = type;
@@ -140,8 +141,8 @@ class RootTest : public EngineTest {
     job.children = {{true, kLeafId, kLeafIpv4, "p0", {0, 2}}, {false, 1, 0, "p1", {1}}};
     return job;
   }
-  static Peer leaf() { return {0, 47000, kLeafIpv4, std::nullopt, {2, 1}}; }
-  static Peer worker() { return peer(1); }
+  static wire::UdpPeer leaf() { return {0, 47000, kLeafIpv4, std::nullopt, {2, 1}}; }
+  static wire::UdpPeer worker() { return peer(1); }
 
   wire::Header from_leaf(wire::PacketType type) const {
     wire::Header h;

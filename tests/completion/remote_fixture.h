@@ -17,6 +17,7 @@
 #include "aggregator/engine/engine.h"
 #include "completion/host/root_host.h"
 #include "completion/host/server.h"
+#include "core/net/udp_peer.h"
 #include "core/prng.h"
 #include "core/wire/extension.h"
 
@@ -91,14 +92,14 @@ class RemoteFixture : public ::testing::Test {
 
   // ---- packets
 
-  static aggregator::Peer rank_peer(std::uint32_t rank) {
-    aggregator::Peer p;
+  static wire::UdpPeer rank_peer(std::uint32_t rank) {
+    wire::UdpPeer p;
     p.udp_port = static_cast<std::uint16_t>(5000 + rank);
     p.ipv4 = 0x0A010001u + rank;
     return p;
   }
-  static aggregator::Peer server_peer(std::size_t place) {
-    aggregator::Peer p;
+  static wire::UdpPeer server_peer(std::size_t place) {
+    wire::UdpPeer p;
     p.udp_port = 47000;
     p.ipv4 = kServerIpv4 + static_cast<std::uint32_t>(place);
     return p;
@@ -111,7 +112,7 @@ class RemoteFixture : public ::testing::Test {
     ASSERT_EQ(box_->overflows(), 0u);
     for (const aggregator::Outgoing& o : box_->items()) {
       if (o.to == aggregator::Outgoing::To::completion_host) continue;
-      const std::uint32_t server = o.peer.ipv4 - kServerIpv4;
+      const std::uint32_t server = ipv4_of(o.peer.node()) - kServerIpv4;
       if (o.to == aggregator::Outgoing::To::peer && server < 2)
         wire_.push_back({server, 0, o.header, copy(o.extension_span()), copy(o.payload)});
       else
@@ -126,7 +127,7 @@ class RemoteFixture : public ::testing::Test {
     if (o.header.type != wire::PacketType::result) told_.push_back(o.header);
   }
   bool to_engine(const wire::Packet& p) { return engine_->on_host_packet(p, now_, *box_); }
-  aggregator::Decision to_root(const wire::Packet& p, const aggregator::Peer& from) {
+  aggregator::Decision to_root(const wire::Packet& p, const Endpoint& from) {
     const auto decision = host_->concerns(p) ? host_->on_packet(p, from, now_, *box_)
                                              : engine_->on_packet(p, from, now_, *box_);
     host_->exchange(*box_, now_, [this](const wire::Packet& x) { return to_engine(x); });
@@ -135,7 +136,7 @@ class RemoteFixture : public ::testing::Test {
   }
   DropReason to_server(std::size_t place, const wire::Packet& p,
                        std::uint32_t from_ipv4 = kRootIpv4) {
-    aggregator::Peer from;
+    wire::UdpPeer from;
     from.ipv4 = from_ipv4;
     from.udp_port = static_cast<std::uint16_t>(config_.udp_base_port + p.header.shard);
     const DropReason what = servers_.at(place)->on_packet(p, from, now_, *server_box_);
@@ -145,8 +146,8 @@ class RemoteFixture : public ::testing::Test {
   void collect(std::size_t place) {
     for (const aggregator::Outgoing& o : server_box_->items())
       if (o.to == aggregator::Outgoing::To::job_group)
-        direct_.push_back(
-            {o.peer.udp_port, place, o.header, copy(o.extension_span()), copy(o.payload)});
+        direct_.push_back({static_cast<std::uint16_t>(o.peer.flow()), place, o.header,
+                           copy(o.extension_span()), copy(o.payload)});
       else
         wire_.push_back({kToRoot, place, o.header, copy(o.extension_span()), copy(o.payload)});
     server_box_->clear();

@@ -14,6 +14,7 @@
 #include "aggregator/engine/engine.h"
 #include "completion/host/root_host.h"
 #include "config/plan/memory_plan.h"
+#include "core/net/udp_peer.h"
 #include "core/prng.h"
 #include "core/wire/extension.h"
 
@@ -23,7 +24,6 @@ namespace {
 using aggregator::Engine;
 using aggregator::Outbox;
 using aggregator::Outgoing;
-using aggregator::Peer;
 using wire::PacketType;
 using wire::Reason;
 
@@ -63,8 +63,8 @@ class StormTest : public ::testing::Test {
     config_ = config;
   }
 
-  static Peer peer(std::uint32_t rank) {
-    Peer p;
+  static wire::UdpPeer peer(std::uint32_t rank) {
+    wire::UdpPeer p;
     p.udp_port = static_cast<std::uint16_t>(5000 + rank);
     p.ipv4 = 0x0A4D0001u;
     return p;

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
 #include "tests/fuzz/engine_model.h"
 #include "tests/fuzz/input.h"
@@ -15,7 +16,6 @@ namespace {
 using aggregator::Engine;
 using aggregator::EngineStart;
 using aggregator::Outbox;
-using aggregator::Peer;
 using wire::PacketType;
 
 constexpr std::size_t kMostSteps = 400;
@@ -73,8 +73,9 @@ class Play {
   [[nodiscard]] std::size_t draw_job() {
     return in_.below(static_cast<std::uint32_t>(config_.jobs.size()));
   }
-  [[nodiscard]] static Peer peer(std::size_t job, std::uint32_t rank, std::uint32_t variant = 0) {
-    Peer p;
+  [[nodiscard]] static wire::UdpPeer peer(std::size_t job, std::uint32_t rank,
+                                          std::uint32_t variant = 0) {
+    wire::UdpPeer p;
     p.port = static_cast<std::uint16_t>((rank + variant) % 3);
     p.udp_port = static_cast<std::uint16_t>(40000 + variant);
     p.ipv4 = 0x0A4D0001 + rank + (static_cast<std::uint32_t>(job) << 8);
@@ -94,8 +95,8 @@ class Play {
   }
   // Through the wire format, as a sender's packet would come. False when that cannot be parsed.
   bool deliver(const wire::Header& h, std::span<const std::byte> extensions,
-               std::span<const std::byte> payload, const Peer& from);
-  void deliver_bytes(std::span<const std::byte> packet, const Peer& from);
+               std::span<const std::byte> payload, const Endpoint& from);
+  void deliver_bytes(std::span<const std::byte> packet, const Endpoint& from);
   void one_lie(wire::Header& h);
   [[nodiscard]] std::uint32_t odd_seq(std::uint32_t near);
   std::uint32_t& next(std::size_t job, std::uint32_t rank, std::uint8_t shard) {
@@ -113,7 +114,7 @@ class Play {
 };
 
 bool Play::deliver(const wire::Header& h, std::span<const std::byte> extensions,
-                   std::span<const std::byte> payload, const Peer& from) {
+                   std::span<const std::byte> payload, const Endpoint& from) {
   std::vector<std::byte> packet(wire::serialized_bytes(extensions.size()));
   if (wire::serialize(h, extensions, packet) == 0) return false;
   packet.insert(packet.end(), payload.begin(), payload.end());
@@ -121,7 +122,7 @@ bool Play::deliver(const wire::Header& h, std::span<const std::byte> extensions,
   return true;
 }
 
-void Play::deliver_bytes(std::span<const std::byte> bytes, const Peer& from) {
+void Play::deliver_bytes(std::span<const std::byte> bytes, const Endpoint& from) {
   const std::vector<std::byte> packet(bytes.begin(), bytes.end());
   const auto parsed = wire::parse(packet);
   const auto* p = std::get_if<wire::Packet>(&parsed);

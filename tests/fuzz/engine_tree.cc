@@ -10,6 +10,7 @@
 
 #include "aggregator/chunk/contribution.h"
 #include "aggregator/engine/engine.h"
+#include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
 #include "core/wire/rank_bitmap.h"
 #include "tests/fuzz/input.h"
@@ -22,7 +23,6 @@ using aggregator::Engine;
 using aggregator::EngineStart;
 using aggregator::Outbox;
 using aggregator::Outgoing;
-using aggregator::Peer;
 using aggregator::Verdict;
 using wire::PacketType;
 
@@ -118,7 +118,7 @@ class Play {
   }
 
   [[nodiscard]] const config::JobConfig& job() const { return config_.jobs[0]; }
-  static Peer peer(std::uint32_t who) {
+  static wire::UdpPeer peer(std::uint32_t who) {
     switch (who) {
       case kWorkerChild: return {0, 40000, 0x0A4D0001, std::nullopt, {2, 0, 0, 0, 0, 1}};
       case kSwitchChild: return {1, 47000, kBelowIpv4, std::nullopt, {2, 1}};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aggregator/engine/engine.h"
+#include "core/net/udp_peer.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 #include "worker/session/session.h"
@@ -130,7 +131,7 @@ void Play::collect() {
     FUZZ_CHECK(wire::serialize(o.header, o.extension_span(), m.bytes) != 0);
     m.bytes.insert(m.bytes.end(), o.payload.begin(), o.payload.end());
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (o.to == Outgoing::To::peer && o.peer.ipv4 != rank + 1) continue;
+      if (o.to == Outgoing::To::peer && ipv4_of(o.peer.node()) != rank + 1) continue;
       m.to = static_cast<std::int32_t>(rank);
       flying_.push_back(m);
     }
@@ -148,7 +149,7 @@ void Play::deliver(const Message& message) {
     take_finished(rank);
     return;
   }
-  aggregator::Peer from;
+  wire::UdpPeer from;
   from.ipv4 = message.from + 1;
   from.udp_port = 40000;
   from.mac = {2, 0, 0, 0, 0, static_cast<std::uint8_t>(message.from)};

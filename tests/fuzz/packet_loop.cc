@@ -12,8 +12,8 @@
 #include <stdexcept>
 
 #include "config/change/change.h"
-#include "dataplane/aggregation/frame_writer.h"
 #include "dataplane/io/capture.h"
+#include "dataplane/udp/frame_writer.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/packet_bench.h"
 #include "tests/fuzz/packet_checks.h"

@@ -14,6 +14,7 @@
 #include "aggregator/engine/engine.h"
 #include "completion/host/root_host.h"
 #include "completion/host/server.h"
+#include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
@@ -23,7 +24,6 @@ namespace {
 
 using aggregator::Outbox;
 using aggregator::Outgoing;
-using aggregator::Peer;
 using wire::PacketType;
 
 constexpr std::size_t kMostSteps = 400;
@@ -103,7 +103,7 @@ class Play {
   void deliver(const Flying& f);
   void bend(Flying& f);
   void stranger(Flying f);
-  void to_root(const wire::Packet& p, const Peer& from);
+  void to_root(const wire::Packet& p, const Endpoint& from);
   void flush_root();
   void flush_server(std::size_t place);
   void on_start(const Outgoing& o);
@@ -111,8 +111,8 @@ class Play {
   void leave_in_peace();
   void end();
   wire::Header header(PacketType type, std::uint32_t rank) const;
-  static Peer peer(std::uint32_t ipv4) {
-    Peer p;
+  static wire::UdpPeer peer(std::uint32_t ipv4) {
+    wire::UdpPeer p;
     p.ipv4 = ipv4;
     p.udp_port = config::kDefaultUdpBasePort;
     return p;
@@ -291,7 +291,7 @@ void Play::deliver(const Flying& f) {
   flush_server(f.to);
 }
 
-void Play::to_root(const wire::Packet& p, const Peer& from) {
+void Play::to_root(const wire::Packet& p, const Endpoint& from) {
   if (host_.concerns(p))
     host_.on_packet(p, from, now_, box_);
   else
@@ -320,7 +320,7 @@ void Play::flush_root() {
     const wire::Header& h = o.header;
     if (o.to == Outgoing::To::completion_host) continue;
     if (h.type == PacketType::result) on_result(o);
-    const std::uint32_t server = o.peer.ipv4 - kServerIpv4;
+    const std::uint32_t server = ipv4_of(o.peer.node()) - kServerIpv4;
     if (o.to == Outgoing::To::peer && server < kServers) {
       if (h.type == PacketType::start) on_start(o);
       if (wire_.size() < kMostFlying)
@@ -328,7 +328,8 @@ void Play::flush_root() {
       continue;
     }
     if (h.type == PacketType::start) epoch_ = h.epoch;
-    if (h.type == PacketType::unknown) asked_.insert({o.peer.ipv4 - kRankIpv4, {h.shard, h.seq}});
+    if (h.type == PacketType::unknown)
+      asked_.insert({ipv4_of(o.peer.node()) - kRankIpv4, {h.shard, h.seq}});
   }
   box_.clear();
 }
@@ -337,7 +338,7 @@ void Play::flush_server(std::size_t place) {
   Outbox& box = *boxes_[place];
   FUZZ_CHECK(box.overflows() == 0);
   for (const Outgoing& o : box.items()) {
-    FUZZ_CHECK(o.to == Outgoing::To::peer && o.peer.ipv4 == kRootIpv4);
+    FUZZ_CHECK(o.to == Outgoing::To::peer && ipv4_of(o.peer.node()) == kRootIpv4);
     if (wire_.size() < kMostFlying)
       wire_.push_back({kRoot, place, o.header, copy(o.extension_span()), copy(o.payload)});
   }
@@ -350,7 +351,7 @@ void Play::flush_server(std::size_t place) {
 // Rule 5: a term is one host's alone.
 void Play::on_start(const Outgoing& o) {
   const auto info = wire::find_start_info(o.extension_span());
-  FUZZ_CHECK(info && info->completion_host == o.peer.ipv4);
+  FUZZ_CHECK(info && info->completion_host == ipv4_of(o.peer.node()));
   const auto [known, fresh] =
       hosts_.emplace(std::pair(o.header.shard, info->host_term), info->completion_host);
   FUZZ_CHECK(fresh || known->second == info->completion_host);

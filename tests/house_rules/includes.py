@@ -9,7 +9,7 @@ ORDER = ["core", "config", "aggregator", "completion", "worker", "pool", "datapl
 # The same inside a folder; "" is the folder itself.
 INSIDE = {
     "core": ["", "net", "wire"],
-    "dataplane": ["host", "frame", "port", "io", "udp", "multicast", "bridge", "aggregation", "loop", "switch"],
+    "dataplane": ["host", "frame", "port", "io", "frontend", "udp", "multicast", "bridge", "aggregation", "loop", "switch"],
     "aggregator": ["kernels", "chunk", "shard", "engine"],
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
     "control": ["socket", "text", "capture", "stragglers", "metrics", "show", "change"],

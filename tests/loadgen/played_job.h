@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aggregator/engine/engine.h"
+#include "core/net/udp_peer.h"
 #include "core/wire/integrity.h"
 #include "tools/loadgen/job.h"
 #include "tools/loadgen/player.h"
@@ -124,7 +125,7 @@ class PlayedJob {
     if (udp == nullptr || !*udp || wire::parse((*udp)->payload, packet) != DropReason::none ||
         wire::check_integrity(**udp, packet) != DropReason::none)
       return refuse();
-    aggregator::Peer from;
+    wire::UdpPeer from;
     from.ipv4 = (*udp)->endpoints.source_ip;
     from.udp_port = (*udp)->endpoints.source_port;
     if (engine_.on_packet(packet, from, now, outbox_).reason != DropReason::none) ++refused_;
@@ -136,8 +137,8 @@ class PlayedJob {
       const wire::Packet packet{o.header, o.extension_span(), o.payload};
       for (const auto& player : players) {
         const bool all = o.to == aggregator::Outgoing::To::job_group;
-        const bool one =
-            o.to == aggregator::Outgoing::To::peer && o.peer.ipv4 == player->options().own_ipv4;
+        const bool one = o.to == aggregator::Outgoing::To::peer &&
+                         ipv4_of(o.peer.node()) == player->options().own_ipv4;
         if (all || one) player->on_packet(packet, now);
       }
     }

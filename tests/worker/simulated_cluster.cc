@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/net/udp_peer.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -132,7 +134,7 @@ void SimulatedCluster::deliver(const Flight& f) {
   const auto* packet = std::get_if<wire::Packet>(&parsed);
   if (packet == nullptr) std::abort();  // nothing corrupts packets here
   if (f.to == kSwitch) {
-    aggregator::Peer peer;
+    wire::UdpPeer peer;
     peer.port = static_cast<std::uint16_t>(f.from);
     peer.udp_port = f.port;
     peer.ipv4 = 0x0A4D0001 + f.from;
@@ -156,11 +158,13 @@ void SimulatedCluster::flush_outbox() {
     if (n == 0) std::abort();
     std::vector<std::byte> bytes = joined(std::span(head).first(n), o.payload);
     if (o.to == aggregator::Outgoing::To::peer) {
-      transmit(o.peer.port, 0, o.peer.udp_port, bytes);
+      transmit(o.peer.port(), 0, static_cast<std::uint16_t>(o.peer.flow()), bytes);
       continue;
     }
-    for (const auto& copy : engine_->group_copies(o.header.job))
-      for (const std::uint16_t port : copy.ports) transmit(port, 0, ranks_[port].udp_port, bytes);
+    for (const aggregator::Member& member : engine_->members(o.header.job).list) {
+      const std::uint16_t port = member.peer.port();
+      transmit(port, 0, ranks_[port].udp_port, bytes);
+    }
   }
   outbox_->clear();
 }

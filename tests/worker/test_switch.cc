@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "core/net/udp_peer.h"
 #include "core/wire/header.h"
 
 namespace tributary::worker {
@@ -147,7 +148,7 @@ void TestSwitch::receive(std::size_t socket) {
     const auto* packet = std::get_if<wire::Packet>(&parsed);
     if (packet == nullptr || prng_.chance_ppm(loss_ppm_)) continue;
     const std::size_t plane = packet->header.plane < planes_.size() ? packet->header.plane : 0;
-    aggregator::Peer peer;
+    wire::UdpPeer peer;
     peer.ipv4 = ntohl(from.sin_addr.s_addr);
     peer.udp_port = ntohs(from.sin_port);
     planes_[plane].engine->on_packet(*packet, peer, clock_now(), *planes_[plane].outbox);
@@ -161,10 +162,11 @@ void TestSwitch::flush(std::size_t plane) {
     std::array<std::byte, wire::kHeaderBytes + wire::kMaxExtensionBytes> head;
     const std::size_t n = wire::serialize(o.header, o.extension_span(), head);
     if (n == 0) std::abort();
-    sockaddr_in to = o.to == aggregator::Outgoing::To::peer
-                         ? address_of(o.peer.ipv4, o.peer.udp_port)
-                         : address_of(config::job_group_ipv4(o.header.job),
-                                      static_cast<std::uint16_t>(config_.udp_base_port + socket));
+    sockaddr_in to =
+        o.to == aggregator::Outgoing::To::peer
+            ? address_of(ipv4_of(o.peer.node()), static_cast<std::uint16_t>(o.peer.flow()))
+            : address_of(config::job_group_ipv4(o.header.job),
+                         static_cast<std::uint16_t>(config_.udp_base_port + socket));
     std::array<iovec, 2> parts = {
         {{head.data(), n}, {const_cast<std::byte*>(o.payload.data()), o.payload.size()}}};
     msghdr m{};

@@ -9,6 +9,7 @@
 #include "completion/pieces/limits.h"
 #include "config/text/file.h"
 #include "config/topology/topology.h"
+#include "core/net/udp_peer.h"
 #include "worker/transport/packet_check.h"
 #include "worker/transport/udp_socket.h"
 
@@ -110,9 +111,7 @@ void HostLoop::receive(const ReceivedDatagram& datagram, Instant now) {
   const bool required =
       !datagram.has_checksum || (job != nullptr && job->integrity == wire::Integrity::crc32c);
   DropReason what = check_crc32c(datagram.bytes, packet, required);
-  aggregator::Peer peer;
-  peer.ipv4 = datagram.from.ipv4;
-  peer.udp_port = datagram.from.port;
+  const wire::UdpPeer peer(0, datagram.from.port, datagram.from.ipv4);
   if (what == DropReason::none) what = server_.on_packet(packet, peer, now, outbox_);
   if (what != DropReason::none) link_->drops().add(what);
   send_outbox();
@@ -128,7 +127,8 @@ void HostLoop::send_outbox() {
     }
     if (!message.payload.empty())
       std::memcpy(room.data() + head, message.payload.data(), message.payload.size());
-    link_->queue(head + message.payload.size(), {message.peer.ipv4, message.peer.udp_port});
+    const wire::UdpPeer to(message.peer);
+    link_->queue(head + message.payload.size(), {to.ipv4, to.udp_port});
     counters_.sent.add();
     counters_.sent_bytes.add(head + message.payload.size());
   }

@@ -2,6 +2,7 @@
 // whom it names when something is missing.
 #include <gmock/gmock.h>
 
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
@@ -42,11 +43,11 @@ TEST_F(RootTest, RefusesJoinsThatDoNotFitTheTree) {
   deliver({h, ext.bytes(), {}}, leaf());
   EXPECT_EQ(sent_[0].header.reason, wire::Reason::bad_rank) << "1 is a worker, no switch";
   h = from_leaf(PacketType::join);
-  Peer elsewhere = leaf();
+  wire::UdpPeer elsewhere = leaf();
   elsewhere.port = 2;
   deliver({h, ext.bytes(), {}}, elsewhere);
   EXPECT_EQ(sent_[0].header.reason, wire::Reason::sender_mismatch);
-  Peer neighbour = leaf();
+  wire::UdpPeer neighbour = leaf();
   neighbour.ipv4 += 1;
   deliver({h, ext.bytes(), {}}, neighbour);
   EXPECT_EQ(sent_[0].header.reason, wire::Reason::sender_mismatch) << "rule 18: on a shared port";
@@ -153,7 +154,7 @@ TEST_F(RootTest, Rule1_WhatEndsTheEpochBelowEndsItForAll) {
   wire::Header h = from_leaf(PacketType::abort);
   h.reason = wire::Reason::deadline;
   h.seq = 3;
-  Peer stranger = leaf();
+  wire::UdpPeer stranger = leaf();
   stranger.port = 2;
   EXPECT_EQ(deliver({h, ext.bytes(), {}}, stranger).reason, DropReason::sender_mismatch);
   EXPECT_EQ(deliver({h, ext.bytes(), {}}, leaf()).verdict, Verdict::epoch_aborted);

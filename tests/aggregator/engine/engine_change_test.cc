@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "config/plan/aggregation_memory.h"
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
@@ -369,7 +370,7 @@ TEST_F(ChangeTest, WhoHasAskedThroughAPortThatGoesMayAskElsewhere) {
   collect();
   join(2);
   EXPECT_EQ(sent_[0].header.type, PacketType::pending);
-  Peer elsewhere = peer(1);
+  wire::UdpPeer elsewhere = peer(1);
   elsewhere.port = 2;
   join(1, 1, elsewhere);
   ASSERT_THAT(sent_, SizeIs(3));

@@ -2,6 +2,7 @@
 // taken by the engine of a host that this switch is (T17; rules 6 and 7).
 #include <gmock/gmock.h>
 
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
@@ -64,7 +65,7 @@ TEST_F(LostSumTest, Rule7_ASwitchBelowIsAskedForItsSumToo) {
   job.children = {{true, kBelow, kLeafIpv4 + 1, "p0", {0}}, {false, 2, 0, "p1", {2}}};
   job.release = config::Release::sent;
   build_leaf(job);
-  const Peer below = {0, 47000, kLeafIpv4 + 1, std::nullopt, {2, 1}};
+  const wire::UdpPeer below = {0, 47000, kLeafIpv4 + 1, std::nullopt, {2, 1}};
   wire::Header h = from_worker(PacketType::join, 0);
   h.origin = kBelow;
   h.flags = wire::kFlagCompleteSubtree;

@@ -1,4 +1,5 @@
 // Epochs, leases, aborts and who may speak for a rank: protocol rules 1 and 18 (T3, T22, O9).
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/engine_fixture.h"
 
 namespace tributary::aggregator {
@@ -41,29 +42,20 @@ TEST_F(EngineTest, LostStartIsRepeated) {
   EXPECT_EQ(sent_[0].header.epoch, epoch_);
 }
 
-TEST_F(EngineTest, GroupHasACopyForEachVlanToItsPorts) {
-  build(4);
-  EXPECT_TRUE(engine_->group_copies(kJob).empty());
-  EXPECT_TRUE(engine_->group_copies(99).empty());
-  // Ports 0 and 1; VLANs 5 (with two priorities), none, and 6.
-  const std::array<std::optional<std::uint16_t>, 4> tags = {0x2005, std::nullopt, 0x0006, 0x4005};
-  for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    Peer from = peer(rank);
-    from.port = rank % 2;
-    from.vlan_tci = tags[rank];
-    join(rank, 0, from);
-  }
-  const auto copies = engine_->group_copies(kJob);
-  const auto ports = [&](std::size_t i) {
-    return std::vector<std::uint16_t>(copies[i].ports.begin(), copies[i].ports.end());
-  };
-  ASSERT_EQ(copies.size(), 3u);
-  EXPECT_EQ(copies[0].vlan_tci, 0x2005);
-  EXPECT_EQ(ports(0), (std::vector<std::uint16_t>{0, 1}));
-  EXPECT_EQ(copies[1].vlan_tci, std::nullopt);
-  EXPECT_EQ(ports(1), (std::vector<std::uint16_t>{1}));
-  EXPECT_EQ(copies[2].vlan_tci, 6);
-  EXPECT_EQ(ports(2), (std::vector<std::uint16_t>{0}));
+// What front ends make of it is good until `serial` changes.
+TEST_F(EngineTest, Rule20_MembersOfTheEpochAreListed) {
+  build(2);
+  EXPECT_EQ(engine_->members(kJob).serial, 0u) << "there was no epoch";
+  EXPECT_EQ(engine_->members(99).serial, 0u) << "there is no such job";
+  EXPECT_TRUE(engine_->members(99).list.empty());
+  join_all();
+  const Members first = engine_->members(kJob);
+  ASSERT_EQ(first.list.size(), 2u);
+  EXPECT_EQ(first.list[1].peer, peer(1));
+  EXPECT_NE(first.serial, 0u);
+  EXPECT_EQ(engine_->members(kJob).serial, first.serial);
+  join_all(1);
+  EXPECT_NE(engine_->members(kJob).serial, first.serial);
 }
 
 TEST_F(EngineTest, StrangersAreTurnedAwayWithTheReason) {
@@ -146,7 +138,7 @@ TEST_F(EngineTest, ChildIsBoundToPortAndAddress) {
   join_all();
   wire::Header h = data_header(0, 0, 0);
   EXPECT_EQ(deliver(h, peer(1)).reason, DropReason::sender_mismatch);
-  Peer forged = peer(0);
+  wire::UdpPeer forged = peer(0);
   forged.port = 3;
   EXPECT_EQ(deliver(h, forged).reason, DropReason::sender_mismatch);
   EXPECT_EQ(sent_.at(0).header.reason, Reason::sender_mismatch);
@@ -160,7 +152,7 @@ TEST_F(EngineTest, PinnedRankMustUseItsPort) {
   job.members = {{0, "p3"}};
   build(test_switch({job}));
   EXPECT_EQ(join(0).reason, DropReason::sender_mismatch);
-  Peer right = peer(0);
+  wire::UdpPeer right = peer(0);
   right.port = 3;
   EXPECT_EQ(join(0, 0, right).verdict, Verdict::answered);
 }
@@ -309,33 +301,15 @@ TEST_F(EngineTest, LargestJobFitsTheOutboxAndItsLists) {
   EXPECT_EQ(outbox_->overflows(), 0u);
 }
 
-// O12: no router passes on what goes to a group, so those behind one are not in it.
-TEST_F(EngineTest, O12_MembersBehindRoutersGetCopiesOfTheirOwn) {
-  build(4);
-  std::array<Peer, 4> places = {peer(0), peer(1), peer(2), peer(3)};
-  places[1].mac = places[2].mac = {};
-  places[2].port = places[1].port;
-  for (std::uint32_t rank = 0; rank < 4; ++rank) join(rank, 0, places[rank]);
-  const auto copies = engine_->group_copies(kJob);
-  ASSERT_EQ(copies.size(), 1u);
-  EXPECT_EQ(std::vector<std::uint16_t>(copies[0].ports.begin(), copies[0].ports.end()),
-            (std::vector<std::uint16_t>{0, 3}));
-  const auto routed = engine_->routed_members(kJob);
-  ASSERT_EQ(routed.size(), 2u);
-  EXPECT_EQ(routed[0], places[1]);
-  EXPECT_EQ(routed[1], places[2]);
-  EXPECT_TRUE(engine_->routed_members(99).empty());
-}
-
 // Rule 16: members who are where they can be no longer, as end_behind() has it of a port.
 TEST_F(EngineTest, Rule16_EpochsEndWhereMembersAreElsewhere) {
   build(3);
   join_all();
   sent_.clear();
-  engine_->end_where([](const Peer& at) { return at.is_routed(); }, *outbox_);
+  engine_->end_where([](const Endpoint& at) { return at.station() == 0; }, *outbox_);
   collect();
   EXPECT_TRUE(sent_.empty());
-  engine_->end_where([](const Peer& at) { return at == peer(2); }, *outbox_);
+  engine_->end_where([](const Endpoint& at) { return at == peer(2); }, *outbox_);
   collect();
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_EQ(sent_[0].header.type, wire::PacketType::abort);

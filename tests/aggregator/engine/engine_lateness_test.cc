@@ -87,7 +87,7 @@ TEST_F(LatenessTest, StragglersAreRankedByTheirMean) {
   EXPECT_EQ(rows[0].most, Duration::ms(20));
   EXPECT_EQ(rows[0].last, Duration::ms(20));
   EXPECT_EQ(rows[0].ops, 4u);
-  EXPECT_EQ(rows[0].peer.port, 2);
+  EXPECT_EQ(rows[0].peer.port(), 2);
   EXPECT_THAT(rows[0].ranks, ElementsAre(2));
   EXPECT_EQ(rows[1].id, 1u);
   EXPECT_EQ(engine_->child_totals(0, 2).timed_arrivals.get(), 4u);

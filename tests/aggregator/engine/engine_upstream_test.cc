@@ -2,6 +2,7 @@
 // kept until the result returns, and how each lost packet is made good.
 #include <gmock/gmock.h>
 
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
@@ -90,11 +91,11 @@ TEST_F(LeafTest, Rule1_OnlyTheParentsPlaceMayStart) {
   ext.add(wire::StartInfo{});
   wire::Header h = from_parent(PacketType::start);
   h.epoch = 500;
-  std::array<Peer, 3> forged = {parent(), parent(), parent()};
+  std::array<wire::UdpPeer, 3> forged = {parent(), parent(), parent()};
   forged[0].port = 2;
   forged[1].ipv4 += 1;
   forged[2].mac[5] = 1;
-  for (const Peer& from : forged)
+  for (const wire::UdpPeer& from : forged)
     EXPECT_EQ(deliver({h, ext.bytes(), {}}, from).reason, DropReason::sender_mismatch);
   EXPECT_EQ(status().state, JobState::forming);
 }
@@ -164,7 +165,7 @@ TEST_F(LeafTest, Rule16_AnAbortFromASwitchThatIsAboveNoMoreIsNotAnswered) {
   wire::Header h = from_parent(PacketType::abort);
   h.epoch = status().epoch;
   h.reason = wire::Reason::lease_expired;
-  const Peer once_above = {3, 47000, kParentIpv4 + 1, std::nullopt, {2, 10}};
+  const wire::UdpPeer once_above = {3, 47000, kParentIpv4 + 1, std::nullopt, {2, 10}};
   EXPECT_EQ(deliver(h, once_above).reason, DropReason::bad_type);
   EXPECT_THAT(sent_, IsEmpty()) << "or the two would answer each other for ever";
   h.origin = kParentId;

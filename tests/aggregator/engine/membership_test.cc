@@ -5,13 +5,15 @@
 
 #include <array>
 
+#include "core/net/udp_peer.h"
+
 namespace tributary::aggregator {
 namespace {
 
 using Join = Membership::Join;
 
-Peer at_port(std::uint16_t port, std::uint16_t udp_port = 1000) {
-  Peer p;
+wire::UdpPeer at_port(std::uint16_t port, std::uint16_t udp_port = 1000) {
+  wire::UdpPeer p;
   p.port = port;
   p.udp_port = udp_port;
   return p;
@@ -44,13 +46,13 @@ TEST_F(MembershipTest, TwoProcessesForOneRankDoNotBothJoin) {
 
 // A virtual link created anew, or a bond that failed over, changes the MAC of a process that waits.
 TEST_F(MembershipTest, SameNonceMayMoveToAnotherMacUntilItIsActive) {
-  Peer moved = at_port(0);
+  wire::UdpPeer moved = at_port(0);
   moved.mac = {2, 0, 0, 0, 0, 9};
   EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
   EXPECT_EQ(m_.join(0, 10, moved, now_), Join::waiting);
   EXPECT_EQ(m_.member(0).peer, moved);
   EXPECT_EQ(m_.join(0, 10, at_port(1), now_), Join::occupied);
-  Peer other_address = moved;
+  wire::UdpPeer other_address = moved;
   other_address.ipv4 = 5;
   EXPECT_EQ(m_.join(0, 10, other_address, now_), Join::occupied);
 

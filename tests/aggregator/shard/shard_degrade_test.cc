@@ -1,5 +1,6 @@
 // Rule 21: results that lack ranks are taken from the completion host, or the switch above, and
 // from nobody else; kept, sent and asked for with the list of who is missing.
+#include "core/net/udp_peer.h"
 #include "core/wire/attempt.h"
 #include "core/wire/degraded.h"
 #include "core/wire/rank_bitmap.h"
@@ -292,7 +293,7 @@ class MiddleDegradeTest : public LeafDegradeTest {
  protected:
   static constexpr std::uint32_t kBelow = 300;
   static constexpr std::uint32_t kBelowIpv4 = 0x0A4D00C8;
-  static Peer below() { return {0, 47000, kBelowIpv4, std::nullopt, {2, 8}}; }
+  static wire::UdpPeer below() { return {0, 47000, kBelowIpv4, std::nullopt, {2, 8}}; }
   void SetUp() override {
     config::JobConfig job = leaf_job();
     job.children[0] = {true, kBelow, kBelowIpv4, "p0", {0}};

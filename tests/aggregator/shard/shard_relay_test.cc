@@ -215,7 +215,7 @@ TEST_F(LeafRelayTest, OnlyTheParentCanSayThatAChunkIsEscalatedAbove) {
   contribute_worker(0, 0, 10);
   contribute_worker(2, 0, 5);
   wire::Header h = from_parent(PacketType::escalation, 0);
-  Peer forged = parent();
+  wire::UdpPeer forged = parent();
   forged.port = 2;
   EXPECT_EQ(deliver(h, forged).verdict, Verdict::refused);
   EXPECT_EQ(deliver(from_worker(PacketType::escalation, 0), place(0)).reason, DropReason::bad_type);
@@ -249,7 +249,7 @@ TEST_F(LeafRelayTest, T15_AReproducibleChunkGoesUpAsPrefixAndSingles) {
   const std::uint64_t nonce = join_nonce();
   epoch_ = 500;
   start(epoch_, nonce);
-  const auto give = [&](std::uint32_t rank, const Peer& from, std::int32_t value) {
+  const auto give = [&](std::uint32_t rank, const Endpoint& from, std::int32_t value) {
     wire::Header h = header(PacketType::contribution, rank);
     h.fan_in = 3;
     h.covered = 1;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "aggregator/chunk/contribution.h"
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
@@ -261,7 +262,7 @@ class UndescribedTest : public LeafTest {
  protected:
   static constexpr std::uint32_t kBelow = 300;
   static constexpr std::uint32_t kBelowIpv4 = 0x0A4D00C8;
-  static Peer below() { return {0, 47000, kBelowIpv4, std::nullopt, {2, 8}}; }
+  static wire::UdpPeer below() { return {0, 47000, kBelowIpv4, std::nullopt, {2, 8}}; }
   void SetUp() override {
     config::JobConfig job = leaf_job();
     job.children[0] = {true, kBelow, kBelowIpv4, "p0", {0}};

@@ -2,6 +2,7 @@
 // engine to decide (protocol rule 16).
 #include "aggregator/shard/shard.h"
 
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/engine_fixture.h"
 
 namespace tributary::aggregator {
@@ -207,7 +208,7 @@ TEST_F(AwayTest, Rule16_AllHaveLeft) {
 
 TEST_F(AwayTest, Rule16_ItLearnsWhereAMemberIsBoundNow) {
   const auto shard = engine_->hand_over(1);
-  Peer moved = peer(1);
+  wire::UdpPeer moved = peer(1);
   moved.mac.back() = 99;
   join(1, 0, moved);
   ASSERT_EQ(sent_.at(0).header.type, PacketType::start);

@@ -2,6 +2,7 @@
 // rank, sums in what they are accumulated in (T1, O12; rules 5, 6, 10, 12, 17).
 #include <gmock/gmock.h>
 
+#include "core/net/udp_peer.h"
 #include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
@@ -427,7 +428,7 @@ TEST_F(RootShardTest, Rule4_DataToPassOnSaysWhatItsSwitchHolds) {
     h.collective = Collective::all_gather;
     h.covered = 1;
     const I32 data{1};
-    const Peer from = seq == 1 ? worker() : leaf();
+    const wire::UdpPeer from = seq == 1 ? worker() : leaf();
     EXPECT_EQ(deliver({h, {}, std::as_bytes(std::span(data))}, from).verdict, Verdict::completed)
         << seq;
     ack.seq = seq + 1;

@@ -1,6 +1,7 @@
 // A root and its parameter servers (T10; protocol, "Completion hosts elsewhere").
 #include "completion/host/remote_hosts.h"
 
+#include "core/net/udp_peer.h"
 #include "tests/completion/remote_fixture.h"
 
 namespace tributary::completion {
@@ -114,7 +115,7 @@ TEST_F(RemoteHostsTest, OtherSendersAreRefused) {
   arrive_once();
   const auto result = take(PacketType::result);
   ASSERT_TRUE(result);
-  aggregator::Peer from = server_peer(0);
+  wire::UdpPeer from = server_peer(0);
   from.ipv4 ^= 0x100;
   EXPECT_EQ(to_root(result->packet(), from).reason, DropReason::sender_mismatch);
   from = server_peer(0);
@@ -163,7 +164,7 @@ TEST_F(RemoteHostsTest, AHelloFromElsewhereIsRefused) {
   h.type = PacketType::lease;
   h.flags = wire::kFlagAtPs;
   h.job = kJob;
-  aggregator::Peer from = server_peer(0);
+  wire::UdpPeer from = server_peer(0);
   from.mac = {2, 0, 0, 0, 0, 9};
   EXPECT_EQ(to_root({h, ext.bytes(), {}}, from).reason, DropReason::sender_mismatch);
   EXPECT_EQ(remote().counters(0).restarts.get(), 0u);

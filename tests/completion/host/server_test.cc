@@ -166,7 +166,7 @@ TEST_F(ServerTest, SaysHelloToItsRoots) {
   EXPECT_TRUE(servers_[0]->expire(now_, *server_box_));
   ASSERT_EQ(server_box_->items().size(), 1u);
   EXPECT_EQ(server_box_->items()[0].header.type, PacketType::lease);
-  EXPECT_EQ(server_box_->items()[0].peer.ipv4, kRootIpv4);
+  EXPECT_EQ(server_box_->items()[0].peer.node(), node_of_ipv4(kRootIpv4));
   server_box_->clear();
   EXPECT_FALSE(servers_[0]->expire(now_ + Duration::ms(99), *server_box_));
   EXPECT_TRUE(servers_[0]->expire(now_ + Duration::ms(100), *server_box_));

@@ -8,13 +8,13 @@
 #include <optional>
 #include <vector>
 
+#include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
 
 namespace tributary::completion {
 namespace {
 
 using aggregator::Outgoing;
-using aggregator::Peer;
 using wire::PacketType;
 
 constexpr std::uint32_t kOwnIpv4 = 0x0A000002;
@@ -45,15 +45,15 @@ config::SwitchConfig switch_config() {
 
 class SwitchHostTest : public ::testing::Test {
  protected:
-  static Peer root() {
-    Peer p;
+  static wire::UdpPeer root() {
+    wire::UdpPeer p;
     p.port = 1;
     p.udp_port = 47000;
     p.ipv4 = kRootIpv4;
     p.mac = config::derived_mac(kRootIpv4);
     return p;
   }
-  DropReason start(const Peer& from, std::uint32_t job = 7, std::uint32_t term = 1) {
+  DropReason start(const Endpoint& from, std::uint32_t job = 7, std::uint32_t term = 1) {
     wire::Header h;
     h.type = PacketType::start;
     h.flags = wire::kFlagAtPs;
@@ -107,10 +107,11 @@ TEST_F(SwitchHostTest, T10_SaysHelloThroughItsUplink) {
   EXPECT_EQ(hello.header.type, PacketType::lease);
   EXPECT_EQ(hello.header.origin, kOwnIpv4);
   EXPECT_EQ(hello.header.job, 7u);
-  EXPECT_EQ(hello.peer.port, 1);
-  EXPECT_EQ(hello.peer.ipv4, kRootIpv4);
-  EXPECT_EQ(hello.peer.udp_port, config_.udp_base_port);
-  EXPECT_EQ(hello.peer.mac, config::derived_mac(kRootIpv4));
+  const wire::UdpPeer to(hello.peer);
+  EXPECT_EQ(to.port, 1);
+  EXPECT_EQ(to.ipv4, kRootIpv4);
+  EXPECT_EQ(to.udp_port, config_.udp_base_port);
+  EXPECT_EQ(to.mac, config::derived_mac(kRootIpv4));
   host_->outbox().clear();
   now_ = now_ + Duration::ms(50);
   EXPECT_FALSE(host_->expire(now_));
@@ -127,7 +128,7 @@ TEST_F(SwitchHostTest, T9_FinishesWhatTheRootSends) {
   const Outgoing& result = only();
   EXPECT_EQ(result.to, Outgoing::To::hosted_root);
   EXPECT_EQ(result.header.type, PacketType::result);
-  EXPECT_EQ(result.peer.port, 1);
+  EXPECT_EQ(result.peer.port(), 1);
   EXPECT_EQ(wire::find_result_info(result.extension_span())->host_term, 1u);
   std::int32_t sum = 0;
   std::memcpy(&sum, result.payload.data(), sizeof sum);
@@ -240,7 +241,7 @@ TEST_F(OwnSumTest, T17_WhatIsAskedForAgainGoesUp) {
 
 // Rule 18: a worker below may call itself what it likes.
 TEST_F(SwitchHostTest, OnlyTheRootIsListenedToAndThroughTheUplink) {
-  Peer from = root();
+  wire::UdpPeer from = root();
   from.port = 0;
   EXPECT_EQ(start(from), DropReason::sender_mismatch);
   from = root();

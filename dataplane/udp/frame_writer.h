@@ -15,6 +15,7 @@
 #include "aggregator/chunk/outbox.h"
 #include "config/model/switch_config.h"
 #include "dataplane/frame/local_host.h"
+#include "dataplane/udp/group_copies.h"
 #include "dataplane/udp/next_hops.h"
 
 namespace tributary::dataplane {
@@ -26,20 +27,15 @@ class FrameWriter {
  public:
   explicit FrameWriter(const config::SwitchConfig& config);
 
-  // Of a message to the group, who gets this copy.
-  struct Copy {
-    std::optional<std::uint16_t> group_vlan = {};  // members with that tag
-    const aggregator::Peer* member = nullptr;      // or one of them alone
-  };
   // The router on the way there has no known address.
   static constexpr std::size_t kNoNextHop = ~std::size_t{0};
   // Returns the frame's length; 0 when `frame` is too small; kNoNextHop.
-  std::size_t write(const aggregator::Outgoing& message, const Copy& copy, const NextHops& routers,
-                    std::span<std::byte> frame) const;
-  // Where nobody is behind a router.
+  std::size_t write(const aggregator::Outgoing& message, const UdpCopy& copy,
+                    const NextHops& routers, std::span<std::byte> frame) const;
+  // Where no host is behind a router.
   std::size_t write(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
                     std::span<std::byte> frame) const {
-    return write(message, {.group_vlan = group_vlan}, NextHops(), frame);
+    return write(message, {.ports = {}, .group_vlan = group_vlan}, NextHops(), frame);
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "aggregator/chunk/job_index.h"
@@ -30,11 +29,9 @@ class JobOwners {
   JobOwners(JobOwners&&) = default;
   JobOwners& operator=(JobOwners&&) = default;
 
-  // Of a packet to the switch, not looked into yet. A plane that the job does not have goes where
-  // the first one is, to be dropped there. nullopt: the job is nobody's, and whoever has the packet
-  // may say so.
-  [[nodiscard]] std::optional<std::uint16_t> of(std::span<const std::byte> packet) const {
-    const auto named = wire::peek_job(packet);
+  // A plane that the job does not have goes where the first one is, to be dropped there. nullopt:
+  // no job here, and the lcore that has the packet may say so.
+  [[nodiscard]] std::optional<std::uint16_t> of(const std::optional<wire::JobPlane>& named) const {
     const Places* const places = named ? owners_.find(named->job) : nullptr;
     if (places == nullptr) return std::nullopt;
     return places->lcores[named->plane < places->planes ? named->plane : 0];

@@ -1,4 +1,4 @@
-#include "dataplane/aggregation/job_owners.h"
+#include "dataplane/frontend/job_owners.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::optional<std::uint16_t> owner(const JobOwners& owners, std::uint32_t job, s
   h.stream = 15;
   std::array<std::byte, wire::kHeaderBytes> bytes;
   wire::serialize(h, {}, bytes);
-  return owners.of(bytes);
+  return owners.of(wire::peek_job(bytes));
 }
 
 TEST(JobOwners, A2_JobAndPlaneSayWhose) {
@@ -58,7 +58,7 @@ TEST(JobOwners, PlacesStayWithWhoeverHasThemNow) {
 TEST(JobOwners, ATruncatedPacketIsNobodys) {
   const JobOwners owners(three_lcores());
   const std::array<std::byte, wire::kHeaderBytes - 1> bytes{};
-  EXPECT_EQ(owners.of(bytes), std::nullopt);
+  EXPECT_EQ(owners.of(wire::peek_job(bytes)), std::nullopt);
 }
 
 }  // namespace

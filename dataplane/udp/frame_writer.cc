@@ -1,9 +1,10 @@
-#include "dataplane/aggregation/frame_writer.h"
+#include "dataplane/udp/frame_writer.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "core/net/udp_peer.h"
 #include "core/wire/ecn.h"
 #include "core/wire/extension.h"
 #include "core/wire/integrity.h"
@@ -64,7 +65,7 @@ std::uint16_t FrameWriter::port_of(const wire::Header& h, std::uint8_t shard) co
   return static_cast<std::uint16_t>(identity_.udp_first + place);
 }
 
-std::size_t FrameWriter::write(const aggregator::Outgoing& message, const Copy& copy,
+std::size_t FrameWriter::write(const aggregator::Outgoing& message, const UdpCopy& copy,
                                const NextHops& routers, std::span<std::byte> frame) const {
   const std::uint16_t udp_port = port_of(message.header, message.header.shard);
 
@@ -94,10 +95,11 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message, const Copy& 
   } else {
     if (message.to == aggregator::Outgoing::To::hosted_root)
       t.endpoints.source_port = identity_.udp_hosting;
-    t.endpoints.destination_ip = message.peer.ipv4;
-    t.endpoints.destination_port = message.peer.udp_port;
-    t.destination = message.peer.mac;
-    t.vlan_tci = message.peer.vlan_tci;
+    const wire::UdpPeer to(message.peer);
+    t.endpoints.destination_ip = to.ipv4;
+    t.endpoints.destination_port = to.udp_port;
+    t.destination = to.mac;
+    t.vlan_tci = to.vlan_tci;
   }
   if (wire::is_zero(t.destination)) {
     const NextHop* const router = routers.toward(t.endpoints.destination_ip);

@@ -1,10 +1,11 @@
-#include "dataplane/aggregation/frame_writer.h"
+#include "dataplane/udp/frame_writer.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
+#include "core/net/udp_peer.h"
 #include "core/wire/ecn.h"
 #include "core/wire/extension.h"
 #include "core/wire/integrity.h"
@@ -161,14 +162,14 @@ TEST(FrameWriter, GroupVlanTag) {
 TEST(FrameWriter, PeerMessage) {
   const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
   Outgoing m;
-  m.peer = {1, 5555, 0x0A4D0001, std::uint16_t{7}, {2, 1, 1, 1, 1, 1}};
+  m.peer = wire::UdpPeer(1, 5555, 0x0A4D0001, std::uint16_t{7}, {2, 1, 1, 1, 1, 1});
   m.header.type = wire::PacketType::nack;
   m.header.job = 99;
   m.header.shard = 200;  // echoed from a packet; the switch has no such shard
   std::array<std::byte, 256> frame;
   const std::size_t bytes = writer.write(m, std::uint16_t{100}, frame);
   const Parsed p = parse(std::span(frame).first(bytes));
-  EXPECT_EQ(p.ethernet.destination, m.peer.mac);
+  EXPECT_EQ(p.ethernet.destination, wire::UdpPeer(m.peer).mac);
   EXPECT_EQ(p.ethernet.vlan_tci, 7);
   EXPECT_EQ(p.udp.endpoints, (wire::UdpEndpoints{0x0A4D00FE, 0x0A4D0001, 47000, 5555}));
   EXPECT_EQ(p.packet.header.shard, 200);
@@ -183,24 +184,24 @@ TEST(FrameWriter, O12_TheRoutersAddressOfTheMoment) {
   const FrameWriter writer(config);
   NextHops routers(config);
   const std::array<std::int32_t, 2> payload = {1, 2};
-  aggregator::Peer member{0, 5555, 0x0A4E0007, std::nullopt, {}};
+  wire::UdpPeer member{0, 5555, 0x0A4E0007, std::nullopt, {}};
   std::array<std::byte, 256> frame;
-  EXPECT_EQ(
-      writer.write(result(std::as_bytes(std::span(payload))), {.member = &member}, routers, frame),
-      FrameWriter::kNoNextHop);
+  EXPECT_EQ(writer.write(result(std::as_bytes(std::span(payload))),
+                         {.ports = {}, .member = &member}, routers, frame),
+            FrameWriter::kNoNextHop);
   routers.expire(
       Instant(), [](std::uint16_t) { return true; }, [](const NextHop&) {});
   routers.intercept({0, 0x0A4D0032, {2, 9}, true}, Instant());
-  const std::size_t bytes =
-      writer.write(result(std::as_bytes(std::span(payload))), {.member = &member}, routers, frame);
+  const std::size_t bytes = writer.write(result(std::as_bytes(std::span(payload))),
+                                         {.ports = {}, .member = &member}, routers, frame);
   const Parsed p = parse(std::span(frame).first(bytes));
   EXPECT_EQ(p.ethernet.destination, (wire::MacAddress{2, 9}));
   EXPECT_EQ(p.udp.endpoints.destination_ip, member.ipv4);
   EXPECT_EQ(p.udp.endpoints.destination_port, 5555);
   member.ipv4 = 0x0A4D0007;  // of which no route knows any more
-  EXPECT_EQ(
-      writer.write(result(std::as_bytes(std::span(payload))), {.member = &member}, routers, frame),
-      FrameWriter::kNoNextHop);
+  EXPECT_EQ(writer.write(result(std::as_bytes(std::span(payload))),
+                         {.ports = {}, .member = &member}, routers, frame),
+            FrameWriter::kNoNextHop);
 }
 
 TEST(FrameWriter, Crc32cJobIsSealedInsteadOfUdpChecksum) {
@@ -219,7 +220,7 @@ TEST(FrameWriter, Crc32cJobIsSealedInsteadOfUdpChecksum) {
 TEST(FrameWriter, FullExtensionAreaFallsBackToUdpChecksum) {
   const FrameWriter writer(switch_config(wire::Integrity::crc32c));
   Outgoing m;
-  m.peer.mac = {2};
+  m.peer = wire::UdpPeer(0, 0, 0, {}, {2});
   m.header.type = wire::PacketType::pending;
   m.header.job = 0x10005;
   wire::ExtensionWriter extensions(m.extensions);
@@ -246,16 +247,15 @@ TEST(FrameWriter, T10_HostedEnginesSpeakFromAPortOfTheirOwn) {
   config.jobs[0].hosting.emplace();
   Outgoing m = result({});
   m.to = Outgoing::To::hosted_root;
-  m.peer.ipv4 = 0x0A4D0001;
-  m.peer.udp_port = 47000;
-  m.peer.mac = {2, 1, 2, 3, 4, 5};
+  const wire::UdpPeer root(0, 47000, 0x0A4D0001, {}, {2, 1, 2, 3, 4, 5});
+  m.peer = root;
   std::array<std::byte, 512> frame;
   const std::size_t bytes = FrameWriter(config).write(m, std::nullopt, frame);
   const Parsed p = parse(std::span(frame).first(bytes));
-  EXPECT_EQ(p.ethernet.destination, m.peer.mac);
+  EXPECT_EQ(p.ethernet.destination, wire::UdpPeer(m.peer).mac);
   EXPECT_EQ(p.udp.endpoints.source_port, config::hosting_udp_port(config.udp_base_port));
   EXPECT_EQ(p.udp.endpoints.source_port, 47016);
-  EXPECT_EQ(p.udp.endpoints.destination_ip, m.peer.ipv4);
+  EXPECT_EQ(p.udp.endpoints.destination_ip, root.ipv4);
   EXPECT_EQ(p.udp.endpoints.destination_port, 47000);
   EXPECT_EQ(p.integrity, DropReason::none);
 }
