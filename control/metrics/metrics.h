@@ -4,7 +4,7 @@
 // its jobs are left out until it has come to it, and so are sums over all loops, which must not go
 // down. tributary_loop_late says so.
 //
-// Everything exported is listed in docs/operations.md; a test compares the two.
+// Everything exported is listed in docs/operating/metrics.md; a test compares the two.
 #pragma once
 
 #include <prometheus/collectable.h>

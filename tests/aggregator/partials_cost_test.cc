@@ -29,7 +29,7 @@ struct Row {
 };
 
 std::vector<Row> documented_rows() {
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/configuration.md");
+  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/configuration/jobs.md");
   std::vector<Row> rows;
   bool there = false;
   for (std::string line; std::getline(file, line);) {

@@ -1,5 +1,5 @@
-// The table of keys that may change while a switch runs (docs/operations.md) is true: what it lists
-// is taken by config/change/change.h, and nothing else is.
+// The table of keys that may change while a switch runs (docs/operating/reload.md) is true: what it
+// lists is taken by config/change/change.h, and nothing else is.
 //
 // Of each key of the schema, values that differ from what a file says are tried in it, until one
 // makes sense.
@@ -54,11 +54,11 @@ constexpr const char* kSeveralLcores =
 
 // First of the rows "| `key` | ..." of that section.
 std::vector<std::string> documented_keys() {
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/operations.md");
+  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/operating/reload.md");
   std::vector<std::string> keys;
   bool there = false;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("#")) there = line == "### What may change while it runs";
+    if (line.starts_with("#")) there = line == "## What may change while it runs";
     if (!there || !line.starts_with("| `")) continue;
     // A cell may name several.
     const std::string cell = line.substr(0, line.find(" | "));

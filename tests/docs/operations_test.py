@@ -1,4 +1,4 @@
-"""docs/operations.md is true: what "Why is my job slow?" types prints what the page shows.
+"""docs/operating/slow-jobs.md is true: what "Why is my job slow?" types prints what the page shows.
 
 Run by ctest with the build directory in TRIBUTARY_BUILD.
 """
@@ -12,7 +12,7 @@ sys.path.insert(0, HERE)
 import tour  # noqa: E402
 from shell import Shell  # noqa: E402
 
-PAGE = "docs/operations.md"
+PAGE = "docs/operating/slow-jobs.md"
 FOLDER = "/tmp/tributary-slow"
 
 

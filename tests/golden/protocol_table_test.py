@@ -1,4 +1,4 @@
-"""The tables of docs/protocol.md say what the C++ code does: offsets, sizes and numbers.
+"""The tables of docs/protocol.md and docs/protocol/numbers.md say what the C++ code does.
 
 Run by ctest with the path of wire_tool in TRIBUTARY_WIRE_TOOL.
 """
@@ -15,7 +15,8 @@ import generate  # noqa: E402
 import golden_test  # noqa: E402
 import tributary_layer as layer  # noqa: E402
 
-DOCUMENT = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "protocol.md")
+DOCS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs")
+PAGES = [os.path.join(DOCS, "protocol.md"), os.path.join(DOCS, "protocol", "numbers.md")]
 LAYOUTS = ["task-information", "start-info", "result-info", "error"]
 
 
@@ -51,8 +52,10 @@ class ProtocolTables(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        with open(DOCUMENT, encoding="utf-8") as f:
-            cls.text = f.read()
+        cls.text = ""
+        for page in PAGES:
+            with open(page, encoding="utf-8") as f:
+                cls.text += f.read()
         cls.layout = json.loads(golden_test.ask("layout", [])[0])
 
     def test_header(self):

@@ -224,6 +224,27 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "docs/a.md", "[x](b.md#the-bytes) [y](https://x.org/) [z](../core/)\n",
                      others={"docs/b.md": "# The bytes\n", "core/a.h": ""})
 
+    def test_index(self):
+        rule = structure.check_index
+        index = {"docs/README.md": "[a](a.md) [o](o/README.md)\n", "docs/a.md": "", "docs/o/README.md": "[b](b.md)\n"}
+        self.accepts(rule, "docs/o/b.md", "", others=index)
+        self.accepts(rule, "docs/decisions/001-x.md", "", others=index)
+        self.finds(rule, "docs/o/c.md", "", others=index)
+
+    def test_documents(self):
+        self.accepts(sizes.check_documents, "docs/a.md", "x\n" * 250)
+        self.finds(sizes.check_documents, "docs/a.md", "x\n" * 251)
+        self.finds(sizes.check_documents, "README.md", "x\n" * 151)
+        self.accepts(sizes.check_documents, "CHANGELOG.md", "x\n" * 500)
+
+    def test_wording(self):
+        rule = text_rules.check_wording
+        self.finds(rule, "docs/a.md", "It is " + "nobody's.\n")
+        self.finds(rule, "docs/a.md", "- **Who" + " serves.** The first.\n")
+        self.accepts(rule, "docs/a.md", "No rank owns it. **Who serves?** Who is late?\n")
+        self.accepts(rule, "docs/configuration/jobs.md", "| `x` | so that " + "nobody waits |\n")
+        self.accepts(rule, "core/a.cc", "// " + "nobody\n")
+
     def test_requirements(self):
         rule = requirements.check_requirements
         page = "docs/requirements.md"

@@ -43,6 +43,21 @@ def _source_lengths(texts):
             yield path, text.count("\n")
 
 
+DOCUMENT_LINES = {"README.md": 150}
+USUAL_DOCUMENT_LINES = 250
+LONG_DOCUMENTS = {"CHANGELOG.md"}
+
+
+def check_documents(texts):
+    """A page answers one question; a change log grows with each version."""
+    found = []
+    for path, text in texts.items():
+        most = DOCUMENT_LINES.get(path, USUAL_DOCUMENT_LINES)
+        if path.endswith(".md") and path not in LONG_DOCUMENTS and text.count("\n") > most:
+            found.append(f"{path}: {text.count(chr(10))} lines, at most {most}")
+    return found
+
+
 def check_functions(texts):
     found = []
     for path, text in texts.items():

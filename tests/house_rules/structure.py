@@ -174,10 +174,10 @@ _CODE_PATH = re.compile(r"`((?:[a-z_]+/)+[A-Za-z0-9_]+\.(?:cc|h|py|map|yaml))`")
 
 
 def check_paths_in_architecture(texts):
-    """Files that the page names, as on its trips through the code, exist."""
-    page = "docs/architecture.md"
-    return [f"{page}: no such file: {path}" for path in _CODE_PATH.findall(texts.get(page, ""))
-            if path not in texts]
+    """Files that the pages name, as on the trips through the code, exist."""
+    return [f"{page}: no such file: {path}" for page in texts
+            if re.fullmatch(r"docs/architecture(/\w+)?\.md", page)
+            for path in _CODE_PATH.findall(texts[page]) if path not in texts]
 
 
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
@@ -200,6 +200,26 @@ def check_links(texts):
             elif anchor and anchor not in _anchors(texts.get(place, "")):
                 found.append(f"{path}:{line}: no such heading: {match.group(1)}")
     return found
+
+
+_INDEX = "docs/README.md"
+
+
+def check_index(texts):
+    """Two clicks at most lead from the index of documents to each of them, decisions left out."""
+    if _INDEX not in texts:
+        return []
+    first = _linked(texts, _INDEX)
+    reached = first.union(*(_linked(texts, page) for page in first), {_INDEX})
+    return [f"{path}: more than two clicks from {_INDEX}" for path in sorted(texts)
+            if re.fullmatch(r"docs/.*\.md", path) and not path.startswith("docs/decisions/")
+            and path not in reached]
+
+
+def _linked(texts, page):
+    """The files that a page links to."""
+    targets = (m.group(1).partition("#")[0] for m in _LINK.finditer(texts.get(page, "")))
+    return {os.path.normpath(os.path.join(os.path.dirname(page), t)) for t in targets if t}
 
 
 def _without_code(text):

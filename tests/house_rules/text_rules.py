@@ -11,6 +11,11 @@ _SLEEP = re.compile("|".join(["sleep" + "_(for|until)", r"\bu" + r"sleep\s*\(", 
                               r"time\." + "sleep", r"(?<![\w.])sleep\s*\(\s*\d"]))
 _SHELL_SLEEP = re.compile(r"^\s*sleep\s+[\d.$]", re.M)
 _SKIP = re.compile("GTEST" + "_SKIP|DISABLED" + r"_|pytest\." + "skip|unittest" + r"\.skip")
+# A document names the actor: the user, the operator, the rank, the port; and the project's terms.
+_IDIOMS = re.compile(r"\b(nobody|somebody|whoever|whosever|people)\b"
+                     r"|\*\*Who\b(?![^*]*\?)", re.I)
+# Rows of keys are compared with the code, whose words they have.
+_KEY_ROW = re.compile(r"^\| `.*$", re.M)
 
 
 def _hits(pattern, path, text, complaint):
@@ -29,6 +34,18 @@ def check_machine_paths(texts):
     found = []
     for path, text in texts.items():
         found += _hits(_MACHINE, path, text, "path of one machine")
+    return found
+
+
+def check_wording(texts):
+    """Documents in plain English: no actor without a name."""
+    found = []
+    for path, text in texts.items():
+        if not path.endswith(".md"):
+            continue
+        if path.startswith("docs/configuration/"):
+            text = _KEY_ROW.sub("", text)
+        found += _hits(_IDIOMS, path, text, "name the actor (CONTRIBUTING.md)")
     return found
 
 

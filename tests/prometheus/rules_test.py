@@ -33,7 +33,7 @@ def read(path):
 
 def exported():
     """Metrics of the switch, as the handbook lists them, and of the parameter server."""
-    names = set(re.findall(r"^\| `(tributary_\w+)`", read(os.path.join(TOP, "docs/operations.md")),
+    names = set(re.findall(r"^\| `(tributary_\w+)`", read(os.path.join(TOP, "docs/operating/metrics.md")),
                            re.M))
     for path in glob.glob(os.path.join(TOP, "tools/psd/*.cc")):
         names |= set(re.findall(r'"(tributary_\w+)"', read(path)))

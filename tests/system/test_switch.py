@@ -117,7 +117,7 @@ def capture(bed, path, *arguments):
 
 
 def test_capture_of_what_comes_in(make_bed, launch):
-    """As in docs/operations.md; read by somebody else's reader of pcapng."""
+    """As in docs/operating/inspect.md; read by another project's reader of pcapng."""
     bed = make_bed("veth", 2)
     path = bed.run / "w0.pcapng"
     choice = ["w0", "--point", "rx,drop", "--filter", "udp port 47000", "--count", "20"]
@@ -190,7 +190,7 @@ def test_a_capture_that_is_stopped_can_be_ended_by_others(make_bed, launch):
 
 
 def test_trace_tells_what_becomes_of_each_frame(make_bed, launch):
-    """As in docs/operations.md: verdict, slot and children; what is sent follows."""
+    """As in docs/operating/inspect.md: verdict, slot and children; what is sent follows."""
     bed = make_bed("veth", 2)
     choice = ["--filter", "udp port 47000", "--socket", bed.switch.socket]
     command = [binary(build_directory(), "tributary"), "trace", "300", *choice]

@@ -54,7 +54,7 @@ struct CommunicatorOptions {
   Duration op_timeout = Duration::seconds(60);    // from the op's turn to its last result
   // How losses are found. 0: each chunk has its own timer. N, a power of two up to kMaxLossGroup:
   // results are checked in groups of N consecutive chunks of a shard, at most the window, whose
-  // missing ones are asked for together (docs/operations.md says when that is better). Each rank
+  // missing ones are asked for together (docs/operating/slow-jobs.md has when). Each rank
   // may choose for itself.
   std::uint32_t loss_group = 0;
   // The job's completion host, a parameter server where it names one, sums what this rank sends,

@@ -51,7 +51,7 @@ TEST(AggregationMemory, TablesHoldWhatAJobsConfigurationSays) {
   EXPECT_EQ(job_memory(job).tables, before + 2 * (101 + sizeof(MemberConfig) + 31));
 }
 
-// In KiB, as docs/configuration.md has it.
+// In KiB, as docs/configuration/constraints.md has it.
 TEST(AggregationMemory, TablesAreAsLargeAsTheHandbookSays) {
   const auto tables = [](const JobConfig& job) {
     return static_cast<double>(job_memory(job).tables) / 1024;

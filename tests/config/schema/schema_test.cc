@@ -1,5 +1,5 @@
-// docs/configuration.md lists exactly the keys of the schema, with the code's own defaults and
-// limits.
+// The pages under docs/configuration list exactly the keys of the schema, with the code's own
+// defaults and limits.
 #include "config/schema/schema.h"
 
 #include <gtest/gtest.h>
@@ -15,12 +15,28 @@
 namespace tributary::config {
 namespace {
 
+// Their tables, one after the other, have the schema's order.
+constexpr const char* kPages[] = {"configuration.md",
+                                  "configuration/switch.md",
+                                  "configuration/jobs.md",
+                                  "configuration/forwarding.md",
+                                  "configuration/constraints.md",
+                                  "configuration/trees.md",
+                                  "configuration/servers.md"};
+
+std::ifstream open_page(const std::string& page) {
+  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/" + page);
+  EXPECT_TRUE(file.is_open()) << page;
+  return file;
+}
+
 std::vector<std::string> documented_rows() {
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/configuration.md");
-  EXPECT_TRUE(file.is_open());
   std::vector<std::string> rows;
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("| `")) rows.push_back(line);
+  for (const char* page : kPages) {
+    std::ifstream file = open_page(page);
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("| `")) rows.push_back(line);
+  }
   return rows;
 }
 
@@ -45,30 +61,36 @@ TEST(Schema, IsWhatTheDocumentationSays) {
   EXPECT_EQ(documented, expected) << "the table should read:\n" << table;
 }
 
+void expect_accepted(const std::string& block, const std::string& page) {
+  if (block.starts_with("server:"))
+    EXPECT_NO_THROW((void)parse_server_config(block, page)) << block;
+  else if (is_topology(block))
+    EXPECT_NO_THROW((void)parse_topology(block, page)) << block;
+  else
+    EXPECT_NO_THROW((void)parse_switch_config(block, page)) << block;
+}
+
 // The examples in the text work as printed.
 TEST(Schema, DocumentedFilesAreAccepted) {
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/configuration.md");
-  std::string block;
-  bool inside = false;
   int blocks = 0;
-  for (std::string line; std::getline(file, line);) {
-    if (inside && line == "```") {
-      if (block.starts_with("server:"))
-        EXPECT_NO_THROW((void)parse_server_config(block, "docs/configuration.md")) << block;
-      else if (is_topology(block))
-        EXPECT_NO_THROW((void)parse_topology(block, "docs/configuration.md")) << block;
-      else
-        EXPECT_NO_THROW((void)parse_switch_config(block, "docs/configuration.md")) << block;
-      ++blocks;
-      inside = false;
-    } else if (inside) {
-      block += line + '\n';
-    } else if (line == "```yaml") {
-      inside = true;
-      block.clear();
+  for (const std::string page : kPages) {
+    std::ifstream file = open_page(page);
+    std::string block;
+    bool inside = false;
+    for (std::string line; std::getline(file, line);) {
+      if (inside && line == "```") {
+        expect_accepted(block, page);
+        ++blocks;
+        inside = false;
+      } else if (inside) {
+        block += line + '\n';
+      } else if (line == "```yaml") {
+        inside = true;
+        block.clear();
+      }
     }
   }
-  EXPECT_GE(blocks, 1);
+  EXPECT_GE(blocks, 7);
 }
 
 TEST(Schema, EveryKeyIsExplained) {

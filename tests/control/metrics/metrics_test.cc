@@ -208,7 +208,7 @@ TEST(Metrics, AnAddressInUseIsNamed) {
   }
 }
 
-// docs/operations.md lists exactly what is exported: | `name` | type | ... |
+// docs/operating/metrics.md lists exactly what is exported: | `name` | type | ... |
 TEST(Metrics, DocumentedAndExportedAgree) {
   RunningSwitch sw;
   std::set<std::string> exported;
@@ -218,7 +218,7 @@ TEST(Metrics, DocumentedAndExportedAgree) {
     exported.insert(family.name + (histogram ? " histogram" : gauge ? " gauge" : " counter"));
   }
   std::set<std::string> documented;
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/operations.md");
+  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/operating/metrics.md");
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("| `tributary_", 0) != 0) continue;
     std::istringstream cells(line);

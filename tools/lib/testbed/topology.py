@@ -1,4 +1,4 @@
-"""A topology file (docs/configuration.md, "Trees of switches") as the testbed needs it.
+"""A topology file (docs/configuration/trees.md) as the testbed needs it.
 
 Only what cables take is read here; tributary-switchd checks the file before anything is built.
 """
