@@ -50,8 +50,8 @@ void Loader::unregister_buffer(const std::byte* buffer) {
   std::erase_if(buffers_, [buffer](const auto& known) { return known.data() == buffer; });
 }
 
-void Loader::get_batch(std::span<const std::uint64_t> ids,
-                       std::span<const std::span<std::byte>> targets) {
+void Loader::check(std::span<const std::uint64_t> ids,
+                   std::span<const std::span<std::byte>> targets) const {
   if (ids.size() != targets.size())
     throw std::length_error(std::to_string(ids.size()) + " ids and " +
                             std::to_string(targets.size()) + " targets; allowed: one each");
@@ -60,6 +60,11 @@ void Loader::get_batch(std::span<const std::uint64_t> ids,
       throw std::length_error("record " + std::to_string(ids[i]) + " has " +
                               std::to_string(wanted) + " bytes, its target " +
                               std::to_string(targets[i].size()));
+}
+
+void Loader::get_batch(std::span<const std::uint64_t> ids,
+                       std::span<const std::span<std::byte>> targets) {
+  check(ids, targets);
   Session& its = session();
   const std::lock_guard lock(its.mutex());
   its.get_batch(ids, targets);

@@ -78,6 +78,9 @@ class Loader {
   void register_buffer(std::span<std::byte> buffer);
   void unregister_buffer(const std::byte* buffer);
 
+  // Throws what get_batch() throws before it reads.
+  void check(std::span<const std::uint64_t> ids,
+             std::span<const std::span<std::byte>> targets) const;
   // targets[i] gets record ids[i], and is at least as long. Throws std::out_of_range for an unknown
   // id, std::length_error for a target that is too short: nothing is read then; LoadError.
   void get_batch(std::span<const std::uint64_t> ids, std::span<const std::span<std::byte>> targets);

@@ -4,6 +4,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <memory>
+#include <mutex>
+
+#include "pool/loader/gpu_target.h"
 #include "pool/loader/loader.h"
 #include "pool/loader/sampler.h"
 #include "pool/record/tar.h"
@@ -37,6 +41,38 @@ void get_batch(Loader& loader, const std::vector<std::uint64_t>& ids, const py::
   const py::gil_scoped_release release;
   loader.get_batch(ids, targets);
 }
+
+// Where records lie in one buffer, each at a multiple of 64 bytes: (offsets, lengths, bytes).
+py::tuple plan(const Loader& loader, const std::vector<std::uint64_t>& ids) {
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint64_t> lengths;
+  std::uint64_t end = 0;
+  for (const std::uint64_t id : ids) {
+    offsets.push_back(end);
+    lengths.push_back(loader.length(id));
+    end += (lengths.back() + 63) / 64 * 64;
+  }
+  return py::make_tuple(offsets, lengths, end);
+}
+
+// GPU memory as targets; one object for each GPU of a process.
+class PythonGpu {
+ public:
+  PythonGpu(std::shared_ptr<Loader> loader, std::uint64_t address)
+      : loader_(std::move(loader)), target_(*loader_, driver_, gpu_of(driver_, address)) {}
+  void get_batch(const std::vector<std::uint64_t>& ids, std::uint64_t address, std::uint64_t bytes,
+                 const std::vector<std::uint64_t>& offsets) {
+    const py::gil_scoped_release release;
+    const std::lock_guard lock(mutex_);
+    target_.get_batch(address, bytes, ids, offsets);
+  }
+
+ private:
+  std::shared_ptr<Loader> loader_;
+  CudaDriver driver_;
+  GpuTarget target_;
+  std::mutex mutex_;
+};
 
 py::dict counters_of(const Loader& loader) {
   const LoadCounters c = loader.counters();
@@ -106,9 +142,10 @@ PYBIND11_MODULE(_pool, m) {
       PyErr_SetString(PyExc_ValueError, error.what());
     }
   });
-  py::class_<Loader>(m, "Loader")
+  py::class_<Loader, std::shared_ptr<Loader>>(m, "Loader")
       .def(py::init(
-          [](const std::string& path) { return std::make_unique<Loader>(load_pool_config(path)); }))
+          [](const std::string& path) { return std::make_shared<Loader>(load_pool_config(path)); }))
+      .def("plan", &plan)
       .def("records", &Loader::records)
       .def("length", &Loader::length)
       .def("is_tar", [](const Loader& l) { return l.manifest().head().format == Format::tar; })
@@ -124,6 +161,9 @@ PYBIND11_MODULE(_pool, m) {
            [](Loader& l, const py::buffer& b) { l.unregister_buffer(writable(b).data()); })
       .def("counters", &counters_of)
       .def("nodes", &nodes_of);
+  py::class_<PythonGpu>(m, "Gpu")
+      .def(py::init<std::shared_ptr<Loader>, std::uint64_t>())
+      .def("get_batch", &PythonGpu::get_batch);
   py::class_<Sampler>(m, "Sampler")
       .def(py::init([](std::uint64_t records, std::uint64_t seed, std::uint64_t rank,
                        std::uint64_t ranks, bool shuffled) {

@@ -20,6 +20,7 @@ def package():
 
     if not hasattr(tributary, "__path__"):  # a single extension module: its folder stands beside it
         tributary.__path__ = [str(folder / "tributary")]
+    return folder
 
 
 def program(name):

@@ -14,7 +14,7 @@ INSIDE = {
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
     "control": ["socket", "text", "capture", "stragglers", "metrics", "show", "change"],
     "worker": ["layout", "transport", "session", "api", "python", "torch", "mpi", "mpi/shim"],
-    "pool": ["record", "segment", "store", "transport", "loader", "python"],
+    "pool": ["record", "segment", "store", "transport", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],
     "sim": ["network", "scenario", "node", "check", "run"],
 }

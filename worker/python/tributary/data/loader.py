@@ -30,6 +30,13 @@ class PoolLoader:
         self._epoch = 0
         self._position = 0
 
+    def __len__(self):
+        """Batches of an epoch. Raises TypeError where `batch` is an amount of bytes."""
+        number, is_bytes = self._amount
+        if is_bytes:
+            raise TypeError("batches of so many bytes have no number before they are made")
+        return -(-self._sampler.share() // number)
+
     def state_dict(self):
         return {"epoch": self._epoch, "position": self._position, "order": list(self._arguments)}
 

@@ -1,0 +1,59 @@
+// The part of NVIDIA's driver interface that loads need, found at run time: nothing is linked.
+//
+// Names, values and signatures are those of the CUDA Driver API reference, version 4 and later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace tributary::pool {
+
+class GpuError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using CuResult = int;
+using CuDevice = int;
+using CuContext = void*;
+using CuStream = void*;
+using CuDevicePtr = std::uint64_t;
+
+struct CudaFunctions {
+  CuResult (*init)(unsigned) = nullptr;
+  CuResult (*device_get)(CuDevice*, int) = nullptr;
+  CuResult (*context_retain)(CuContext*, CuDevice) = nullptr;
+  CuResult (*context_release)(CuDevice) = nullptr;
+  CuResult (*context_push)(CuContext) = nullptr;
+  CuResult (*context_pop)(CuContext*) = nullptr;
+  CuResult (*host_alloc)(void**, std::size_t, unsigned) = nullptr;
+  CuResult (*host_free)(void*) = nullptr;
+  CuResult (*stream_create)(CuStream*, unsigned) = nullptr;
+  CuResult (*stream_destroy)(CuStream) = nullptr;
+  CuResult (*stream_synchronize)(CuStream) = nullptr;
+  CuResult (*copy_to_device)(CuDevicePtr, const void*, std::size_t, CuStream) = nullptr;
+  CuResult (*pointer_attribute)(void*, int, CuDevicePtr) = nullptr;
+  CuResult (*error_string)(CuResult, const char**) = nullptr;
+};
+
+class CudaDriver {
+ public:
+  // Throws GpuError that says what is missing.
+  explicit CudaDriver(const std::string& library = "libcuda.so.1");
+  ~CudaDriver();
+  CudaDriver(const CudaDriver&) = delete;
+  CudaDriver& operator=(const CudaDriver&) = delete;
+
+  [[nodiscard]] const CudaFunctions& call() const { return functions_; }
+  // Throws GpuError: "WHAT: the driver's text".
+  void check(CuResult result, const std::string& what) const;
+
+ private:
+  void* library_ = nullptr;
+  CudaFunctions functions_;
+};
+
+}  // namespace tributary::pool

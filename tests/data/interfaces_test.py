@@ -1,0 +1,232 @@
+"""tributary.data beyond plain loads: background loads, GPU targets, fsspec; and other programs' word
+on the stores that the tests stand in for.
+
+The GPU is host memory behind a library with the names of NVIDIA's driver (tests/pool/fake_cuda.cc):
+what runs on a GPU's machine is the same code and another library.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import numpy
+import pytest
+
+from bed import BUILD, PoolBed, package
+from stores import KEY, SECRET, S3, WebHdfs
+
+FOLDER = package()
+from tributary.data import LoadError, Pool, PoolDataset, PoolLoader  # noqa: E402
+
+RECORDS = 60
+
+
+def record(number):
+    return bytes([number]) * (number * 41 + 1)
+
+
+@pytest.fixture
+def files(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for number in range(RECORDS):
+        (folder / f"{number:06}").write_bytes(record(number))
+    return folder
+
+
+@pytest.fixture
+def bed(tmp_path, files):
+    with PoolBed(tmp_path, f"file://{files}") as made:
+        yield made.ready()
+
+
+def test_l2_loads_in_the_background_end_with_their_batches(bed):
+    pool = Pool(bed.config)
+    pending = [pool.get_batch_async(range(first, first + 10)) for first in range(0, RECORDS, 10)]
+    for first, future in zip(range(0, RECORDS, 10), pending):
+        batch = future.result(timeout=60)
+        assert [bytes(data) for data in batch] == [record(first + i) for i in range(10)]
+    with pytest.raises(IndexError):
+        pool.get_batch_async([RECORDS]).result(timeout=60)
+
+
+def test_an_epochs_length_is_known_where_batches_count_records(bed):
+    dataset = PoolDataset(Pool(bed.config))
+    loader = PoolLoader(dataset, batch=7, rank=1, ranks=2)
+    assert len(loader) == len(list(loader)) == 5
+    with pytest.raises(TypeError):
+        len(PoolLoader(dataset, batch="1 MiB"))
+
+
+def test_ranks_share_an_epoch_and_a_state_goes_on_where_it_was_taken(bed):
+    pool = Pool(bed.config)
+
+    def loader(rank):
+        return PoolLoader(PoolDataset(pool, transform=lambda data: int(data[0])), batch=4, seed=5,
+                          rank=rank, ranks=3, prefetch=3)
+
+    shares = [[number for batch in loader(rank) for number in batch] for rank in range(3)]
+    assert sorted(sum(shares, [])) == list(range(RECORDS))
+    first, seen = loader(1), []
+    for batch in first:
+        seen += batch
+        if len(seen) == 8:
+            state = first.state_dict()
+            break
+    second = loader(1)
+    second.load_state_dict(state)
+    assert seen + [number for batch in second for number in batch] == shares[1]
+    with pytest.raises(ValueError, match="this loader has"):
+        loader(2).load_state_dict(state)
+
+
+GPU = """
+import sys
+sys.path[:0] = {path!r}
+import bed
+bed.package()
+import numpy
+from tributary.data import Pool
+
+
+class Tensor:
+    def __init__(self, memory):
+        self.memory = memory
+        self.__cuda_array_interface__ = dict(memory.__array_interface__, version=3)
+
+
+pool = Pool({config!r})
+memory = numpy.zeros(1 << 20, numpy.uint8)
+for _ in range(2):
+    batch = pool.get_batch(range(50, 60), Tensor(memory))
+offsets = pool._loader.plan(list(range(50, 60)))[0]
+for number, offset in zip(range(50, 60), offsets):
+    assert bytes(memory[offset:offset + number * 41 + 1]) == bytes([number]) * (number * 41 + 1)
+assert pool.get_into(3, Tensor(memory)) == 124 and bytes(memory[:124]) == bytes([3]) * 124
+assert pool.stats()["misses"] == 0
+for bad, why in ((Tensor(memory[:100]), "its target"), (Tensor(memory[::2]), "contiguous")):
+    try:
+        pool.get_batch([59], bad)
+    except ValueError as error:
+        assert why in str(error), error
+    else:
+        raise AssertionError(why)
+print("loaded")
+"""
+
+
+def run_gpu(bed, libraries):
+    script = GPU.format(path=[str(Path(__file__).parent)], config=str(bed.config))
+    return subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True,
+                          timeout=200, check=False, env={**os.environ, "LD_LIBRARY_PATH": str(libraries)})
+
+
+def test_l2_targets_in_a_gpus_memory(tmp_path, bed):
+    fake = next(place for place in (BUILD / "lib/libfake_cuda.so", BUILD / "tests/libfake_cuda.so")
+                if place.exists())
+    (tmp_path / "driver").mkdir()
+    (tmp_path / "driver/libcuda.so.1").symlink_to(fake)
+    done = run_gpu(bed, tmp_path / "driver")
+    assert done.stdout == "loaded\n", done.stderr
+
+
+def test_without_a_driver_gpu_targets_say_what_they_need(tmp_path, bed):
+    (tmp_path / "libcuda.so.1").write_text("no library")
+    done = run_gpu(bed, tmp_path)
+    assert "needs NVIDIA's driver" in done.stderr
+
+
+def test_records_are_files_for_fsspec(bed):
+    import fsspec
+
+    import tributary.data.filesystem  # noqa: F401  (registers the protocol)
+
+    url = f"tributary://{bed.config}!/"
+    with fsspec.open(f"{url}17") as file:
+        assert file.read() == record(17)
+    system, path = fsspec.core.url_to_fs(url)
+    assert len(system.ls(path, detail=False)) == RECORDS
+    assert system.size(f"{path}/5") == len(record(5))
+    assert system.cat_file(f"{path}/5", 10, 20) == record(5)[10:20]
+    got = system.cat([f"{path}/{number}" for number in (3, 1)])
+    assert [got[f"{path}/{number}"] for number in (3, 1)] == [record(3), record(1)]
+    for bad in (f"{url}{RECORDS}", f"{url}x", "tributary:///nowhere.yaml!/1", "tributary:///nowhere"):
+        with pytest.raises(FileNotFoundError):
+            fsspec.open(bad).open()
+    with pytest.raises(OSError, match="allowed mode: rb"):
+        system.open(f"{path}/5", "wb")
+
+
+def test_fsspecs_webhdfs_client_sees_the_stub_as_we_do(tmp_path, files):
+    from fsspec.implementations.webhdfs import WebHDFS
+
+    store = WebHdfs(files)
+    other = WebHDFS("127.0.0.1", port=store.port, user="me")
+    with PoolBed(tmp_path, store.url) as bed:
+        bed.command("fill", "--manifest")
+        pool = Pool(bed.config)
+        listed = sorted(other.ls("/", detail=False))
+        assert [Path(name).name for name in listed] == [f"{n:06}" for n in range(RECORDS)]
+        for number in (0, 7, 59):
+            assert other.info(f"/{number:06}")["size"] == pool.length(number)
+            with other.open(f"/{number:06}") as file:
+                assert file.read() == bytes(pool.get_batch([number])[0]) == record(number)
+    store.close()
+
+
+def test_amazons_own_signer_and_the_stub_agree_on_signatures(files):
+    from botocore.auth import S3SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials
+
+    store = S3(files)
+    names = ["/bucket/000007", "/bucket?list-type=2&prefix=00%2F"]
+    for secret, allowed in ((SECRET, True), ("wrong", False)):
+        for name in names:
+            request = AWSRequest("GET", f"http://127.0.0.1:{store.port}{name}")
+            S3SigV4Auth(Credentials(KEY, secret), "s3", "us-east-1").add_auth(request)
+            asked = urllib.request.Request(request.url, headers=dict(request.headers))
+            try:
+                with urllib.request.urlopen(asked, timeout=60) as answer:
+                    status = answer.status
+            except urllib.error.HTTPError as error:
+                status = error.code
+            assert status == (200 if allowed else 403), (name, secret)
+    store.close()
+
+
+def test_the_example_of_an_image_set_reads_every_sample_once(tmp_path):
+    example = Path(__file__).resolve().parents[2] / "examples/pool_images"
+    subprocess.run([sys.executable, "-B", example / "make_set.py", tmp_path / "set", "--samples", "1500",
+                    "--shards", "4"], check=True, capture_output=True)
+    with PoolBed(tmp_path, f"file://{tmp_path}/set/shards",
+                 dataset='    format: tar\n    match: "*.tar"\n') as bed:
+        bed.ready()
+        environment = {**os.environ, "PYTHONPATH": str(FOLDER)}
+        for workers in ("0", "2") if importlib.util.find_spec("torch") else ("0",):
+            done = subprocess.run([sys.executable, "-B", example / "epoch.py", bed.config, "--workers",
+                                   workers], capture_output=True, text=True, timeout=200, check=False,
+                                  env=environment)
+            assert done.stdout.startswith("1500 samples, 0 wrong,"), done.stdout + done.stderr
+
+
+def test_a_buffer_that_is_too_small_or_unknown_ids_load_nothing(bed):
+    pool = Pool(bed.config)
+    out = numpy.zeros(100, numpy.uint8)
+    with pytest.raises(ValueError, match="has 2420 bytes"):
+        pool.get_batch([0, 59], out)
+    with pytest.raises(IndexError, match="allowed: 0 to 59"):
+        pool.get_batch([0, RECORDS], out)
+    assert not out.any() and issubclass(LoadError, OSError)
+    for amount in (0, RECORDS + 1):
+        with pytest.raises(ValueError, match="amount of"):
+            pool.load(amount)
+    with pytest.raises(ValueError, match="allowed: host, gpu:N"):
+        pool.load(1, target="tape")
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider"]))
