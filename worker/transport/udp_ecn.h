@@ -13,9 +13,10 @@
 
 namespace tributary::worker {
 
-// Room for what the kernel says beside a datagram: the second byte of its IP header.
+// Room for what the kernel says beside a datagram: the second byte of its IP header, and the size
+// of merged ones (worker/transport/udp_segments.h).
 struct alignas(cmsghdr) EcnRoom {
-  std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes{};
+  std::array<std::byte, 2 * CMSG_SPACE(sizeof(int))> bytes{};
 
   // Before each call that receives: the kernel shortens it to what it has written.
   void attach(msghdr& message) {

@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t kExtensionRoom = 64;  // protocol rule 17
 // Before START only control packets arrive.
 constexpr std::size_t kControlDatagramBytes = 2048;
+// Largest message that the kernel makes of merged datagrams.
+constexpr std::size_t kMergedBytes = 0x10000;
 constexpr std::size_t kMinSocketBufferBytes = std::size_t{1} << 20;
 // A kernel socket buffer charges a small datagram for a whole page and more.
 constexpr std::size_t kSocketBufferOverhead = 2;
@@ -76,13 +78,8 @@ UdpTransport::UdpTransport(std::uint32_t switch_ipv4, std::uint16_t base_port)
   ::getsockname(unicast.socket.get(), reinterpret_cast<sockaddr*>(&own), &length);
   own_port_ = ntohs(own.sin_port);
   grow_socket_buffers(unicast.socket.get(), kMinSocketBufferBytes);
+  sender_.probe(unicast.socket.get());
   sources_.push_back(std::move(unicast));
-
-  for (std::size_t i = 0; i < kBurst; ++i) {
-    out_[i].msg_hdr.msg_name = &out_to_[i];
-    out_[i].msg_hdr.msg_namelen = sizeof out_to_[i];
-    out_[i].msg_hdr.msg_iov = out_iov_[i].data();
-  }
   size_receive_buffers(kControlDatagramBytes);
 }
 
@@ -124,9 +121,10 @@ void UdpTransport::grow_socket_buffers(int socket, std::size_t wanted_bytes) {
 
 void UdpTransport::size_receive_buffers(std::size_t datagram_bytes) {
   receive_bytes_ = datagram_bytes;
-  receive_buffer_.assign(kBurst * receive_bytes_, std::byte{});
+  // Pages that no message has reached cost nothing.
+  receive_buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBurst * receive_bytes_);
   for (std::size_t i = 0; i < kBurst; ++i) {
-    in_iov_[i] = {receive_buffer_.data() + i * receive_bytes_, receive_bytes_};
+    in_iov_[i] = {receive_buffer_.get() + i * receive_bytes_, receive_bytes_};
     in_[i].msg_hdr.msg_name = &in_from_[i];
     in_[i].msg_hdr.msg_iov = &in_iov_[i];
     in_[i].msg_hdr.msg_iovlen = 1;
@@ -141,7 +139,8 @@ void UdpTransport::on_start(const wire::StartInfo& info) {
   // The session has made sure that the switch takes fragments.
   if (wire::kHeaderBytes + kExtensionRoom + info.chunk_bytes > max_datagram_bytes_)
     set_option(sources_[0].socket.get(), IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT, "no cuts");
-  if (datagram > receive_bytes_) size_receive_buffers(datagram);
+  merges_ = merge_received(sources_[0].socket.get());
+  size_receive_buffers(merges_ ? kMergedBytes : std::max(datagram, receive_bytes_));
   const std::size_t wanted = std::max(
       kMinSocketBufferBytes, kSocketBufferOverhead * info.window * (info.chunk_bytes + 1024));
   grow_socket_buffers(sources_[0].socket.get(), wanted);
@@ -166,35 +165,16 @@ void UdpTransport::join_group(const wire::StartInfo& info, std::uint16_t port) {
   membership.imr_ifindex = route_interface(switch_ipv4_);  // 0: the one that has the own address
   if (::setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) != 0)
     fail("cannot join group " + text_of(info.group_ipv4) + " on " + text_of(own_ipv4_));
+  if (merges_) merge_received(fd);
   sources_.push_back(std::move(source));
 }
 
 std::size_t UdpTransport::send(std::span<const Datagram> batch) {
-  std::size_t done = 0;
-  while (done < batch.size()) {
-    const std::size_t n = std::min(batch.size() - done, kBurst);
-    for (std::size_t i = 0; i < n; ++i) {
-      const Datagram& d = batch[done + i];
-      out_to_[i] = ipv4_address(switch_ipv4_, static_cast<std::uint16_t>(base_port_ + d.port));
-      // sendmsg only reads; iovec has no const form.
-      out_iov_[i][0] = {const_cast<std::byte*>(d.head.data()), d.head.size()};
-      out_iov_[i][1] = {const_cast<std::byte*>(d.payload.data()), d.payload.size()};
-      out_[i].msg_hdr.msg_iovlen = d.payload.empty() ? 1 : 2;
-    }
-    const int sent =
-        ::sendmmsg(sources_[0].socket.get(), out_.data(), static_cast<unsigned>(n), MSG_DONTWAIT);
-    if (sent >= 0) {
-      done += static_cast<std::size_t>(sent);
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      send_blocked_ = true;
-      break;
-    } else if (errno != EINTR) {
-      // The first datagram was refused (no route, interface down, ICMP error): it is lost.
-      drops_.add(errno == EMSGSIZE ? DropReason::mtu : DropReason::tx_full);
-      ++done;
-    }
-  }
-  return done;
+  const UdpSender::Sent sent =
+      sender_.send(sources_[0].socket.get(), batch, ipv4_address(switch_ipv4_, base_port_),
+                   max_datagram_bytes_, drops_);
+  if (sent.blocked) send_blocked_ = true;
+  return sent.datagrams;
 }
 
 std::size_t UdpTransport::receive(const Receiver& receiver) {
@@ -217,11 +197,24 @@ std::size_t UdpTransport::receive_burst(Source& source, const Receiver& receiver
   if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return 0;
   const std::size_t n = got < 0 ? 0 : static_cast<std::size_t>(got);
   source.readable = n == kBurst;
+  std::size_t received = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::byte* at = receive_buffer_.data() + i * receive_bytes_;
-    deliver({at, in_[i].msg_len}, in_[i].msg_hdr, &source != sources_.data(), receiver);
+    const std::byte* at = receive_buffer_.get() + i * receive_bytes_;
+    received +=
+        deliver_merged({at, in_[i].msg_len}, in_[i].msg_hdr, &source != sources_.data(), receiver);
   }
-  return n;
+  return received;
+}
+
+// Each datagram of a message; returns how many.
+std::size_t UdpTransport::deliver_merged(std::span<const std::byte> bytes, const msghdr& received,
+                                         bool to_group, const Receiver& receiver) {
+  const std::size_t each = merged_bytes(received);
+  std::size_t count = 1;
+  for (; each != 0 && bytes.size() > each; ++count, bytes = bytes.subspan(each))
+    deliver(bytes.first(each), received, to_group, receiver);
+  deliver(bytes, received, to_group, receiver);
+  return count;
 }
 
 void UdpTransport::deliver(std::span<const std::byte> bytes, const msghdr& received, bool to_group,
@@ -293,8 +286,9 @@ void UdpTransport::wake() {
 std::string UdpTransport::describe() const {
   std::string text = "udp " + text_of(own_ipv4_) + ":" + std::to_string(own_port_) + " to switch " +
                      text_of(switch_ipv4_) + ":" + std::to_string(base_port_) +
-                     ", datagrams up to " + std::to_string(max_datagram_bytes_) +
-                     " bytes, socket buffers " + std::to_string(socket_buffer_bytes_) + " bytes";
+                     ", datagrams up to " + std::to_string(max_datagram_bytes_) + " bytes, " +
+                     (sender_.segments() ? "segmented" : "one by one") + ", socket buffers " +
+                     std::to_string(socket_buffer_bytes_) + " bytes";
   if (socket_buffer_bytes_ < wanted_buffer_bytes_)
     text += " (wanted " + std::to_string(wanted_buffer_bytes_) +
             ": raise net.core.rmem_max and wmem_max, or grant CAP_NET_ADMIN)";

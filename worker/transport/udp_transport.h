@@ -4,11 +4,13 @@
 //   life one multicast socket/shard  results in, of each plane; bound to the group and the port of
 //                               both, on the interface that routes to the switch
 //
-// Nothing is copied on the way out: each datagram is two iovecs, 64 datagrams a sendmmsg. Packets
-// from any address but the switch's are dropped, but for results to the group from the completion
-// host's, where START says that it notifies workers itself. The kernel verifies UDP checksums; jobs
-// with CRC32C integrity are verified here. ICMP errors (switch not up yet, no route) never end the
-// transport: the datagram counts as lost and the session's timers recover it.
+// Nothing is copied on the way out: each datagram is two iovecs, 64 datagrams a sendmmsg. Where the
+// kernel can, neighbours of one size go through its network stack as one, and what arrives is
+// merged (worker/transport/udp_segments.h). Packets from any address but the switch's are dropped,
+// but for results to the group from the completion host's, where START says that it notifies
+// workers itself. The kernel verifies UDP checksums; jobs with CRC32C integrity are verified here.
+// ICMP errors (switch not up yet, no route) never end the transport: the datagram counts as lost
+// and the session's timers recover it.
 //
 // The path's MTU is asked from the route once. Datagrams are not fragmented, unless a job's chunks
 // are longer and its switch takes fragments: then the kernel cuts them. On a veth with
@@ -28,6 +30,7 @@
 #include "worker/transport/file_descriptor.h"
 #include "worker/transport/transport.h"
 #include "worker/transport/udp_ecn.h"
+#include "worker/transport/udp_segments.h"
 
 namespace tributary::worker {
 
@@ -60,6 +63,8 @@ class UdpTransport final : public Transport {
   void join_group(const wire::StartInfo& info, std::uint16_t port);
   bool poll_sockets(Duration limit, bool watch_wake);
   std::size_t receive_burst(Source& source, const Receiver& receiver);
+  std::size_t deliver_merged(std::span<const std::byte> bytes, const msghdr& received,
+                             bool to_group, const Receiver& receiver);
   void deliver(std::span<const std::byte> bytes, const msghdr& received, bool to_group,
                const Receiver& receiver);
 
@@ -78,12 +83,10 @@ class UdpTransport final : public Transport {
   std::vector<Source> sources_;  // [0] unicast, then one per shard of each plane
   DropCounters drops_;
 
-  std::array<mmsghdr, kBurst> out_{};
-  std::array<std::array<iovec, 2>, kBurst> out_iov_{};
-  std::array<sockaddr_in, kBurst> out_to_{};
-
-  std::size_t receive_bytes_ = 0;  // room per datagram in receive_buffer_
-  std::vector<std::byte> receive_buffer_;
+  UdpSender sender_;
+  bool merges_ = false;            // the kernel hands over several datagrams as one
+  std::size_t receive_bytes_ = 0;  // room per message in receive_buffer_
+  std::unique_ptr<std::byte[]> receive_buffer_;
   std::array<mmsghdr, kBurst> in_{};
   std::array<iovec, kBurst> in_iov_{};
   std::array<sockaddr_in, kBurst> in_from_{};

@@ -222,6 +222,29 @@ TEST_F(UdpTransportTest, Rule15_MarksGoBothWays) {
   }
 }
 
+// Results that the kernel has merged are as many packets; what does not parse is one drop.
+TEST_F(UdpTransportTest, MergedDatagramsAreDeliveredOneByOne) {
+  learn_peer();
+  wire::StartInfo info;
+  info.chunk_bytes = 1024;
+  info.window = 4;
+  info.group_ipv4 = 0xEFC3FFFD;
+  info.udp_base_port = ntohs(at_.sin_port);
+  transport_->on_start(info);
+  const auto good = packet();
+  auto bad = good;
+  bad[0] = std::byte{9};
+  const std::vector<Datagram> batch = {{good, {}, 0}, {good, {}, 0}, {bad, {}, 0}, {good, {}, 0}};
+  UdpSender sender;
+  sender.probe(socket_.get());
+  DropCounters drops;
+  ASSERT_EQ(sender.send(socket_.get(), batch, peer_, 1472, drops).datagrams, batch.size());
+  std::size_t delivered = 0;
+  while (delivered < 3) delivered += receive();
+  EXPECT_EQ(delivered, 3u);
+  EXPECT_EQ(transport_->drops().get(DropReason::bad_version), 1u);
+}
+
 TEST_F(UdpTransportTest, OversizedDatagramIsDroppedNotCut) {
   learn_peer();
   std::vector<std::byte> huge = packet();
