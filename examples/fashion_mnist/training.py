@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import pooled
 from data import DEFAULT_DIRECTORY, Shard, load
 from late import OpDelay
 from model import Model, MomentumSgd
@@ -31,6 +32,7 @@ class Settings:
     steps: int = 0  # at most so many; 0: all of all epochs
     images: int = 0  # only the first so many; 0: all
     directory: str = str(DEFAULT_DIRECTORY)
+    pool: str = ""  # file of a memory pool that has the training set; "": it is in the directory
 
     @staticmethod
     def add_arguments(parser):
@@ -163,7 +165,10 @@ def train(settings, make_summation, make_optimizer=OptimizerHere):
     Which images a step works on follows from its number alone, so a model that has some steps behind
     it goes on as if it had never been interrupted.
     """
-    train_images, train_labels = load("train", settings.directory, settings.images)
+    if settings.pool:
+        train_images, train_labels = pooled.load(settings.pool, settings.images)
+    else:
+        train_images, train_labels = load("train", settings.directory, settings.images)
     test_images, test_labels = load("t10k", settings.directory)
     summation = make_summation(train_images, train_labels)
     model = Model(settings.hidden, settings.seed)

@@ -14,6 +14,7 @@ sys.path.insert(0, str(EXAMPLE))
 import data  # noqa: E402  (needs the path above)
 import late  # noqa: E402
 import model  # noqa: E402
+import pooled  # noqa: E402
 import training  # noqa: E402
 
 
@@ -124,6 +125,39 @@ def test_two_runs_are_bit_identical_and_shards_matter(small):
     settings = training.Settings(epochs=3, batch=8, hidden=4, directory=str(small), steps=7)
     longer = training.train(settings, lambda i, l: training.LocalSum(settings, i, l))
     assert longer["steps"] == 7, "an epoch has 4"
+
+
+class PoolOfFiles:
+    """A pool's records, as pooled.py asks for them."""
+
+    def __init__(self, images, labels):
+        raw = pooled.records_of(images, labels)
+        self.records = np.frombuffer(raw, np.uint8).reshape(len(labels), pooled.RECORD_BYTES)
+        self.asked = []
+
+    def __len__(self):
+        return len(self.records)
+
+    def get_batch(self, ids):
+        self.asked.append(list(ids))
+        return [self.records[i] for i in ids]
+
+
+def test_l2_rows_of_a_pool_are_those_of_files_and_loaded_once_when_asked_for(small):
+    images, labels = data.load("train", small)
+    pool = PoolOfFiles(data.read_idx(small / "train-images-idx3-ubyte.gz", 3),
+                       data.read_idx(small / "train-labels-idx1-ubyte.gz", 1))
+    ours = data.Shard(*pooled.arrays(pool), 1, 3, 8, seed=2)
+    theirs = data.Shard(images, labels, 1, 3, 8, seed=2)
+    pool.asked.clear()
+    assert ours.steps == theirs.steps
+    for got, expected in zip(ours.epoch(0), theirs.epoch(0)):
+        assert [array.tobytes() for array in got] == [array.tobytes() for array in expected]
+        assert [array.dtype for array in got] == [array.dtype for array in expected]
+    assert sorted(i for asked in pool.asked for i in asked) == list(range(1, 103, 3))
+    pool.records = np.full_like(pool.records, 10)
+    with pytest.raises(data.DataError, match="labels"):
+        pooled.arrays(pool)
 
 
 def test_late_on_purpose_as_the_file_says_at_each_op(tmp_path):

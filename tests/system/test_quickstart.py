@@ -81,6 +81,18 @@ def test_trains_and_agrees_with_one_process(quickstart, ports, user):
     run.assert_nothing_left()
 
 
+@pytest.mark.parametrize("ports", ["veth", "memif"])
+def test_l2_trains_from_a_memory_pool_with_the_bits_of_files(quickstart, ports):
+    """L2: a node beside each worker; batches come out of their memory, over the switch with veth."""
+    run = quickstart("--skip-build", "--quick", "--pool", "--ports", ports)
+    assert run.process.wait_exit(2 * LIMIT_S) == 0, run.process.describe() + run.process.text()
+    text = run.process.text()
+    for words in ("pool       filled, 4 nodes", "trainings agree", "from the pool", "(from files)"):
+        assert words in text, text
+    assert "DIFFERS" not in text
+    run.assert_nothing_left()
+
+
 def test_a_pytorch_script_trains_as_with_gloo(quickstart):
     """DDP over kernel UDP: the same loss, and the same bits on all ranks."""
     run = quickstart("--skip-build", "--quick", "--torch")

@@ -2,8 +2,10 @@
 
 Worker processes, each behind a switch port of its own, train on their shard of the 60,000 images;
 tributary-switchd sums the gradients of every step. Then the same training runs in one process
-without a network, and both are compared. With --torch it is a PyTorch script under DDP, which trains
-through the switch, and then with Gloo over the same links. Exit status: 0 if they agree, 1 if they do not or
+without a network, and both are compared. With --pool the workers load each batch out of a memory pool,
+one node beside each of them, and training out of the pool has to give the bits that the files give.
+With --torch it is a PyTorch script under DDP, which trains through the switch, and then with Gloo over
+the same links. Exit status: 0 if they agree, 1 if they do not or
 something failed, 2 for a wrong call, 128 + n after signal n.
 """
 
@@ -19,6 +21,7 @@ from testbed.bed import Bed  # noqa: E402
 from testbed.build import build  # noqa: E402
 from testbed.loop import Interrupted, Loop  # noqa: E402
 from testbed.namespace import NamespaceError  # noqa: E402
+from testbed.pool_nodes import PoolNodes  # noqa: E402
 from testbed.process import ProcessFailed  # noqa: E402
 from testbed.run_directory import RunDirectory, sweep  # noqa: E402
 
@@ -35,11 +38,14 @@ def parse(arguments):
     parser.add_argument("--epochs", type=int, help="default: 5, with --quick 1")
     parser.add_argument("--quick", action="store_true", help="one epoch")
     parser.add_argument("--torch", action="store_true", help="a PyTorch script, beside Gloo")
+    parser.add_argument("--pool", action="store_true", help="data from a memory pool, beside files")
     parser.add_argument("--skip-install", action="store_true", help="install no packages")
     parser.add_argument("--skip-build", action="store_true", help="run what is built")
     options = parser.parse_args(arguments)
     if not 1 <= options.workers <= 32:
         parser.error("--workers: 1 to 32")
+    if options.pool and options.torch:
+        parser.error("--pool: not with --torch")
     if options.epochs is None:
         options.epochs = 1 if options.quick else 5
     if options.epochs < 1:
@@ -74,16 +80,21 @@ def show(bed):
 
 
 def run_training(loop, options, ports, settings):
-    """(the ranks' reports, the reference's report, what the switch says of itself)"""
+    """(the ranks' reports, the reference's, that of one process with the pool's data or None, what the
+    switch says of itself)"""
     with Bed(loop, ports, options.workers) as bed:
         print(f"switch     ready, {options.workers} ports ({ports})", flush=True)
+        of_workers = dict(settings)
+        if options.pool:
+            of_workers["pool"] = PoolNodes(bed, ports).config
+            print(f"pool       filled, {options.workers} nodes", flush=True)
 
         def on_joined():
             print(f"workers    {options.workers} joined, training starts", flush=True)
 
         table = report.EpochTable("through the switch")
         try:
-            reports = training.run_workers(bed, settings, on_joined, table.event)
+            reports = training.run_workers(bed, of_workers, on_joined, table.event)
         except (ProcessFailed, TimeoutError):
             # Its counters tell where to look; if it is what failed, its own words must do.
             if not bed.switch.process.running:
@@ -93,7 +104,8 @@ def run_training(loop, options, ports, settings):
         shown = show(bed)
         table = report.EpochTable("one process, no network")
         reference = training.run_single(loop, bed.run, settings, options.workers, table.event)
-    return reports, reference, shown
+        pooled = training.run_single_at(bed, of_workers) if options.pool else None
+    return reports, reference, pooled, shown
 
 
 def run_torch(loop, options, ports):
@@ -111,8 +123,12 @@ def run_torch(loop, options, ports):
 
 
 def run_numpy(loop, options, ports):
-    reports, reference, shown = run_training(loop, options, ports, {"epochs": options.epochs})
-    return report.compare(reports, reference, shown), shown
+    settings = {"epochs": options.epochs}
+    reports, reference, pooled, shown = run_training(loop, options, ports, settings)
+    checks = report.compare(reports, reference, shown)
+    if pooled is not None:
+        checks.append(report.compare_bits("from the pool", pooled, reference))
+    return checks, shown
 
 
 def main_job(options):

@@ -91,6 +91,14 @@ def _explain(bed, ranks):
     return "\n".join(failures)
 
 
+def run_single_at(bed, settings, rank=0):
+    """The report of the reference, run where a rank is, without a network of its own."""
+    events = Events()
+    command = [PYTHON, "-B", EXAMPLE / "single.py", "--workers", bed.workers, *_arguments(settings)]
+    bed.start("single process", command, rank, on_line=events.line).check_exit(_LIMIT_S)
+    return events.report
+
+
 def run_single(loop, run, settings, workers, on_event):
     """The reference's report."""
     events = Events(on_event)
