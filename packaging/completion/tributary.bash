@@ -88,4 +88,4 @@ _tributary_daemon() {
 }
 
 complete -F _tributary tributary
-complete -F _tributary_daemon tributary-switchd tributary-psd tributary-sim tributary-loadgen
+complete -F _tributary_daemon tributary-switchd tributary-psd tributary-poold tributary-sim tributary-loadgen

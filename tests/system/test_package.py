@@ -24,6 +24,8 @@ from testbed.process import Process
 TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["TRIBUTARY_BUILD"])
 UNITS = ("tributary-switchd", "tributary-psd")
+# A node of the pool starts with a manifest that its operator makes; tests/data starts it.
+PACKAGED = (*UNITS, "tributary-poold")
 PAGES = sorted(page.name for page in (TOP / "packaging/man").iterdir())
 
 # Becomes the init of an installation: a view of / that forgets, with the package in it.
@@ -105,18 +107,23 @@ def test_the_package_holds_what_it_should(package):
         "/usr/bin/tributary",
         "/usr/bin/tributary-switchd",
         "/usr/bin/tributary-psd",
+        "/usr/bin/tributary-poold",
         "/usr/bin/tributary-loadgen",
         "/usr/include/tributary/tributary.h",
+        "/usr/include/tributary/tributary_pool.h",
         "/usr/lib/systemd/system/tributary-switchd.service",
         "/usr/lib/systemd/system/tributary-psd.service",
+        "/usr/lib/systemd/system/tributary-poold.service",
         "/usr/lib/sysusers.d/tributary.conf",
         "/etc/tributary/switchd.yaml",
         "/etc/tributary/psd.yaml",
+        "/etc/tributary/pool.yaml",
         "/usr/share/doc/tributary/af_xdp.conf",
         *(f"/usr/share/man/man{page[-1]}/{page}" for page in PAGES),
     ):
         assert path in files, sorted(files)
-    assert any(re.fullmatch(r"/usr/lib/[^/]+/libtributary\.so\.0", f) for f in files)
+    for library in ("libtributary", "libtributary-pool"):
+        assert any(re.fullmatch(rf"/usr/lib/[^/]+/{library}\.so\.0", f) for f in files)
     control = subprocess.run(
         ["dpkg-deb", "--field", package, "Depends", "Version"],
         check=True,
@@ -127,7 +134,7 @@ def test_the_package_holds_what_it_should(package):
         assert need in control, control
 
 
-@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("name", PACKAGED)
 def test_the_unit_is_one_that_systemd_accepts(package, name, tmp_path):
     script = f"systemd-analyze verify --man=no /usr/lib/systemd/system/{name}.service"
     done = subprocess.run(
@@ -140,7 +147,7 @@ def test_the_unit_is_one_that_systemd_accepts(package, name, tmp_path):
     assert service["Type"] == "notify" and service["User"] != "root"
 
 
-@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("name", PACKAGED)
 def test_the_default_configuration_is_good(package, name, tmp_path):
     command = unit(name)["Service"]["ExecStart"]
     done = subprocess.run(
@@ -153,7 +160,8 @@ def test_the_default_configuration_is_good(package, name, tmp_path):
 
 
 # What the units may at most be exposed to, in tenths, as `systemd-analyze security` counts it.
-@pytest.mark.parametrize("name, most", [("tributary-switchd", 24), ("tributary-psd", 14)])
+@pytest.mark.parametrize("name, most", [("tributary-switchd", 24), ("tributary-psd", 14),
+                                        ("tributary-poold", 16)])
 def test_the_unit_leaves_little_exposed(name, most):
     file = TOP / "packaging" / f"{name}.service"
     done = subprocess.run(
