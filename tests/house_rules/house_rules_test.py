@@ -49,6 +49,9 @@ class HouseRules(unittest.TestCase):
     def test_documents_name_the_actor(self):
         self.holds(text_rules.check_wording)
 
+    def test_the_glossary_is_whole(self):
+        self.holds(text_rules.check_glossary)
+
     def test_every_document_is_two_clicks_away(self):
         self.holds(structure.check_index)
 

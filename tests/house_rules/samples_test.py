@@ -245,6 +245,13 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "docs/configuration/jobs.md", "| `x` | so that " + "nobody waits |\n")
         self.accepts(rule, "core/a.cc", "// " + "nobody\n")
 
+    def test_glossary(self):
+        rule = text_rules.check_glossary
+        rows = "".join(f"| **{term}** | one thing |\n" for term in text_rules._TERMS)
+        self.accepts(rule, "docs/glossary.md", rows + "| **a**, **b** | a pair |\n")
+        self.finds(rule, "docs/glossary.md", rows.replace("**slot**", "slot"))
+        self.finds(rule, "docs/glossary.md", rows + "| **slot** | another thing |\n")
+
     def test_requirements(self):
         rule = requirements.check_requirements
         page = "docs/requirements.md"

@@ -14,6 +14,10 @@ _SKIP = re.compile("GTEST" + "_SKIP|DISABLED" + r"_|pytest\." + "skip|unittest" 
 # A document names the actor: the user, the operator, the rank, the port; and the project's terms.
 _IDIOMS = re.compile(r"\b(nobody|somebody|whoever|whosever|people)\b"
                      r"|\*\*Who\b(?![^*]*\?)", re.I)
+# Terms that the glossary must have.
+_TERMS = ("worker", "slot", "chunk", "seq", "epoch", "op", "plane", "shard", "stream", "host", "escalation")
+_ROW = re.compile(r"^\| ((?:\*\*[^*|]+\*\*(?:, )?)+) \| ", re.M)
+_GLOSSARY = "docs/glossary.md"
 # Rows of keys are compared with the code, whose words they have.
 _KEY_ROW = re.compile(r"^\| `.*$", re.M)
 
@@ -47,6 +51,16 @@ def check_wording(texts):
             text = _KEY_ROW.sub("", text)
         found += _hits(_IDIOMS, path, text, "name the actor (CONTRIBUTING.md)")
     return found
+
+
+def check_glossary(texts):
+    """Each term of the project has one meaning, in one row."""
+    if _GLOSSARY not in texts:
+        return []
+    terms = [t for row in _ROW.findall(texts[_GLOSSARY]) for t in re.findall(r"\*\*(.*?)\*\*", row)]
+    found = [f"{_GLOSSARY}: {term} has no row" for term in _TERMS if term not in terms]
+    return found + [f"{_GLOSSARY}: {term} has {terms.count(term)} rows" for term in sorted(set(terms))
+                    if terms.count(term) > 1]
 
 
 def check_no_sleep_in_tests(texts):
