@@ -50,6 +50,9 @@ class FakeJob {
       job_.run(options_.rank, call, barrier ? -1 : ops_++);
       return {};
     }
+    Request start(const CollectiveCall&, std::span<const ArrayPart>) override {
+      throw std::logic_error("the client has no lists");
+    }
     [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
     [[nodiscard]] std::uint32_t size() const override { return options_.size; }
     [[nodiscard]] std::uint16_t epoch() const override { return 1; }

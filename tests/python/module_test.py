@@ -27,6 +27,8 @@ def init(**changes):
         ({"size": 10**30}, "size is 1" + "0" * 30),
         ({"rank": 2}, "rank 2 of size 2"),
         ({"size": 0}, "rank 0 of size 0"),
+        ({"size": None}, "size is None; give both of rank and size, or neither"),
+        ({"rank": None}, "rank is None; give both"),
         ({"address": "tcp://1.2.3.4"}, "unknown scheme"),
         ({"address": "udp://nowhere"}, "no IPv4 address"),
         ({"address": "memif:///run/s?id=1"}, "switch is missing"),
@@ -42,6 +44,32 @@ def test_bad_arguments_are_named(changes, text):
     with pytest.raises(ValueError) as caught:
         init(**changes)
     assert text in str(caught.value)
+
+
+LAUNCHERS = [name for pair in (("RANK", "WORLD_SIZE"),
+                               ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+                               ("PMI_RANK", "PMI_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"))
+             for name in pair]
+
+
+@pytest.mark.parametrize("rank, size", [("RANK", "WORLD_SIZE"),
+                                        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")])
+def test_launchers_say_rank_size_and_address(monkeypatch, rank, size):
+    """A2: torchrun and mpirun; the error shows that rank 1 of 4 asked for that address."""
+    for name in LAUNCHERS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("TRIBUTARY_ADDRESS", raising=False)
+    with pytest.raises(ValueError, match="size is 0, and the environment.*RANK and WORLD_SIZE"):
+        tributary.init(job=1)
+    monkeypatch.setenv(rank, "1")
+    with pytest.raises(ValueError, match=f"has {rank} and not {size}"):
+        tributary.init(job=1)
+    monkeypatch.setenv(size, "4")
+    with pytest.raises(ValueError, match="TRIBUTARY_ADDRESS is not set"):
+        tributary.init(job=1)
+    monkeypatch.setenv("TRIBUTARY_ADDRESS", "memif:///nowhere/{rank}?id={rank}&switch=10.77.0.254")
+    with pytest.raises(tributary.Error, match="/nowhere/1"):
+        tributary.init(job=1, join_timeout=0.2)
 
 
 @pytest.mark.parametrize("changes", [{"rank": "0"}, {"rank": 0.5}, {"address": 7}, {"port": 1}])

@@ -59,6 +59,35 @@ def test_any_shape(everywhere):
     everywhere(shapes)
 
 
+def lists(comm, _pipe):
+    """A1: arrays of a list are one operation, wherever they lie."""
+    whole = np.zeros((3, 100), np.float32)
+    whole += comm.rank
+    alone = np.full(5, comm.rank, np.float32)
+    apart = [whole[2], alone, whole[0]]
+    request = comm.allreduce(apart)
+    with pytest.raises(ValueError, match="overlaps the list of an op in flight"):
+        comm.allreduce(alone)
+    done = request.wait()
+    assert [a is b for a, b in zip(done, apart)] == [True] * 3
+    assert (alone == 6).all() and (whole[0] == 6).all() and (whole[1] == comm.rank).all()
+    comm.broadcast((whole[1], alone) if comm.rank != 2 else np.arange(105, dtype=np.float32), 2).wait()
+    if comm.rank != 2:
+        assert whole[1].tolist() == list(range(100)) and alone.tolist() == list(range(100, 105))
+    comm.allreduce([]).wait()
+    assert comm.stats()["ops"] == 3
+    with pytest.raises(TypeError, match="array 1 of the list: int32 after arrays of float32"):
+        comm.allreduce([alone, np.zeros(1, np.int32)])
+    with pytest.raises(TypeError, match="array 0 of the list: a numpy.ndarray is needed, not int"):
+        comm.allreduce([1])
+    with pytest.raises(ValueError, match="two arrays of the list overlap"):
+        comm.allreduce([alone[:3], alone[2:]])
+
+
+def test_lists_of_arrays_are_one_operation(everywhere):
+    everywhere(lists)
+
+
 def overflows(comm, _pipe):
     largest = np.array([2**31 - 1], np.int32)
     with pytest.raises(tributary.OverflowError, match="chunk 0: the sum of int32 left the range"):

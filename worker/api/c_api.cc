@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,17 @@ tributary::Request start_allreduce(tributary_communicator* c, void* data, std::s
       .impl->allreduce(data, count, static_cast<DType>(dtype), static_cast<ReduceOp>(op));
 }
 
+tributary::Request start(tributary::Communicator& communicator, const tributary_call& c,
+                         const tributary::CollectiveCall& call) {
+  if (c.arrays == nullptr) return communicator.start(call);
+  if (c.data != nullptr || c.count != 0)
+    throw std::invalid_argument("call has both data and arrays; a list stands in place of data");
+  std::vector<tributary::ArrayPart> arrays;
+  for (const tributary_array& array : std::span(c.arrays, c.array_count))
+    arrays.push_back({array.data, array.count});
+  return communicator.start(call, arrays);
+}
+
 std::optional<std::int32_t> exponent_of(const tributary_call& call) {
   if (call.scale_exponent == TRIBUTARY_SCALE_AGREED) return {};
   return call.scale_exponent;
@@ -165,7 +177,7 @@ tributary_status tributary_create(const tributary_options* options,
     c.job = o.job;
     c.rank = o.rank;
     c.size = o.size;
-    c.address = &checked(o.address, "options.address");
+    if (o.address != nullptr) c.address = o.address;
     c.join_timeout = seconds(o.join_timeout_seconds, "join_timeout_seconds");
     c.op_timeout = seconds(o.op_timeout_seconds, "op_timeout_seconds");
     c.loss_group = o.loss_group;
@@ -226,9 +238,8 @@ tributary_status tributary_start(tributary_communicator* communicator, const tri
         known_part(call, "call", offsetof(tributary_call, scale_exponent), tributary_call_init);
     auto handle = std::make_unique<tributary_request>();
     if (request != nullptr) *request = nullptr;
-    handle->impl =
-        checked(communicator, "communicator")
-            .impl->start({static_cast<Collective>(c.collective), c.data, c.output, c.count,
+    handle->impl = start(*checked(communicator, "communicator").impl, c,
+                         {static_cast<Collective>(c.collective), c.data, c.output, c.count,
                           static_cast<DType>(c.dtype), static_cast<ReduceOp>(c.op), c.root,
                           static_cast<Encoding>(c.encoding), exponent_of(c), c.array});
     if (request != nullptr)

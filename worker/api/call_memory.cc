@@ -1,5 +1,6 @@
 #include "worker/api/call_memory.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -49,6 +50,21 @@ CallMemory::CallMemory(const CollectiveCall& call, std::uint32_t rank, std::uint
   if (own.begin == whole.begin + rank * part) return;
   if (gathers || own.begin != whole.begin) refuse(call, rank);
   needs_staging_ = true;
+}
+
+CallMemory::CallMemory(const CollectiveCall& call, std::span<const ArrayPart> arrays, bool written)
+    : collective_(call.collective) {
+  for (const ArrayPart& array : arrays) {
+    if (array.count == 0) continue;
+    const auto* const begin = static_cast<const std::byte*>(array.data);
+    list_.push_back({begin, begin + array.count * wire::size_of(call.dtype), written, "list"});
+  }
+  std::sort(list_.begin(), list_.end(),
+            [](const MemoryRange& a, const MemoryRange& b) { return a.begin < b.begin; });
+  for (std::size_t i = 1; written && i < list_.size(); ++i)
+    if (list_[i - 1].overlaps(list_[i]))
+      throw std::invalid_argument(std::string(wire::name_of(call.collective)) +
+                                  ": two arrays of the list overlap, and both get the result");
 }
 
 void CallMemory::add(const void* memory, std::size_t bytes, bool written, const char* argument) {

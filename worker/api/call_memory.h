@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "worker/api/communicator.h"
 
@@ -36,8 +37,13 @@ class CallMemory {
   // Throws std::invalid_argument where data and output overlap in another way than above. The call
   // has passed check_call().
   CallMemory(const CollectiveCall& call, std::uint32_t rank, std::uint32_t ranks);
+  // Of a call on a list of arrays. Throws std::invalid_argument where two of them overlap and are
+  // written.
+  CallMemory(const CollectiveCall& call, std::span<const ArrayPart> arrays, bool written);
 
-  [[nodiscard]] std::span<const MemoryRange> ranges() const { return {ranges_.data(), count_}; }
+  [[nodiscard]] std::span<const MemoryRange> ranges() const {
+    return list_.empty() ? std::span(ranges_).first(count_) : std::span(list_);
+  }
   [[nodiscard]] wire::Collective collective() const { return collective_; }
   // The output is the head of data, and not this rank's part of it.
   [[nodiscard]] bool needs_staging() const { return needs_staging_; }
@@ -47,6 +53,7 @@ class CallMemory {
 
   std::array<MemoryRange, 2> ranges_;
   std::size_t count_ = 0;
+  std::vector<MemoryRange> list_;  // of a list, in ascending order
   wire::Collective collective_ = wire::Collective::barrier;
   bool needs_staging_ = false;
 };

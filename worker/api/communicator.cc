@@ -5,12 +5,15 @@
 
 #include <bit>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
+#include "worker/api/array_list.h"
 #include "worker/api/call_memory.h"
 #include "worker/api/collective_call.h"
 #include "worker/api/completion_host.h"
+#include "worker/api/environment.h"
 #include "worker/api/plane_parts.h"
 #include "worker/api/progress.h"
 
@@ -90,21 +93,21 @@ class CommunicatorImpl final : public Communicator {
   }
 
   Request start(const CollectiveCall& call) override {
-    const wire::StartInfo& job = progress_->start_info();
-    worker::check_call(call, options_.size, static_cast<wire::Partials>(job.partials),
-                       static_cast<wire::Arithmetic>(job.arithmetic));
-    worker::Op op;
-    op.collective = call.collective;
-    if (call.collective == wire::Collective::barrier) return submit(op, call, {});
-    const worker::CallMemory memory(call, options_.rank, options_.size);
-    op.data = static_cast<std::byte*>(call.data);
-    op.output = static_cast<std::byte*>(call.output);
-    op.count = call.count;
-    op.dtype = call.dtype;
-    op.reduce_op = call.op;
-    op.root = call.root;
-    op.array = static_cast<std::uint16_t>(call.array);  // check_call(): it fits
-    return submit(op, call, memory);
+    check(call);
+    if (call.collective == wire::Collective::barrier) return submit(call, {}, {});
+    return submit(call, worker::CallMemory(call, options_.rank, options_.size), {});
+  }
+
+  Request start(const CollectiveCall& call, std::span<const ArrayPart> arrays) override {
+    const worker::ListAccess access = worker::list_access(call, options_.rank);
+    worker::ArrayList list(arrays, wire::size_of(call.dtype));
+    CollectiveCall whole = call;
+    whole.data = list.front();
+    whole.count = list.count();
+    check(whole);
+    const worker::CallMemory memory(call, arrays, access.written);
+    whole.data = list.pack(access);
+    return submit(whole, memory, std::move(list));
   }
 
   [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
@@ -117,13 +120,37 @@ class CommunicatorImpl final : public Communicator {
   }
 
  private:
-  Request submit(worker::Op op, const CollectiveCall& call, const worker::CallMemory& memory) {
+  void check(const CollectiveCall& call) const {
+    const wire::StartInfo& job = progress_->start_info();
+    worker::check_call(call, options_.size, static_cast<wire::Partials>(job.partials),
+                       static_cast<wire::Arithmetic>(job.arithmetic));
+  }
+
+  // check() has accepted it.
+  static worker::Op op_of(const CollectiveCall& call) {
+    worker::Op op;
+    op.collective = call.collective;
+    if (call.collective == wire::Collective::barrier) return op;
+    op.data = static_cast<std::byte*>(call.data);
+    op.output = static_cast<std::byte*>(call.output);
+    op.count = call.count;
+    op.dtype = call.dtype;
+    op.reduce_op = call.op;
+    op.root = call.root;
+    op.array = static_cast<std::uint16_t>(call.array);
+    return op;
+  }
+
+  Request submit(const CollectiveCall& call, const worker::CallMemory& memory,
+                 worker::ArrayList list) {
     if (::getpid() != owner_)
       throw std::logic_error("this communicator belongs to process " + std::to_string(owner_) +
                              "; a forked process must create its own");
     const wire::StartInfo& job = progress_->start_info();
     auto state = std::make_shared<Request::State>();
     state->ranks = options_.size;
+    state->list = std::move(list);
+    worker::Op op = op_of(call);
     if (memory.needs_staging()) stage(op, *state);
     if (op.data != nullptr && call.encoding == wire::Encoding::block_scaled)
       worker::split_block_scaled(op, options_.rank, options_.size, job, call.scale_exponent,
@@ -183,7 +210,8 @@ bool Request::done() const {
   return !state_ || state_->done.is_set();
 }
 
-std::unique_ptr<Communicator> Communicator::create(const CommunicatorOptions& options) {
+std::unique_ptr<Communicator> Communicator::create(const CommunicatorOptions& given) {
+  const CommunicatorOptions options = worker::with_environment(given, std::getenv);
   if (options.size == 0 || options.rank >= options.size)
     throw std::invalid_argument("rank " + std::to_string(options.rank) + " of size " +
                                 std::to_string(options.size) +

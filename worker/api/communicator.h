@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ inline constexpr std::uint32_t kMaxLossGroup = 4096;
 
 struct CommunicatorOptions {
   std::uint32_t job = 0;
+  // Size 0, or no address: what the launcher and the environment say (worker/api/environment.h).
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
   std::string address = {};                       // see worker/transport/transport.h
@@ -156,6 +158,12 @@ struct CollectiveCall {
   std::uint32_t array = 0;  // of the model that open and update concern
 };
 
+// One array of a list.
+struct ArrayPart {
+  void* data = nullptr;
+  std::size_t count = 0;  // elements
+};
+
 class Communicator {
  public:
   // Joins and waits for all ranks. Throws CommunicatorError, std::invalid_argument or
@@ -169,6 +177,11 @@ class Communicator {
   // Checks the call and starts it. What cannot be done throws std::invalid_argument with the
   // reason. Waits while 4,096 ops are in flight.
   virtual Request start(const CollectiveCall& call) = 0;
+  // The same for a list of arrays of call.dtype as if they were one, in place of call.data and
+  // call.count: allreduce, reduce, broadcast. A list costs one op, and has the bits that one array
+  // has; only the sum of the counts need be the same on every rank. Arrays that do not follow each
+  // other in memory are copied, there and back.
+  virtual Request start(const CollectiveCall& call, std::span<const ArrayPart> arrays) = 0;
 
   // block_scaled: float32 and sum; every rank gets the same bits in whatever order data arrives
   // (worker/session/block_scaled.h).
@@ -177,6 +190,12 @@ class Communicator {
                     std::optional<std::int32_t> scale_exponent = {}) {
     return start({wire::Collective::allreduce, data, nullptr, count, dtype, op, 0, encoding,
                   scale_exponent});
+  }
+  Request allreduce(std::span<const ArrayPart> arrays, wire::DType dtype, wire::ReduceOp op) {
+    CollectiveCall call;
+    call.dtype = dtype;
+    call.op = op;
+    return start(call, arrays);
   }
   Request reduce(void* data, std::size_t count, wire::DType dtype, wire::ReduceOp op,
                  std::uint32_t root) {

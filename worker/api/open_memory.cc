@@ -15,6 +15,8 @@ OpenMemory::Claim OpenMemory::claim(const CallMemory& memory) {
                                   "); wait for that op first, or use other memory");
     }
   Claim claim;
+  if (memory.ranges().size() > claim.slots_.size())
+    claim.more_.reserve(memory.ranges().size() - claim.slots_.size());
   for (const MemoryRange& range : memory.ranges()) {
     if (free_.empty()) {
       // So that release() needs no memory.
@@ -25,16 +27,21 @@ OpenMemory::Claim OpenMemory::claim(const CallMemory& memory) {
     const std::uint32_t slot = free_.back();
     free_.pop_back();
     slots_[slot] = {range, memory.collective()};
-    claim.slots_[claim.count_++] = slot;
+    if (claim.count_ < claim.slots_.size())
+      claim.slots_[claim.count_++] = slot;
+    else
+      claim.more_.push_back(slot);
   }
   return claim;
 }
 
 void OpenMemory::release(const Claim& claim) {
-  for (std::uint32_t i = 0; i < claim.count_; ++i) {
-    slots_[claim.slots_[i]] = {};
-    free_.push_back(claim.slots_[i]);
-  }
+  const auto give_back = [this](std::uint32_t slot) {
+    slots_[slot] = {};
+    free_.push_back(slot);
+  };
+  for (std::uint32_t i = 0; i < claim.count_; ++i) give_back(claim.slots_[i]);
+  for (const std::uint32_t slot : claim.more_) give_back(slot);
 }
 
 }  // namespace tributary::worker

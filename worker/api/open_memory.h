@@ -20,6 +20,7 @@ class OpenMemory {
     friend class OpenMemory;
     std::array<std::uint32_t, 2> slots_{};
     std::uint32_t count_ = 0;
+    std::vector<std::uint32_t> more_;  // of a list
   };
 
   // Throws std::invalid_argument, and claims nothing, where an op in flight writes what this one

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "worker/api/array_list.h"
 #include "worker/api/communicator.h"
 #include "worker/api/completion_flag.h"
 #include "worker/api/open_memory.h"
@@ -40,6 +41,7 @@ struct Request::State {
   std::unique_ptr<std::byte[]> staged;
   std::byte* output = nullptr;
   std::size_t output_bytes = 0;
+  worker::ArrayList list;  // of an op on several arrays
 
   // Its session is done with this part. True when that was the last.
   bool finish(Part& part) {
@@ -47,7 +49,9 @@ struct Request::State {
     if (left_out.size() < part.left_out.size()) left_out.resize(part.left_out.size());
     for (std::size_t i = 0; i < part.left_out.size(); ++i) left_out[i] |= part.left_out[i];
     if (++finished_parts < parts.size()) return false;
-    if (staged && !failure) std::memcpy(output, staged.get(), output_bytes);
+    if (failure) return true;
+    if (staged) std::memcpy(output, staged.get(), output_bytes);
+    list.unpack();
     return true;
   }
 };

@@ -90,9 +90,12 @@ typedef struct tributary_request tributary_request;
 typedef struct tributary_options {
   size_t struct_size; /* set by tributary_options_init */
   uint32_t job;
+  /* With size 0 both are what torchrun, mpirun or Slurm say in the environment. */
   uint32_t rank;
   uint32_t size;
-  const char* address; /* "udp://SWITCH_IPV4[:PORT]" or "memif:///SOCKET?id=N&switch=IPV4" */
+  /* "udp://SWITCH_IPV4[:PORT]" or "memif:///SOCKET?id=N&switch=IPV4", in which {rank} is replaced.
+   * NULL: TRIBUTARY_ADDRESS of the environment. */
+  const char* address;
   double join_timeout_seconds;
   double op_timeout_seconds;
   /* How losses are found. 0: each chunk has its own timer. N, a power of two up to 4096: in groups
@@ -163,6 +166,12 @@ tributary_status tributary_allreduce_async(tributary_communicator* communicator,
                                            tributary_reduce_op op, tributary_request** request);
 tributary_status tributary_barrier(tributary_communicator* communicator);
 
+/* One array of a list. */
+typedef struct tributary_array {
+  void* data;
+  size_t count; /* elements */
+} tributary_array;
+
 /* Any collective. Type, operation, count, root and encoding must be the same on every rank. */
 typedef struct tributary_call {
   size_t struct_size; /* set by tributary_call_init */
@@ -179,6 +188,11 @@ typedef struct tributary_call {
    * on exponents with which nothing overflows, in an exchange before. */
   int32_t scale_exponent;
   uint32_t array; /* of open and update: which of the model */
+  /* Not NULL: `array_count` arrays of dtype as if they were one, in place of data and count, for
+   * ALLREDUCE, REDUCE and BROADCAST. A list costs one op; arrays that do not follow each other in
+   * memory are copied, there and back. The list itself may go when tributary_start returns. */
+  const tributary_array* arrays;
+  size_t array_count;
 } tributary_call;
 #define TRIBUTARY_MODEL_STEP 0xFFFE
 #define TRIBUTARY_SCALE_AGREED INT32_MIN

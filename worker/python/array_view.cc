@@ -64,6 +64,37 @@ ArrayView view_of(const py::object& object, const py::object& dtype, Access acce
   return view;
 }
 
+std::vector<ArrayPart> Arrays::parts() const {
+  std::vector<ArrayPart> parts;
+  for (const ArrayView& view : views) parts.push_back({view.data, view.count});
+  return parts;
+}
+
+Arrays arrays_of(const py::object& object, const py::object& dtype, Access access) {
+  Arrays arrays;
+  arrays.is_list = py::isinstance<py::list>(object) || py::isinstance<py::tuple>(object);
+  if (!arrays.is_list) {
+    arrays.views.push_back(view_of(object, dtype, access));
+    arrays.object = object;
+    return arrays;
+  }
+  arrays.object = py::tuple(object);  // the caller's list may change meanwhile
+  for (const py::handle item : arrays.object) {
+    const std::string which = "array " + std::to_string(arrays.views.size()) + " of the list: ";
+    try {
+      arrays.views.push_back(view_of(py::reinterpret_borrow<py::object>(item), dtype, access));
+    } catch (const py::type_error& e) {
+      throw py::type_error(which + e.what());
+    } catch (const py::value_error& e) {
+      throw py::value_error(which + e.what());
+    }
+    if (arrays.views.back().dtype != arrays.dtype())
+      throw py::type_error(which + wire::name_of(arrays.views.back().dtype) + " after arrays of " +
+                           wire::name_of(arrays.dtype()) + "; a list has one type");
+  }
+  return arrays;
+}
+
 ArrayView array_like(const ArrayView& like, std::vector<py::ssize_t> shape) {
   ArrayView view;
   view.array = py::array(like.array.dtype(), std::move(shape));

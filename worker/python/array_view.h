@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "core/wire/types.h"
+#include "worker/api/communicator.h"
 
 namespace tributary::python {
 
@@ -24,6 +26,22 @@ enum class Access : bool { read, write };
 // or "bfloat16", which NumPy does not have: the array is then one of uint16. Throws TypeError for
 // another kind of object or elements, ValueError for a layout; both say what would do.
 ArrayView view_of(const pybind11::object& object, const pybind11::object& dtype, Access access);
+
+// One array, or a list or tuple of arrays of one type.
+struct Arrays {
+  pybind11::object object;  // the array or the list; keeps the memory alive
+  std::vector<ArrayView> views;
+  bool is_list = false;
+
+  [[nodiscard]] wire::DType dtype() const {
+    return views.empty() ? wire::DType::float32 : views.front().dtype;
+  }
+  [[nodiscard]] std::vector<ArrayPart> parts() const;
+};
+
+// As view_of(), of each array of a list. Throws TypeError where they have different types; texts
+// about an array of a list say which.
+Arrays arrays_of(const pybind11::object& object, const pybind11::object& dtype, Access access);
 
 // A new array of this shape, with the elements of `like`.
 ArrayView array_like(const ArrayView& like, std::vector<pybind11::ssize_t> shape);

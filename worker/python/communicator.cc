@@ -94,15 +94,15 @@ void check_output(const ArrayView& output, wire::DType dtype, std::size_t count)
 
 }  // namespace
 
-py::array PyRequest::wait(std::optional<double> timeout) {
+py::object PyRequest::wait(std::optional<double> timeout) {
   if (!timeout) {
     wait_for(request_);
-    return array_;
+    return result_;
   }
   if (!(*timeout >= 0 && *timeout <= kMaxTimeoutSeconds))
     throw py::value_error("timeout is " + text_of(py::float_(*timeout)) +
                           "; it is in seconds, 0 to 1e6, or None");
-  if (wait_for(request_, Duration::ns(std::llround(*timeout * 1e9)))) return array_;
+  if (wait_for(request_, Duration::ns(std::llround(*timeout * 1e9)))) return result_;
   const std::string text = "the operation is not done after " + text_of(py::float_(*timeout)) +
                            " s; it goes on, and its array is in use";
   PyErr_SetString(PyExc_TimeoutError, text.c_str());
@@ -114,11 +114,12 @@ Outcome PyRequest::outcome() {
   return request_.outcome();
 }
 
-PyCommunicator::PyCommunicator(const CommunicatorOptions& options)
-    : rank_(options.rank), size_(options.size) {
+PyCommunicator::PyCommunicator(const CommunicatorOptions& options) {
   CommunicatorOptions cancellable = options;
   cancellable.cancelled = [] { return waiting_call->signal_raised(); };
   interruptible([&] { communicator_ = Communicator::create(cancellable); });
+  rank_ = communicator_->rank();
+  size_ = communicator_->size();
 }
 
 PyCommunicator::~PyCommunicator() {
@@ -137,6 +138,21 @@ PyRequest PyCommunicator::start(CollectiveCall call, const ArrayView& input,
   return {std::move(request), result.array};
 }
 
+PyRequest PyCommunicator::start_in_place(CollectiveCall call, const Arrays& arrays) {
+  if (!arrays.is_list) {
+    call.count = arrays.views.front().count;
+    return start(call, arrays.views.front(), arrays.views.front());
+  }
+  const auto communicator = open();
+  call.dtype = arrays.dtype();
+  forget_finished();
+  Request request;
+  const std::vector<ArrayPart> parts = arrays.parts();
+  interruptible([&] { request = communicator->start(call, parts); });
+  in_flight_.push_back({request, arrays.object, arrays.object});
+  return {std::move(request), arrays.object};
+}
+
 PyRequest PyCommunicator::allreduce(const py::object& array, const std::string& op,
                                     const py::object& dtype, const std::string& encoding,
                                     std::optional<int> scale_exponent) {
@@ -148,9 +164,7 @@ PyRequest PyCommunicator::allreduce(const py::object& array, const std::string& 
   else if (encoding != "plain")
     throw py::value_error("encoding '" + encoding +
                           "' is unknown; allowed are plain and block-scaled");
-  const ArrayView view = view_of(array, dtype, Access::write);
-  call.count = view.count;
-  return start(call, view, view);
+  return start_in_place(call, arrays_of(array, dtype, Access::write));
 }
 
 PyRequest PyCommunicator::reduce(const py::object& array, std::uint32_t root, const std::string& op,
@@ -159,9 +173,8 @@ PyRequest PyCommunicator::reduce(const py::object& array, std::uint32_t root, co
   call.collective = wire::Collective::reduce;
   call.op = reduce_op_of(op);
   call.root = root;
-  const ArrayView view = view_of(array, dtype, root == rank_ ? Access::write : Access::read);
-  call.count = view.count;
-  return start(call, view, view);
+  return start_in_place(call,
+                        arrays_of(array, dtype, root == rank_ ? Access::write : Access::read));
 }
 
 PyRequest PyCommunicator::broadcast(const py::object& array, std::uint32_t root,
@@ -169,9 +182,8 @@ PyRequest PyCommunicator::broadcast(const py::object& array, std::uint32_t root,
   CollectiveCall call;
   call.collective = wire::Collective::broadcast;
   call.root = root;
-  const ArrayView view = view_of(array, dtype, root == rank_ ? Access::read : Access::write);
-  call.count = view.count;
-  return start(call, view, view);
+  return start_in_place(call,
+                        arrays_of(array, dtype, root == rank_ ? Access::read : Access::write));
 }
 
 PyRequest PyCommunicator::all_gather(const py::object& input, const py::object& output,
@@ -295,16 +307,22 @@ py::dict PyCommunicator::stats() const {
   return out;
 }
 
-std::unique_ptr<PyCommunicator> init(const py::int_& job, const py::int_& rank,
-                                     const py::int_& size, const std::string& address,
-                                     double join_timeout, double op_timeout,
-                                     const py::int_& loss_group, const std::string& host_config,
-                                     const std::string& host_node, bool at_host) {
+std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& rank,
+                                     const OptionalInt& size,
+                                     const std::optional<std::string>& address, double join_timeout,
+                                     double op_timeout, const py::int_& loss_group,
+                                     const std::string& host_config, const std::string& host_node,
+                                     bool at_host) {
   CommunicatorOptions options;
   options.job = u32_of("job", job);
-  options.rank = u32_of("rank", rank);
-  options.size = u32_of("size", size);
-  options.address = address;
+  if (rank.has_value() != size.has_value())
+    throw py::value_error(std::string(rank ? "size" : "rank") + " is None; give both of rank and " +
+                          "size, or neither: then the launcher's are read from the environment");
+  if (rank) options.rank = u32_of("rank", *rank);
+  if (size) options.size = u32_of("size", *size);
+  if (size && options.size == 0)
+    throw py::value_error("rank " + text_of(*rank) + " of size 0: size is at least 1");
+  options.address = address.value_or("");
   options.join_timeout = seconds_of("join_timeout", join_timeout);
   options.op_timeout = seconds_of("op_timeout", op_timeout);
   options.loss_group = u32_of("loss_group", loss_group);

@@ -18,20 +18,23 @@
 
 namespace tributary::python {
 
+using OptionalInt = std::optional<pybind11::int_>;
+
 class PyRequest {
  public:
-  PyRequest(Request request, pybind11::array result)
-      : request_(std::move(request)), array_(std::move(result)) {}
+  PyRequest(Request request, pybind11::object result)
+      : request_(std::move(request)), result_(std::move(result)) {}
 
-  // Returns the array, which then holds the result. `timeout`: seconds, then TimeoutError.
-  pybind11::array wait(std::optional<double> timeout);
+  // Returns the array, or the arrays, which then hold the result. `timeout`: seconds, then
+  // TimeoutError.
+  pybind11::object wait(std::optional<double> timeout);
   [[nodiscard]] bool done() const { return request_.done(); }
   // Waits for it, too.
   Outcome outcome();
 
  private:
   Request request_;
-  pybind11::array array_;
+  pybind11::object result_;
 };
 
 class PyCommunicator {
@@ -41,6 +44,7 @@ class PyCommunicator {
   PyCommunicator(const PyCommunicator&) = delete;
   PyCommunicator& operator=(const PyCommunicator&) = delete;
 
+  // `array`: an array, or a list of them, as in reduce() and broadcast().
   PyRequest allreduce(const pybind11::object& array, const std::string& op,
                       const pybind11::object& dtype, const std::string& encoding,
                       std::optional<int> scale_exponent);
@@ -69,27 +73,29 @@ class PyCommunicator {
  private:
   struct InFlight {
     Request request;
-    pybind11::array input;
-    pybind11::array result;
+    pybind11::object input;
+    pybind11::object result;
   };
 
   // Throws if closed. Shared, so that another thread's close() waits for a call under way.
   [[nodiscard]] std::shared_ptr<Communicator> open() const;
   PyRequest start(CollectiveCall call, const ArrayView& input, const ArrayView& result);
+  PyRequest start_in_place(CollectiveCall call, const Arrays& arrays);
   void forget_finished();
 
-  const std::uint32_t rank_;
-  const std::uint32_t size_;
+  std::uint32_t rank_ = 0;
+  std::uint32_t size_ = 0;
   std::shared_ptr<Communicator> communicator_;
   std::deque<InFlight> in_flight_;
 };
 
 // Checks the arguments, joins, waits for all ranks. Throws ValueError, tributary.Error, or what a
 // signal handler raised.
-std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const pybind11::int_& rank,
-                                     const pybind11::int_& size, const std::string& address,
-                                     double join_timeout, double op_timeout,
-                                     const pybind11::int_& loss_group,
+// rank and size None: as the launcher says in the environment; address None: TRIBUTARY_ADDRESS.
+std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const OptionalInt& rank,
+                                     const OptionalInt& size,
+                                     const std::optional<std::string>& address, double join_timeout,
+                                     double op_timeout, const pybind11::int_& loss_group,
                                      const std::string& host_config, const std::string& host_node,
                                      bool at_host);
 

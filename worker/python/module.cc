@@ -28,9 +28,11 @@ constexpr const char* kInitDoc =
     R"(Joins a job and returns when all its ranks have joined.
 
 job: the job's id, as the switch is configured.
-rank, size: 0 to size - 1, and the number of ranks. Every rank joins once.
+rank, size: 0 to size - 1, and the number of ranks. Every rank joins once. None: what torchrun (RANK,
+    WORLD_SIZE), mpirun or Slurm say in the environment.
 address: "udp://SWITCH_IPV4[:BASE_PORT]", or
-    "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT][&ip=OWN_IPV4]".
+    "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT][&ip=OWN_IPV4]". {rank} in it is the rank.
+    None: TRIBUTARY_ADDRESS of the environment.
 join_timeout: seconds until all ranks must have joined.
 op_timeout: seconds from an operation's turn to its last result.
 loss_group: how losses are found. 0: each chunk has its own timer. N, a power of two up to 4096: in
@@ -49,7 +51,8 @@ array: numpy.ndarray, any shape, C-contiguous and writeable; the same number of 
     same dtype on every rank: int8, int16, int32, int64, uint8, uint32, uint64, float16, float32,
     float64 or bool. Don't touch it before the request is done: then it holds the result. It is
     kept alive until then. What overlaps an array of an operation in flight is refused, unless both
-    only read it.
+    only read it. Or a list of arrays of one dtype, which are summed as if they were one, in one
+    operation; only the number of elements in all is the same on every rank.
 op: "sum", "mean", "prod", "min" or "max"; for integers and bool also "band", "bor", "bxor", "land",
     "lor", "lxor". Integers have no "mean", bool has no "sum", "mean" and "prod".
 dtype: "bfloat16" for an array of uint16 that holds the bits of bfloat16.
@@ -70,7 +73,7 @@ constexpr const char* kReduceDoc =
 constexpr const char* kBroadcastDoc =
     R"(Starts sending rank `root`'s array to all others, into theirs; returns a Request.
 
-All arrays have the same number of elements and the same dtype, as in allreduce().)";
+`array` may be a list, as in allreduce(). All arrays have the same number of elements and the same dtype, as in allreduce().)";
 
 constexpr const char* kAllGatherDoc =
     R"(Starts gathering every rank's `array` on all ranks; returns a Request for the output.
@@ -89,7 +92,8 @@ output: array of array.size / size elements for this rank's part; None makes one
 op, dtype: as in allreduce().)";
 
 constexpr const char* kWaitDoc =
-    R"(Blocks until the operation is done and returns the array that holds the result.
+    R"(Blocks until the operation is done and returns the array that holds the result; of a list, a
+tuple of them.
 
 timeout: seconds; then it raises TimeoutError, the operation goes on, and the array stays in use. None:
     as long as it takes.
@@ -249,8 +253,9 @@ PYBIND11_MODULE(_native, m) {
       .def("__enter__", [](PyCommunicator& self) -> PyCommunicator& { return self; })
       .def("__exit__", [](PyCommunicator& self, const py::args&) { self.close(); });
 
-  m.def("init", &init, py::kw_only(), py::arg("job"), py::arg("rank"), py::arg("size"),
-        py::arg("address"), py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0,
-        py::arg("loss_group") = 0, py::arg("host_config") = "", py::arg("host_node") = "",
-        py::arg("at_host") = false, kInitDoc);
+  m.def("init", &init, py::kw_only(), py::arg("job"), py::arg("rank") = py::none(),
+        py::arg("size") = py::none(), py::arg("address") = py::none(),
+        py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, py::arg("loss_group") = 0,
+        py::arg("host_config") = "", py::arg("host_node") = "", py::arg("at_host") = false,
+        kInitDoc);
 }

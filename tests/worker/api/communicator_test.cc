@@ -106,6 +106,43 @@ TEST_F(CommunicatorTest, ManyOpsInFlightFinishInTheirOwnBuffers) {
       EXPECT_THAT(data[i * 2 + r], ::testing::Each(static_cast<std::int32_t>(2 * i + 1)));
 }
 
+// Buckets: one op, whatever the lists look like on each rank.
+TEST_F(CommunicatorTest, A1_ListsOfArraysAreOneOp) {
+  start(2, 2);
+  Ranks ranks = join_all();
+  std::vector<std::vector<float>> a(2, std::vector<float>(700, 1)), b = a, c = a;
+  std::vector<std::vector<float>> one(2, std::vector<float>(1400, 3));
+  std::vector<Request> requests;
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    b[r].assign(1, 5);
+    const std::array<ArrayPart, 3> list = {
+        {{a[r].data(), a[r].size()}, {b[r].data(), 1}, {c[r].data(), c[r].size()}}};
+    requests.push_back(ranks[r]->allreduce(list, wire::DType::float32, wire::ReduceOp::sum));
+    EXPECT_THROW(ranks[r]->broadcast(b[r].data(), 1, wire::DType::float32, 0),
+                 std::invalid_argument)
+        << "in flight";
+  }
+  for (auto& q : requests) q.wait();
+  EXPECT_THAT(a[1], ::testing::Each(2.0f));
+  EXPECT_THAT(b[0], ElementsAre(10.0f));
+  EXPECT_THAT(c[0], ::testing::Each(2.0f));
+  EXPECT_EQ(ranks[0]->stats().ops, 1u);
+
+  // A list on one rank, an array on the other.
+  CollectiveCall call{.collective = wire::Collective::broadcast, .dtype = wire::DType::float32};
+  call.root = 1;
+  const std::array<ArrayPart, 2> list = {{{c[0].data(), 700}, {a[0].data(), 700}}};
+  Request got = ranks[0]->start(call, list);
+  ranks[1]->broadcast(one[1].data(), 1400, wire::DType::float32, 1).wait();
+  got.wait();
+  EXPECT_THAT(a[0], ::testing::Each(3.0f));
+  EXPECT_THAT(c[0], ::testing::Each(3.0f));
+
+  const std::array<ArrayPart, 2> twice = {{{a[0].data(), 10}, {a[0].data() + 9, 10}}};
+  EXPECT_THROW(ranks[0]->allreduce(twice, wire::DType::float32, wire::ReduceOp::sum),
+               std::invalid_argument);
+}
+
 // MPI's place of the result, which is where rank 0's part is sent from: lost data is asked for
 // again when this rank's own part of the result is there.
 TEST_F(CommunicatorTest, A1_InPlaceResultsSpoilNothingThatMayBeAskedForAgain) {

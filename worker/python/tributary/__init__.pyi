@@ -2,13 +2,14 @@
 
 import builtins
 from types import TracebackType
-from typing import Any, Literal, Optional, Type
+from typing import Any, Literal, Optional, Sequence, Type, Union
 
 import numpy.typing
 
 __version__: str
 
 Array = numpy.typing.NDArray[Any]
+Arrays = Union[Array, Sequence[Array]]
 Op = Literal["sum", "mean", "prod", "min", "max", "band", "bor", "bxor", "land", "lor", "lxor"]
 DType = Optional[Literal["bfloat16"]]
 
@@ -19,7 +20,8 @@ class Error(RuntimeError):
 class OverflowError(Error, builtins.OverflowError): ...
 
 class Request:
-    def wait(self, timeout: Optional[float] = None) -> Array: ...
+    # An Array; of a list of arrays, a tuple of them.
+    def wait(self, timeout: Optional[float] = None) -> Any: ...
     def done(self) -> bool: ...
     @property
     def degraded(self) -> bool: ...
@@ -31,14 +33,14 @@ class Request:
 class Communicator:
     def allreduce(
         self,
-        array: Array,
+        array: Arrays,
         op: Op = "sum",
         dtype: DType = None,
         encoding: Literal["plain", "block-scaled"] = "plain",
         scale_exponent: Optional[int] = None,
     ) -> Request: ...
-    def reduce(self, array: Array, root: int, op: Op = "sum", dtype: DType = None) -> Request: ...
-    def broadcast(self, array: Array, root: int, dtype: DType = None) -> Request: ...
+    def reduce(self, array: Arrays, root: int, op: Op = "sum", dtype: DType = None) -> Request: ...
+    def broadcast(self, array: Arrays, root: int, dtype: DType = None) -> Request: ...
     def all_gather(
         self, array: Array, output: Optional[Array] = None, dtype: DType = None
     ) -> Request: ...
@@ -74,9 +76,9 @@ class Communicator:
 def init(
     *,
     job: int,
-    rank: int,
-    size: int,
-    address: str,
+    rank: Optional[int] = None,
+    size: Optional[int] = None,
+    address: Optional[str] = None,
     join_timeout: float = 60.0,
     op_timeout: float = 60.0,
     loss_group: int = 0,

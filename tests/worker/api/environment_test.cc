@@ -1,0 +1,85 @@
+// A rank's place in the environment, and mistakes there.
+#include "worker/api/environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace tributary::worker {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Variables = std::map<std::string, std::string>;
+
+CommunicatorOptions with(const Variables& variables, CommunicatorOptions options = {}) {
+  return with_environment(std::move(options), [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+std::string refused(const Variables& variables, CommunicatorOptions options = {}) {
+  try {
+    with(variables, std::move(options));
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+TEST(Environment, WhatIsMissingIsNamed) {
+  EXPECT_THAT(refused({}), AllOf(HasSubstr("size is 0"), HasSubstr("RANK and WORLD_SIZE"),
+                                 HasSubstr("SLURM_PROCID and SLURM_NTASKS")));
+  EXPECT_THAT(refused({}, {.size = 1}), HasSubstr("TRIBUTARY_ADDRESS is not set"));
+  EXPECT_THAT(refused({{"TRIBUTARY_ADDRESS", ""}}, {.size = 1}),
+              HasSubstr("TRIBUTARY_ADDRESS is not set"));
+}
+
+TEST(Environment, KnowsTheLaunchers) {
+  for (const auto& [rank, size] :
+       std::map<std::string, std::string>{{"RANK", "WORLD_SIZE"},
+                                          {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                          {"PMI_RANK", "PMI_SIZE"},
+                                          {"SLURM_PROCID", "SLURM_NTASKS"}}) {
+    const auto options = with({{rank, "3"}, {size, "8"}}, {.address = "a"});
+    EXPECT_EQ(options.rank, 3U) << rank;
+    EXPECT_EQ(options.size, 8U) << size;
+  }
+}
+
+TEST(Environment, WhatTheCallerGivesStays) {
+  const auto options = with({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"TRIBUTARY_ADDRESS", "a"}},
+                            {.rank = 1, .size = 2, .address = "b"});
+  EXPECT_EQ(options.rank, 1U);
+  EXPECT_EQ(options.size, 2U);
+  EXPECT_EQ(options.address, "b");
+}
+
+TEST(Environment, TorchrunComesBeforeItsLauncher) {
+  const auto options =
+      with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}},
+           {.address = "a"});
+  EXPECT_EQ(options.size, 2U);
+}
+
+TEST(Environment, AnAddressHasTheRankInIt) {
+  const auto options =
+      with({{"RANK", "3"},
+            {"WORLD_SIZE", "8"},
+            {"TRIBUTARY_ADDRESS", "memif:///run/{rank}?id={rank}&switch=1.2.3.4"}});
+  EXPECT_EQ(options.address, "memif:///run/3?id=3&switch=1.2.3.4");
+}
+
+TEST(Environment, MistakesAreNamed) {
+  EXPECT_THAT(refused({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK is 'x'"));
+  EXPECT_THAT(refused({{"RANK", "-1"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK is '-1'"));
+  EXPECT_THAT(refused({{"RANK", "0"}, {"WORLD_SIZE", ""}}), HasSubstr("WORLD_SIZE is ''"));
+  EXPECT_THAT(refused({{"RANK", "0"}}), HasSubstr("has RANK and not WORLD_SIZE"));
+  EXPECT_THAT(refused({{"PMI_SIZE", "4"}}), HasSubstr("has PMI_SIZE and not PMI_RANK"));
+}
+
+}  // namespace
+}  // namespace tributary::worker

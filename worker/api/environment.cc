@@ -1,0 +1,66 @@
+#include "worker/api/environment.h"
+
+#include <charconv>
+#include <stdexcept>
+#include <string_view>
+
+namespace tributary::worker {
+namespace {
+
+struct Launcher {
+  const char* rank;
+  const char* size;
+};
+constexpr Launcher kLaunchers[] = {
+    {"RANK", "WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"SLURM_PROCID", "SLURM_NTASKS"},
+};
+
+std::uint32_t number(const char* name, const char* text) {
+  const std::string_view view = text;
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (error != std::errc() || end != view.data() + view.size() || view.empty())
+    throw std::invalid_argument(std::string(name) + " is '" + text +
+                                "' in the environment; it is to be a number");
+  return value;
+}
+
+void take_place(CommunicatorOptions& options, const Environment& environment) {
+  std::string known;
+  for (const Launcher& launcher : kLaunchers) {
+    known += std::string(known.empty() ? "" : ", ") + launcher.rank + " and " + launcher.size;
+    const char* const rank = environment(launcher.rank);
+    const char* const size = environment(launcher.size);
+    if (rank == nullptr && size == nullptr) continue;
+    if (rank == nullptr || size == nullptr)
+      throw std::invalid_argument(
+          std::string("the environment has ") + (rank == nullptr ? launcher.size : launcher.rank) +
+          " and not " + (rank == nullptr ? launcher.rank : launcher.size) + "; give rank and size");
+    options.rank = number(launcher.rank, rank);
+    options.size = number(launcher.size, size);
+    return;
+  }
+  throw std::invalid_argument("size is 0, and the environment has no launcher's rank and size (" +
+                              known + ")");
+}
+
+}  // namespace
+
+CommunicatorOptions with_environment(CommunicatorOptions options, const Environment& environment) {
+  if (options.size == 0) take_place(options, environment);
+  if (options.address.empty()) {
+    const char* const address = environment("TRIBUTARY_ADDRESS");
+    if (address == nullptr || *address == '\0')
+      throw std::invalid_argument("address is empty, and TRIBUTARY_ADDRESS is not set");
+    options.address = address;
+  }
+  constexpr std::string_view kRank = "{rank}";
+  for (std::size_t at; (at = options.address.find(kRank)) != std::string::npos;)
+    options.address.replace(at, kRank.size(), std::to_string(options.rank));
+  return options;
+}
+
+}  // namespace tributary::worker
