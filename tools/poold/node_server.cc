@@ -17,8 +17,10 @@ using namespace pool;  // all that it serves
 constexpr std::size_t kMostConnections = 1024;
 constexpr Duration kSendTime = Duration::seconds(10);
 // Greetings are short: a connection that says nothing holds no thread for long.
-constexpr Duration kGreetTime = Duration::seconds(5);
-constexpr Duration kLook = Duration::ms(200);
+constexpr Duration kGreetTime = Duration::seconds(10);
+// A connection that asks nothing costs nothing: its thread sleeps until the node or the peer ends
+// it.
+constexpr Duration kRest = Duration::seconds(3600);
 
 Instant now() {
   return Instant::from_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -75,6 +77,11 @@ NodeServer::~NodeServer() {
   close(listener_);
   prefetcher_->stop();
   if (filler_.joinable()) filler_.join();
+  {
+    const std::lock_guard lock(connections_mutex_);
+    for (const Connection& connection : connections_)
+      if (connection.fd >= 0) shutdown(connection.fd, SHUT_RDWR);
+  }
   for (Connection& connection : connections_) connection.thread.join();
 }
 
@@ -99,6 +106,8 @@ void NodeServer::listen() {
       close(fd);
       continue;
     }
+    const int one = 1;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);  // a host that died says nothing
     Connection& connection = connections_.emplace_back();
     connection.fd = fd;
     connection.thread = std::thread([this, &connection] { serve(connection); });
@@ -107,11 +116,11 @@ void NodeServer::listen() {
 
 void NodeServer::serve(Connection& connection) {
   std::uint64_t lease = 0;
+  MessageStream stream(connection.fd);
   try {
-    MessageStream stream(connection.fd);
     if (greet(stream, lease)) {
       while (!stopping_) {
-        if (const auto message = stream.receive(kLook)) answer(stream, *message);
+        if (const auto message = stream.receive(kRest)) answer(stream, *message);
       }
     }
   } catch (const std::exception&) {
@@ -122,6 +131,8 @@ void NodeServer::serve(Connection& connection) {
     cache_->leases().close(lease);
     cache_->tidy(now());
   }
+  const std::lock_guard lock(connections_mutex_);
+  connection.fd = -1;  // the stream closes it when this returns
   connection.done = true;
 }
 

@@ -6,7 +6,7 @@ files that it is given, programs with their shared libraries. It brings eth0 up,
 switches itself off when that ends. What the script prints is the output of the process.
 
 A `Guest` is a peer: its network card's other end is a vhost-user port of a switch, which must be
-there first. A `TwoSockets` is a machine for a switch of its own, as few have one at hand.
+there first. An `RdmaGuest` has a RoCE device on a cable to another such machine. A `TwoSockets` is a machine for a switch of its own, as few have one at hand.
 """
 
 import pathlib
@@ -22,6 +22,9 @@ from .tree import build_directory
 _MODULES = ("virtio_pci", "virtio_net")
 _MEMORY = "192M"
 _NODE_MEMORY = "384M"  # of each socket
+_RDMA_MODULES = ("ib_uverbs", "rdma_ucm", "crc32_generic", "rdma_rxe")
+_RDMA_PROGRAM = "/usr/bin/rdma"
+_RDMA_DRIVER = "/etc/libibverbs.d/rxe.driver"
 _DRIVERS = ("bus_pci", "bus_vdev", "mempool_ring", "net_e1000", "net_memif")
 _READY_S = 120
 
@@ -102,7 +105,7 @@ def _add_drivers(tree):
 
 
 def _disk(path, script, programs, address, mtu, modules=_MODULES, files=(), drivers=False):
-    """Writes the initial RAM disk; returns the kernel. `files`: pairs of a name and its text."""
+    """Writes the initial RAM disk; returns the kernel. `files`: pairs of a name, and text or a path."""
     vmlinuz, modules = kernel(modules)
     with tempfile.TemporaryDirectory() as directory:
         tree = pathlib.Path(directory)
@@ -115,9 +118,12 @@ def _disk(path, script, programs, address, mtu, modules=_MODULES, files=(), driv
                 _add(tree, library, library)
         if drivers:
             _add_drivers(tree)
-        for name, text in files:
+        for name, content in files:
             (tree / name.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
-            (tree / name.lstrip("/")).write_text(text)
+            if isinstance(content, pathlib.Path):
+                shutil.copy(content, tree / name.lstrip("/"))
+            else:
+                (tree / name.lstrip("/")).write_text(content)
         names = " ".join(f"/modules/{module.name}" for module in modules)
         (tree / "init").write_text(_INIT.format(modules=names, mtu=mtu, address=address))
         (tree / "init").chmod(0o755)
@@ -171,6 +177,28 @@ class Guest(_Machine):
             -object memory-backend-memfd,id=mem,size={_MEMORY},share=on
             -chardev socket,id=port,path={socket} -netdev vhost-user,id=net,chardev=port
             -device virtio-net-pci,netdev=net,mac={mac},vectors=0""")
+
+
+class RdmaGuest(_Machine):
+    """A machine with rxe0, the kernel's RoCE in software, over eth0.
+
+    `cable`: a socket's path, made by the machine that `listens` and joined by another. `files`: names
+    in the machine, and text or paths of this one.
+    """
+
+    def __init__(self, loop, run, name, cable, listens, address, script, programs, files):
+        disk = run / f"{name}.cpio"
+        provider = next(pathlib.Path("/usr/lib").glob("*/libibverbs/librxe-rdmav*.so"))
+        vmlinuz = _disk(
+            disk, f"rdma link add rxe0 type rxe netdev eth0 || exit 1\n{script}",
+            (_RDMA_PROGRAM, *programs), address, 9000, (*_MODULES, *_RDMA_MODULES),
+            (*files.items(), (str(provider), provider), (_RDMA_DRIVER, pathlib.Path(_RDMA_DRIVER))))
+        server = "on" if listens else "off"
+        super().__init__(loop, run, name, vmlinuz, disk, f"""
+            -machine q35 -m 320M
+            -netdev stream,id=net,server={server},addr.type=unix,addr.path={cable}
+            -device virtio-net-pci,netdev=net,mac=52:54:00:00:01:{int(address.split(".")[-1]):02x}""",
+            "no_timer_check")  # on a busy machine the kernel may take the emulated timer for a dead one
 
 
 class TwoSockets(_Machine):

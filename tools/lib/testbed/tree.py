@@ -15,7 +15,7 @@ def build_directory():
 
 def binary(build, name):
     """CMake gathers binaries in bin/; meson leaves them where their sources are."""
-    places = (build / "bin" / name, build / "tools" / name)
+    places = (build / "bin" / name, build / "tools" / name, build / "tests" / name)
     found = next((p for p in places if p.exists()), None)
     if found is None:
         raise FileNotFoundError(f"{places[0]} does not exist; build it: "

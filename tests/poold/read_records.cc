@@ -1,0 +1,97 @@
+// A loader for tests on machines without Python: reads every record of a pool, and checks it.
+//
+//   read_records make FILE RECORDS BYTES     writes records whose bytes follow from their numbers
+//   read_records read CONFIG BATCH COMMAND   connects, runs the command, reads them in random
+//   order,
+//                                            and says how it went
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/prng.h"
+#include "pool/loader/loader.h"
+
+namespace {
+
+using namespace tributary;
+
+void fill(std::uint64_t id, std::span<std::byte> record) {
+  Prng prng(id + 1);
+  for (std::byte& b : record) b = static_cast<std::byte>(prng.next());
+}
+
+void make(const std::string& file, std::uint64_t records, std::size_t bytes) {
+  std::ofstream out(file, std::ios::binary);
+  std::vector<std::byte> record(bytes);
+  for (std::uint64_t id = 0; id < records; ++id) {
+    fill(id, record);
+    out.write(reinterpret_cast<const char*>(record.data()), static_cast<std::streamsize>(bytes));
+  }
+  if (!out.flush()) throw std::runtime_error(file + ": cannot be written");
+}
+
+bool read(const std::string& config, std::size_t batch, const std::string& command) {
+  pool::Loader loader(pool::load_pool_config(config));
+  // A machine that is emulated on a busy one may miss a loader's usual patience.
+  const auto up = [](const pool::NodeState& node) { return node.up; };
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(100);
+  while (!std::ranges::all_of(loader.nodes(), up) && std::chrono::steady_clock::now() < end)
+    std::this_thread::yield();
+  for (const pool::NodeState& node : loader.nodes())
+    std::printf("node %s by %s %s\n", node.name.c_str(), node.transport.c_str(),
+                node.problem.c_str());
+  std::fflush(stdout);
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("'" + command + "' failed");
+  std::vector<std::uint64_t> ids(loader.records());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::shuffle(ids.begin(), ids.end(), std::mt19937_64(1));
+  const std::size_t length = loader.length(0);
+  std::vector<std::byte> buffer(batch * length);
+  std::vector<std::byte> expected(length);
+  loader.register_buffer(buffer);
+  std::uint64_t wrong = 0;
+  for (std::size_t at = 0; at < ids.size(); at += batch) {
+    const std::size_t count = std::min(batch, ids.size() - at);
+    std::vector<std::span<std::byte>> targets;
+    for (std::size_t i = 0; i < count; ++i)
+      targets.push_back(std::span(buffer).subspan(i * length, length));
+    std::fill(buffer.begin(), buffer.end(), std::byte{0});
+    loader.get_batch(std::span(ids).subspan(at, count), targets);
+    for (std::size_t i = 0; i < count; ++i) {
+      fill(ids[at + i], expected);
+      wrong += std::equal(expected.begin(), expected.end(), targets[i].begin()) ? 0 : 1;
+    }
+  }
+  loader.unregister_buffer(buffer.data());
+  const pool::LoadCounters counters = loader.counters();
+  std::printf("%zu records, %llu wrong, %llu from the pool\n", ids.size(),
+              static_cast<unsigned long long>(wrong),
+              static_cast<unsigned long long>(counters.hits));
+  return wrong == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  try {
+    if (words.size() == 4 && words[0] == "make") {
+      make(words[1], std::stoull(words[2]), std::stoull(words[3]));
+      return 0;
+    }
+    if (words.size() == 4 && words[0] == "read")
+      return read(words[1], std::stoull(words[2]), words[3]) ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "read_records: %s\n", error.what());
+    return 1;
+  }
+  std::fprintf(stderr, "usage: read_records make FILE RECORDS BYTES | read CONFIG BATCH COMMAND\n");
+  return 2;
+}
