@@ -143,6 +143,14 @@ const char* name_of(Kind kind) {
   return "?";
 }
 
+std::size_t default_threshold(Kind kind) {
+  switch (kind) {
+    case Kind::allreduce: return std::size_t{64} << 10;
+    case Kind::barrier: return kNever;
+    default: return std::size_t{1} << 20;
+  }
+}
+
 std::string collect(Getter get) {
   std::string lines;
   for (const char* name : kVariables) {
@@ -157,8 +165,7 @@ std::string collect(Getter get) {
 
 Settings parse_settings(std::string_view collected) {
   Settings s;
-  s.threshold.fill(kDefaultThreshold);
-  s.threshold[static_cast<std::size_t>(Kind::barrier)] = kNever;
+  for (std::size_t k = 0; k < kKinds; ++k) s.threshold[k] = default_threshold(static_cast<Kind>(k));
   s.op_timeout = Duration::ns(std::llround(kDefaultTimeoutSeconds * 1e9));
   s.join_timeout = Duration::ns(std::llround(kDefaultJoinTimeoutSeconds * 1e9));
   while (!collected.empty()) {

@@ -39,8 +39,9 @@ const char* name_of(Kind kind);
 
 // Stands for a collective that is never offloaded.
 inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-// docs/mpi.md, "Thresholds", says how to find a better one.
-inline constexpr std::size_t kDefaultThreshold = std::size_t{1} << 20;
+// Least bytes where nothing is set: of an allreduce what tools/bench mpi has found, of the others a
+// cautious guess. docs/mpi.md, "Thresholds", has the curve.
+std::size_t default_threshold(Kind kind);
 
 struct Settings {
   std::vector<std::uint32_t> jobs;  // ascending as listed, each once

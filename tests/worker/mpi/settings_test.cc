@@ -19,7 +19,8 @@ std::size_t threshold(const char* text, Kind kind) {
 TEST(MpiSettings, DefaultsHaveNoJobAndKeepBarriersWithMpi) {
   const Settings s = parse_settings("");
   EXPECT_TRUE(s.jobs.empty());
-  EXPECT_EQ(s.threshold_of(Kind::allreduce), kDefaultThreshold);
+  EXPECT_EQ(s.threshold_of(Kind::allreduce), std::size_t{64} << 10);
+  EXPECT_EQ(s.threshold_of(Kind::bcast), std::size_t{1} << 20);
   EXPECT_EQ(s.threshold_of(Kind::barrier), kNever);
   EXPECT_FALSE(s.log);
   EXPECT_EQ(s.op_timeout, Duration::seconds(3600));
@@ -40,7 +41,7 @@ TEST(MpiSettings, ThresholdsAreForAllOrByCollective) {
   EXPECT_EQ(threshold("1,barrier=0", Kind::barrier), 0u);
   EXPECT_EQ(threshold("allreduce=1G,bcast=off", Kind::allreduce), std::size_t{1} << 30);
   EXPECT_EQ(threshold("allreduce=1G,bcast=off", Kind::bcast), kNever);
-  EXPECT_EQ(threshold("allreduce=1G,bcast=off", Kind::reduce), kDefaultThreshold);
+  EXPECT_EQ(threshold("allreduce=1G,bcast=off", Kind::reduce), default_threshold(Kind::reduce));
 }
 
 TEST(MpiSettings, WhatIsNoSettingIsRefusedByNameAndValue) {
