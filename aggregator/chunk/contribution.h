@@ -24,7 +24,8 @@ struct ChunkDescription {
   std::uint64_t total_elements = 0;  // of the op; 0: not stated with this chunk
   std::uint16_t element_count = 0;
   std::int16_t scale_exponent = 0;
-  // The rank that alone gets the payload; of what concerns a model, the array.
+  // The rank that alone gets the payload; of what concerns a model, the array; of a broadcast's
+  // agreement, the root.
   std::uint16_t target = kNoTarget;
   wire::DType dtype : 4 = wire::DType::none;
   wire::ReduceOp reduce_op : 4 = wire::ReduceOp::sum;
@@ -93,9 +94,16 @@ struct Contribution {
 constexpr bool has_target(wire::Collective c) {
   return c == wire::Collective::reduce || c == wire::Collective::reduce_scatter;
 }
-// One rank's data is passed on to all; nothing is combined.
-constexpr bool is_passed_on(wire::Collective c) {
-  return c == wire::Collective::broadcast || c == wire::Collective::all_gather;
+// One rank's data, as it came, to all. `of`: a ChunkDescription, or the header of data.
+constexpr bool is_passed_on(const auto& of) {
+  return wire::moves_data(of.collective) && of.element_count != 0;
+}
+// All ranks say how they take part in such an op; there is nothing to combine.
+constexpr bool is_agreement(const auto& of) {
+  return wire::moves_data(of.collective) && of.element_count == 0;
+}
+constexpr bool has_elements(const ChunkDescription& d) {
+  return d.dtype != wire::DType::none && !is_agreement(d);
 }
 
 // A sum may not pass for parameters, nor the other way round.
@@ -129,7 +137,7 @@ inline void describe(const wire::Packet& packet, ChunkDescription& d) {
   if (packet.extensions.empty()) return;
   if (const auto info = wire::find_task_information(packet.extensions))
     d.total_elements = info->total_elements;
-  if (has_target(h.collective) || wire::concerns_model(h.collective)) {
+  if (has_target(h.collective) || wire::concerns_model(h.collective) || is_agreement(h)) {
     const auto target = wire::find_target_rank(packet.extensions);
     if (target && *target < ChunkDescription::kNoTarget)
       d.target = static_cast<std::uint16_t>(*target);

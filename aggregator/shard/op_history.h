@@ -206,7 +206,7 @@ class OpHistory {
   }
   // Nobody is late in an op that is passed on: it takes no other's turn.
   static std::size_t turn_of(const ChunkDescription& d) {
-    return is_passed_on(d.collective) ? 1 : 0;
+    return wire::moves_data(d.collective) ? 1 : 0;
   }
   [[nodiscard]] Instant next_timed(const ChunkDescription& d) const {
     return next_timed_[turn_of(d)];
@@ -214,7 +214,7 @@ class OpHistory {
   void begin(KeptOp& r, const ChunkDescription& d, Instant at) {
     if (r.happened(OpEventKind::deadline) || r.happened(OpEventKind::degraded)) forget_the_late(r);
     r.op = d.op;
-    r.flags = is_passed_on(d.collective) ? KeptOp::kPassedOn : 0;
+    r.flags = wire::moves_data(d.collective) ? KeptOp::kPassedOn : 0;
     r.began = at;
   }
   void begin_timed(KeptOp& r, const ChunkDescription& d, Instant now) {

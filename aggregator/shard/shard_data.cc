@@ -11,14 +11,15 @@ namespace {
 wire::OpDescription for_error(const ShardJob& job, const ChunkDescription& d, std::uint16_t child) {
   const std::uint32_t rank =
       child == kElsewhere ? wire::kUnknownRank : job.child_map.lowest_rank(child);
-  return {d.total_elements, rank, d.element_count, d.dtype, d.reduce_op, d.collective, d.last};
+  return {d.total_elements, rank, d.element_count, d.dtype, d.reduce_op, d.collective, d.last,
+          d.encoding, d.scale_exponent, d.target};
 }
 
 DropReason check_reduction(const ShardJob& job, const ChunkDescription& d,
                            const Kernels*& kernels) {
   if (!job.admitted.contains(d.dtype, d.reduce_op))
     return job.admitted.any(d.dtype) ? DropReason::bad_reduce_op : DropReason::bad_dtype;
-  kernels = job.kernels.find(d.dtype, d.reduce_op);
+  kernels = job.kernels_of(d);
   if (std::size_t{d.element_count} * kernels->acc_bytes > job.buffers.buffer_bytes())
     return DropReason::payload_too_large;
   return DropReason::none;
@@ -29,7 +30,7 @@ DropReason check_child(const ShardJob& job, const wire::Header& h) {
   const ChildMap::Child& child = job.child_map[h.child];
   if (child.is_switch != (h.type == wire::PacketType::aggregate)) return DropReason::bad_type;
   if (!child.is_switch) return DropReason::none;
-  const std::uint32_t covered = is_passed_on(h.collective) ? 1 : child.covered;
+  const std::uint32_t covered = is_passed_on(h) ? 1 : child.covered;
   const bool whole = h.covered == covered && (h.flags & wire::kFlagCompleteSubtree) != 0;
   return whole ? DropReason::none : DropReason::bad_coverage;
 }
@@ -62,8 +63,11 @@ DropReason Shard::check_data(const ShardJob& job, const Contribution& c, bool is
   }
   if (d.collective == wire::Collective::barrier)
     return d.dtype == wire::DType::none ? DropReason::none : DropReason::bad_dtype;
-  if (is_passed_on(d.collective)) {
+  if (wire::moves_data(d.collective)) {
     if (d.dtype == wire::DType::none) return DropReason::bad_dtype;
+    if (is_agreement(d) && d.collective == wire::Collective::broadcast &&
+        d.target >= job.config.workers)
+      return DropReason::bad_target;
     // No sum, so not in what sums are accumulated in either.
     return c.payload.size() == d.payload_bytes() ? DropReason::none
                                                  : DropReason::bad_payload_length;
@@ -115,7 +119,7 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   DropReason bad = h.fan_in != job.fan_in ? DropReason::bad_fan_in : check_child(job, h);
   if (bad == DropReason::none) {
     if (asks_for_the_same(job.table.entry_for(c.seq), h, c))
-      kernels = job.kernels.find(h.dtype, h.reduce_op);
+      kernels = job.kernels_of(h);
     else
       bad = check_data(job, c, h.type == wire::PacketType::aggregate, kernels);
   }
@@ -154,7 +158,7 @@ Decision Shard::on_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
                          const Kernels* kernels, const wire::Packet& packet, Instant now,
                          Outbox& out) {
   adopt_seed(job);
-  if (is_passed_on(c.description.collective)) {
+  if (is_passed_on(c.description)) {
     job.table.open(e, c, now);
     pass_on(job, e, c.payload);
     return on_complete(job, e, nullptr, now, out);
@@ -195,7 +199,7 @@ Decision Shard::on_further(ShardJob& job, ChunkEntry& e, const Contribution& c,
     job.note_again(e, c.description, c.child, now);
   if (comes_late(job, e, c)) return answer_late(job, e, from, out);
   // Two ranks that both pass on their data for one chunk disagree, too.
-  if (!e.agrees_with(c.description) || is_passed_on(c.description.collective))
+  if (!e.agrees_with(c.description) || is_passed_on(c.description))
     return e.retried ? Decision{Verdict::dropped, DropReason::duplicate}
                      : request_mismatch_abort(job, e, c);
   if (!e.described) e.describe(c);
@@ -236,7 +240,7 @@ Decision Shard::on_complete(ShardJob& job, ChunkEntry& e, const Kernels* kernels
     return {Verdict::sent_up};
   }
   const wire::Collective collective = e.description.collective;
-  if ((job.config.verify && !is_passed_on(collective)) || wire::concerns_model(collective)) {
+  if ((job.config.verify && !wire::moves_data(collective)) || wire::concerns_model(collective)) {
     send_to_verify(job, e, now, out);
     return {Verdict::completed};
   }

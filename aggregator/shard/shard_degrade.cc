@@ -12,7 +12,7 @@ namespace {
 // A barrier says that everybody has come, and a model is stepped by all; what one rank alone sends
 // lacks nobody.
 bool may_lack_ranks(const ShardJob& job, const ChunkDescription& d) {
-  return job.degraded.allowed() && d.dtype != wire::DType::none && !is_passed_on(d.collective) &&
+  return job.degraded.allowed() && d.dtype != wire::DType::none && !wire::moves_data(d.collective) &&
          !wire::concerns_model(d.collective);
 }
 
@@ -24,7 +24,7 @@ bool Shard::takes_count(const ShardJob& job, const ChunkDescription& d,
                         const wire::Packet& result) {
   const wire::Header& h = result.header;
   if ((h.flags & wire::kFlagDegraded) == 0)
-    return h.covered == (is_passed_on(d.collective) ? 1 : job.config.workers);
+    return h.covered == (is_passed_on(d) ? 1 : job.config.workers);
   if (!may_lack_ranks(job, d)) return false;
   const auto missing = std::span(coverage_).first(wire::rank_words(job.config.workers));
   const auto counted = wire::read_degraded_list(result.extensions, job.config.workers, missing);
@@ -35,7 +35,8 @@ bool Shard::takes_count(const ShardJob& job, const ChunkDescription& d,
 // would.
 bool Shard::tells_all(const ShardJob& job, const Contribution& result) {
   const ChunkDescription& d = result.description;
-  if (is_passed_on(d.collective)) return false;  // such data is its own description
+  if (is_passed_on(d)) return false;  // such data is its own description
+  if (is_agreement(d)) return result.payload.empty();
   if (has_target(d.collective) && d.target >= job.config.workers) return false;
   const bool known = d.encoding == wire::Encoding::plain ||
                      (d.encoding == wire::Encoding::block_scaled && d.dtype == wire::DType::int32);

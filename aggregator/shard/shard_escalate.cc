@@ -162,8 +162,7 @@ Outgoing* Shard::begin_aggregate(ShardJob& job, const ChunkEntry& e, Outbox& out
 // Bytes of a sum as it leaves the switch: of what it is accumulated in, or of the element's own
 // type where partials are narrow.
 std::size_t Shard::partial_bytes(const ShardJob& job, const ChunkDescription& d) {
-  const Kernels* const kernels =
-      is_passed_on(d.collective) ? nullptr : job.kernels.find(d.dtype, d.reduce_op);
+  const Kernels* const kernels = job.kernels_of(d);
   if (kernels == nullptr || job.config.partials == wire::Partials::narrow) return d.payload_bytes();
   return std::size_t{d.element_count} * kernels->acc_bytes;
 }
@@ -174,8 +173,8 @@ std::span<const std::byte> Shard::partial_sum(ShardJob& job, ChunkEntry& e) {
   const ChunkDescription& d = e.description;
   if (e.buffer == kNone) return {};
   std::byte* const sum = job.buffers.at(e.buffer);
-  if (job.config.partials == wire::Partials::narrow && !is_passed_on(d.collective) && !e.narrowed) {
-    const Kernels* const kernels = job.kernels.find(d.dtype, d.reduce_op);
+  if (job.config.partials == wire::Partials::narrow && !e.narrowed) {
+    const Kernels* const kernels = job.kernels_of(d);
     e.narrowed = true;
     if (kernels != nullptr && !kernels->finish_is_identity &&
         kernels->finish(sum, sum, d.element_count, 1))
@@ -190,9 +189,8 @@ void Shard::send_sum(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox& 
   // Opened by data that is for no sum here.
   if (e.bypassed && nobody_arrived(job.table.arrived(e))) return announce(job, e, reason, out);
   const ChunkDescription& d = e.description;
-  const bool in_order = job.waits_for_order && d.dtype != wire::DType::none;
-  const Kernels* const kernels =
-      is_passed_on(d.collective) ? nullptr : job.kernels.find(d.dtype, d.reduce_op);
+  const bool in_order = job.waits_for_order && has_elements(d);
+  const Kernels* const kernels = job.kernels_of(d);
   const bool rounds = job.config.partials == wire::Partials::narrow && kernels != nullptr &&
                       kernels->acc_bytes != kernels->wire_bytes;
   if (in_order && (e.combined == 0 || (rounds && e.combined < job.fan_in)))
@@ -250,7 +248,7 @@ void Shard::send_to_verify(ShardJob& job, ChunkEntry& e, Instant now, Outbox& ou
 // The sum is on its way, and its slot free at once or when the result is here (O9). Data that is
 // only passed on has no slot, and is kept.
 void Shard::leave_sent(ShardJob& job, ChunkEntry& e, Instant now) {
-  const bool summed = !is_passed_on(e.description.collective);
+  const bool summed = !is_passed_on(e.description);
   if (summed && job.config.release == config::Release::sent) {
     free_slot(job, e, now);
     job.table.send(e);

@@ -236,6 +236,11 @@ struct alignas(64) ShardJob {
   [[nodiscard]] bool retries_floats(const ChunkDescription& d) const {
     return d.encoding == wire::Encoding::block_scaled && config::retries_floats(config);
   }
+  // What combines such data, given by its description or its header; nullptr where nothing is.
+  // Data that is passed on has a type and an operation, too, and so has its agreement.
+  [[nodiscard]] const Kernels* kernels_of(const auto& of) const {
+    return wire::moves_data(of.collective) ? nullptr : kernels.find(of.dtype, of.reduce_op);
+  }
   // A bracket can only be combined as a whole; and collecting is what some jobs ask for.
   [[nodiscard]] bool folds_prefix() const {
     return order.flat() && config.trigger == config::Trigger::streaming;

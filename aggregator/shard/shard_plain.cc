@@ -31,7 +31,7 @@ bool is_for(const ShardJob& job, const wire::Header& h) {
 // Data of a worker, for a sum and this part of the job. Of extensions there are none.
 bool is_summed(const ShardJob& job, const wire::Header& h) {
   return h.type == wire::PacketType::contribution && h.encoding == wire::Encoding::plain &&
-         h.plane == job.plane && h.stream == 0 && !is_passed_on(h.collective);
+         h.plane == job.plane && h.stream == 0 && !wire::moves_data(h.collective);
 }
 
 // Of a description's third word.

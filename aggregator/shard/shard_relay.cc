@@ -32,7 +32,7 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
   if (!job.child_map[h.child].is_switch) return DropReason::bad_type;
   if (is_announcement(h))
     return packet.payload.empty() ? DropReason::none : DropReason::bad_payload_length;
-  if (is_passed_on(h.collective)) return DropReason::bad_collective;
+  if (is_passed_on(h)) return DropReason::bad_collective;
   const Kernels* kernels = nullptr;
   const bool is_sum = h.type == wire::PacketType::escalation;
   if (const DropReason bad = check_data(job, c, is_sum, kernels); bad != DropReason::none)

@@ -14,13 +14,13 @@ void fill_result(Outgoing& o, const ShardJob& job, const ChunkDescription& d, st
   h.op = d.op;
   h.chunk = d.chunk;
   if ((flags & wire::kFlagFloatRetry) != 0) h.attempt = wire::kFloatRetry;
-  h.covered = is_passed_on(d.collective) ? 1 : job.config.workers;
+  h.covered = is_passed_on(d) ? 1 : job.config.workers;
   h.dtype = d.dtype;
   h.reduce_op = d.reduce_op;
   h.collective = d.collective;
   h.encoding = d.encoding;
   h.scale_exponent = d.scale_exponent;
-  if (has_target(d.collective)) {
+  if (has_target(d.collective) || (is_agreement(d) && d.target != ChunkDescription::kNoTarget)) {
     wire::ExtensionWriter ext(o.extensions);
     ext.add_target_rank(d.target);
     o.extension_bytes = ext.bytes().size();
@@ -66,7 +66,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
   ChunkEntry* e = nullptr;
   ChunkTable::Place place = job.table.find(h.seq, e);
   // Where one rank passes its data on, the others only wait for it.
-  const bool only_waits = is_passed_on(h.collective) && h.covered == 0;
+  const bool only_waits = wire::moves_data(h.collective) && h.covered == 0;
   job.counters.probes.add();
   // Whoever has sent this chunk holds what is in its way, though its data may have been lost.
   if (place == ChunkTable::Place::beyond_window && !only_waits)
@@ -80,7 +80,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
     send_result(job, *e, from, out);
     return {Verdict::answered};
   }
-  if (place == ChunkTable::Place::beyond_window && e == nullptr && !is_passed_on(h.collective))
+  if (place == ChunkTable::Place::beyond_window && e == nullptr && !wire::moves_data(h.collective))
     return recall(job, h, now, out);
   const bool relayed = job.child_map.relays(h);
   const bool waiting = only_waits || (seen && job.table.has_contributed(*e, h.child));

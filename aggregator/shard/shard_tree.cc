@@ -53,7 +53,7 @@ void Shard::send_aggregate(ShardJob& job, ChunkEntry& e, std::uint32_t flags, Ou
   if (o == nullptr) return;  // a child's probe brings it
   address_parent(job, *o);
   o->header.flags |= flags | wire::kFlagCompleteSubtree;
-  o->header.covered = is_passed_on(e.description.collective) ? 1 : job.child_map.covered();
+  o->header.covered = is_passed_on(e.description) ? 1 : job.child_map.covered();
   o->payload = sum;
   job.counters.bytes_out.add(o->payload.size());
 }
@@ -155,7 +155,7 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
     awaited.resize(std::min(wire::find_missing_ids(packet.extensions, awaited), awaited.size()));
     return {Verdict::noted};
   }
-  const bool others = is_passed_on(h.collective) && h.type == wire::PacketType::result;
+  const bool others = is_passed_on(h) && h.type == wire::PacketType::result;
   if (place == ChunkTable::Place::unseen && (others || degraded))
     return on_unasked_result(*job, packet, now, out);
   if (place != ChunkTable::Place::seen) return {Verdict::dropped, DropReason::beyond_window};
@@ -224,7 +224,7 @@ Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Ins
   c.child = 0;  // no child's, whatever a packet from above says: see forget_arrivals() below
   const ChunkDescription& d = c.description;
   if (is_notice(d)) return {Verdict::dropped, DropReason::beyond_window};
-  const bool fits = is_passed_on(d.collective) ? c.payload.size() <= job.config.chunk_bytes &&
+  const bool fits = is_passed_on(d) ? c.payload.size() <= job.config.chunk_bytes &&
                                                      d.encoding == wire::Encoding::plain
                                                : tells_all(job, c);
   if (d.dtype == wire::DType::none || !fits || !takes_count(job, d, packet))

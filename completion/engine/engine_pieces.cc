@@ -18,7 +18,7 @@ DropReason check_payload(const Job& job, const Arrival& a) {
   if (d.encoding == wire::Encoding::compressed) return DropReason::bad_encoding;
   if (d.dtype == wire::DType::none && d.collective != wire::Collective::barrier)
     return DropReason::bad_dtype;
-  const bool combined = d.dtype != wire::DType::none && !aggregator::is_passed_on(d.collective);
+  const bool combined = d.dtype != wire::DType::none && !wire::moves_data(d.collective);
   if (combined && a.kernels == nullptr) return DropReason::bad_reduce_op;
   const std::size_t element = a.wide ? a.kernels->acc_bytes : wire_bytes;
   if (a.packet.payload.size() != d.element_count * element) return DropReason::bad_payload_length;

@@ -75,7 +75,7 @@ class Job {
 
   // What combines such data; nullptr where nothing is combined, or no such pair exists.
   [[nodiscard]] const aggregator::Kernels* kernels_of(const aggregator::ChunkDescription& d) const {
-    return aggregator::is_passed_on(d.collective) ? nullptr : kernels_.find(d.dtype, d.reduce_op);
+    return wire::moves_data(d.collective) ? nullptr : kernels_.find(d.dtype, d.reduce_op);
   }
   // Ranks that are not covered, at most out.size() of them; returns how many were written.
   std::size_t missing(const Chunk& chunk, std::span<std::uint32_t> out) const;

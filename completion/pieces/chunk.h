@@ -46,7 +46,7 @@ struct Chunk : DeadlineNode {
 
 // Ranks that the chunk's result is made of: one for what is only passed on.
 inline std::uint32_t required_ranks(const Chunk& chunk, std::uint32_t workers) {
-  return aggregator::is_passed_on(chunk.description.collective) ? 1 : workers;
+  return aggregator::is_passed_on(chunk.description) ? 1 : workers;
 }
 
 // Complete, but without some ranks (rule 21).

@@ -33,9 +33,12 @@ struct OpDescriptionWire {
   be32 rank;
   be16 element_count;
   std::uint8_t dtype, reduce_op, collective, last;
-  be16 reserved;
+  be16 target;
+  be16 scale_exponent;
+  std::uint8_t encoding;
+  std::array<std::uint8_t, 1> reserved;
 };
-static_assert(sizeof(OpDescriptionWire) == 20);
+static_assert(sizeof(OpDescriptionWire) == 24);
 struct OpErrorWire {
   OpDescriptionWire expected, got;
 };
@@ -71,6 +74,9 @@ OpDescriptionWire encode(const OpDescription& d) {
   w.reduce_op = static_cast<std::uint8_t>(d.reduce_op);
   w.collective = static_cast<std::uint8_t>(d.collective);
   w.last = d.last ? 1 : 0;
+  w.target = d.target;
+  w.scale_exponent = static_cast<std::uint16_t>(d.scale_exponent);
+  w.encoding = static_cast<std::uint8_t>(d.encoding);
   return w;
 }
 
@@ -81,7 +87,10 @@ OpDescription decode(const OpDescriptionWire& w) {
           static_cast<DType>(w.dtype),
           static_cast<ReduceOp>(w.reduce_op),
           static_cast<Collective>(w.collective),
-          w.last != 0};
+          w.last != 0,
+          static_cast<Encoding>(w.encoding),
+          static_cast<std::int16_t>(std::uint16_t{w.scale_exponent}),
+          w.target};
 }
 
 constexpr std::uint8_t raw(ExtensionType t) {

@@ -86,6 +86,8 @@ inline constexpr std::uint32_t kUnknownRank = 0xFFFFFFFF;
 
 // What a rank sent, as the error extension reports it.
 struct OpDescription {
+  static constexpr std::uint16_t kNoTarget = 0xFFFF;
+
   std::uint64_t total_elements = 0;  // 0 when only this chunk's count is known
   std::uint32_t rank = 0;
   std::uint16_t element_count = 0;  // of the chunk
@@ -93,6 +95,10 @@ struct OpDescription {
   ReduceOp reduce_op = ReduceOp::sum;
   Collective collective = Collective::allreduce;
   bool last = false;
+  Encoding encoding = Encoding::plain;
+  std::int16_t scale_exponent = 0;  // of block-scaled data
+  // The root, or the rank that gets this chunk's result; of a model, the array.
+  std::uint16_t target = kNoTarget;
   bool operator==(const OpDescription&) const = default;
 };
 struct OpError {

@@ -209,6 +209,12 @@ const char* name_of(Collective c);
 constexpr bool concerns_model(Collective c) {
   return c == Collective::open || c == Collective::update;
 }
+// One rank's data goes to all; nothing is combined. Such an op begins with its agreement, a chunk
+// without elements that every rank sends: ranks that disagree about the op are told so, and none is
+// done before all have begun.
+constexpr bool moves_data(Collective c) {
+  return c == Collective::broadcast || c == Collective::all_gather;
+}
 // The target of an `open` that asks for the model's step; others name an array of it.
 inline constexpr std::uint16_t kModelStep = 0xFFFE;
 

@@ -341,7 +341,7 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
            " (" + describe(plan) + "): ";
   };
   const Members& members = jobs_[o.job_index].members[epoch];
-  if (!plan.needs_one_rank() && !all_inside_entered(members, result))
+  if (!all_inside_entered(members, result))
     return violation(where() + "done, though not all ranks have entered the epoch");
   // Where all get the same, the first rank's result is checked against the inputs, and the others'
   // against the first's.

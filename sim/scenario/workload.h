@@ -50,11 +50,6 @@ struct OpPlan {
   [[nodiscard]] bool same_everywhere() const {
     return collective != wire::Collective::reduce && collective != wire::Collective::reduce_scatter;
   }
-  // The root's data alone is needed, or, of nothing to gather, the first rank's.
-  [[nodiscard]] bool needs_one_rank() const {
-    return collective == wire::Collective::broadcast ||
-           (collective == wire::Collective::all_gather && count == 0);
-  }
   // Elements that a rank puts in, and that it gets apart from those (0: in place).
   [[nodiscard]] std::size_t inputs(std::uint32_t ranks) const {
     return collective == wire::Collective::reduce_scatter ? std::size_t{count} * ranks : count;

@@ -142,6 +142,19 @@ class EngineTest : public ::testing::Test {
     h.flags |= extra_flags;
     return deliver({h, {}, std::as_bytes(std::span(values))}, peer(rank));
   }
+  // The chunk without data with which a broadcast or an all_gather of so many elements begins.
+  Decision agree(std::uint32_t rank, std::uint32_t seq, wire::Collective collective,
+                 std::uint64_t total, std::uint32_t root,
+                 wire::DType dtype = wire::DType::int32) {
+    wire::Header h = data_header(rank, seq, 0, dtype);
+    h.collective = collective;
+    h.flags = 0;
+    std::array<std::byte, 48> room;
+    wire::ExtensionWriter ext(room);
+    ext.add(wire::TaskInformation{total, workers_, 0});
+    if (collective == wire::Collective::broadcast) ext.add_target_rank(root);
+    return deliver({h, ext.bytes(), {}}, peer(rank));
+  }
   // All ranks contribute {rank + 1} to this seq.
   void complete(std::uint32_t seq) {
     for (std::uint32_t r = 0; r < workers_; ++r)

@@ -79,7 +79,7 @@ void EngineModel::contribution(JobModel& job, std::size_t index, const wire::Pac
   for (std::size_t i = 0; i < std::min(values.size(), chunk.sum.size()); ++i)
     chunk.sum[i] += values[i];
   chunk.complete = decision.verdict == Verdict::completed;
-  const bool passed_on = aggregator::is_passed_on(h.collective);
+  const bool passed_on = aggregator::is_passed_on(h);
   FUZZ_CHECK(chunk.complete == (passed_on || chunk.ranks.size() == config.workers));
   ++job.contributions;
   job.completions += chunk.complete ? 1 : 0;
@@ -90,7 +90,7 @@ void EngineModel::result(JobModel& job, std::size_t index, const Outgoing& messa
   const auto found = job.chunks.find({h.shard, h.seq});
   FUZZ_CHECK(found != job.chunks.end() && found->second.complete);
   Chunk& chunk = found->second;
-  const bool passed_on = aggregator::is_passed_on(h.collective);
+  const bool passed_on = aggregator::is_passed_on(h);
   FUZZ_CHECK(h.epoch == job.epoch);
   FUZZ_CHECK(h.covered == (passed_on ? 1 : engine_.job_config(index).workers));
   if (chunk.exact) FUZZ_CHECK(words(message.payload) == chunk.sum);

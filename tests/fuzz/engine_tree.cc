@@ -236,7 +236,7 @@ void Play::note_sent() {
     const std::vector<std::byte> payload(m.payload.begin(), m.payload.end());
     Chunk& chunk = chunks_[{h.shard, h.seq}];
     if (h.type == PacketType::aggregate) {
-      const bool passed_on = aggregator::is_passed_on(h.collective);
+      const bool passed_on = aggregator::is_passed_on(h);
       FUZZ_CHECK(m.to == Outgoing::To::parent && h.epoch == epoch_);
       FUZZ_CHECK(h.covered == (passed_on ? 1u : 3u));
       FUZZ_CHECK(chunk.children.size() == (passed_on ? 1u : 2u));  // all, and nothing twice

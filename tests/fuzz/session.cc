@@ -308,7 +308,10 @@ void Play::answer(PacketType type) {
                  static_cast<wire::DType>(in_.u8()),
                  static_cast<wire::ReduceOp>(in_.u8()),
                  static_cast<wire::Collective>(in_.u8()),
-                 in_.flag()};
+                 in_.flag(),
+                 static_cast<wire::Encoding>(in_.u8()),
+                 static_cast<std::int16_t>(in_.u16()),
+                 in_.u16()};
     extensions.add(error);
   }
   deliver(h, extensions.bytes(), in_.block(h.element_count * wire::size_of(h.dtype)));

@@ -75,9 +75,11 @@ RESULT_INFO = ["result_info", {"window": 128, "effective_from_seq": 0xFFFFFF00, 
                                "seed_generation": 9}]
 OP_ERROR = ["error", {
     "expected": {"total_elements": 1000, "rank": 0, "element_count": 256, "dtype": 10,
-                 "reduce_op": 1, "collective": 0, "last": 0},
+                 "reduce_op": 1, "collective": 0, "last": 0, "target": 65535, "scale_exponent": 0,
+                 "encoding": 0},
     "got": {"total_elements": (1 << 64) - 1, "rank": MAX32, "element_count": 65535, "dtype": 3,
-            "reduce_op": 11, "collective": 5, "last": 1}}]
+            "reduce_op": 11, "collective": 5, "last": 1, "target": 3, "scale_exponent": -200,
+            "encoding": 1}}]
 
 
 def missing(ids):

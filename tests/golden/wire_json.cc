@@ -77,7 +77,10 @@ json to_json(const OpDescription& d) {
           {"dtype", static_cast<int>(d.dtype)},
           {"reduce_op", static_cast<int>(d.reduce_op)},
           {"collective", static_cast<int>(d.collective)},
-          {"last", d.last ? 1 : 0}};
+          {"last", d.last ? 1 : 0},
+          {"target", d.target},
+          {"scale_exponent", d.scale_exponent},
+          {"encoding", static_cast<int>(d.encoding)}};
 }
 
 OpDescription op_from_json(const json& j) {
@@ -87,7 +90,10 @@ OpDescription op_from_json(const json& j) {
           static_cast<DType>(j.at("dtype").get<int>()),
           static_cast<ReduceOp>(j.at("reduce_op").get<int>()),
           static_cast<Collective>(j.at("collective").get<int>()),
-          j.at("last").get<int>() != 0};
+          j.at("last").get<int>() != 0,
+          static_cast<Encoding>(j.at("encoding").get<int>()),
+          j.at("scale_exponent").get<std::int16_t>(),
+          j.at("target").get<std::uint16_t>()};
 }
 
 // Every extension that version 1 gives a layout, by the names Scapy's classes use too.

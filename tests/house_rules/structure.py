@@ -22,6 +22,7 @@ NOT_MIRRORED = {
     "tests/dataplane/bad_input_test.cc": "what ranks get wrong, counted at their ports",
     "tests/dataplane/planes_test.cc": "one job on several packet loops",
     "tests/worker/communicator_planes_test.cc": "jobs with several planes, end to end",
+    "tests/worker/disagreement_test.cc": "communicators and engine together: ranks that call different ops",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",
     "tests/worker/session_collectives_test.cc": "what all of session*.cc do with other collectives",
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",

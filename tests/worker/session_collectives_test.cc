@@ -52,6 +52,8 @@ class Collectives : public SessionTest {
     h.covered = 3;
     return h;
   }
+  // RESULT of the chunk with which a broadcast or an all_gather begins.
+  void agree(Collective collective, std::uint32_t op = 0) { receive(result(collective, op, 0, 0)); }
   void receive_elements(const wire::Header& h, std::vector<std::int32_t> values) {
     receive(h, nullptr, std::as_bytes(std::span(values)));
   }
@@ -143,28 +145,41 @@ TEST_F(Collectives, ReduceScatterTakesItsOwnPart) {
   EXPECT_EQ(c.data[5], 5) << "the input was written";
 }
 
-TEST_F(Collectives, AReceiverOfABroadcastSendsNothing) {
+// No data: it says how it takes part, so that a switch sees who disagrees.
+TEST_F(Collectives, AReceiverOfABroadcastSendsItsAgreementAlone) {
   start(start_info());
   Call& c = call(Collective::broadcast, 6, 0);
-  EXPECT_THAT(contributions(), IsEmpty());
-  wire::Header h = result(Collective::broadcast, 0, 0, 4);
+  const auto sent = contributions();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.collective, Collective::broadcast);
+  EXPECT_EQ(sent[0].header.dtype, DType::int32);
+  EXPECT_EQ(sent[0].header.element_count, 0u);
+  EXPECT_EQ(sent[0].header.flags & wire::kFlagLast, 0u);
+  EXPECT_THAT(sent[0].payload, IsEmpty());
+  EXPECT_EQ(wire::find_target_rank(sent[0].extensions), 0u);
+  EXPECT_EQ(wire::find_task_information(sent[0].extensions), (wire::TaskInformation{6, 3, 0}));
+  wire::Header h = result(Collective::broadcast, 0, 1, 4);
   h.covered = 1;  // the root alone
   receive_elements(h, {7, 8, 9, 10});
-  receive_elements(result(Collective::broadcast, 0, 1, 2), {11, 12});
+  receive_elements(result(Collective::broadcast, 0, 2, 2), {11, 12});
+  EXPECT_EQ(session->take_finished(), nullptr) << "not before all have begun";
+  agree(Collective::broadcast);
   EXPECT_EQ(session->take_finished(), &c.op);
   EXPECT_THAT(c.data, ElementsAre(7, 8, 9, 10, 11, 12));
-  EXPECT_EQ(session->counters().contributions.get(), 0u);
-  EXPECT_EQ(session->counters().smoothed_rtt_ns.get(), 0u);
+  EXPECT_EQ(session->counters().contributions.get(), 1u);
 }
 
 TEST_F(Collectives, TheRootOfABroadcastSendsItsData) {
   start(start_info());
   Call& c = call(Collective::broadcast, 4, 1);
   const auto sent = contributions();
-  ASSERT_EQ(sent.size(), 1u);
-  EXPECT_EQ(wire::find_target_rank(sent[0].extensions), std::nullopt);
-  EXPECT_EQ(sent[0].header.fan_in, 3);
-  receive_elements(result(Collective::broadcast, 0, 0, 4), {0, 1, 2, 3});
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(wire::find_target_rank(sent[0].extensions), 1u);
+  EXPECT_EQ(wire::find_target_rank(sent[1].extensions), std::nullopt);
+  EXPECT_EQ(sent[1].header.fan_in, 3);
+  receive_elements(result(Collective::broadcast, 0, 1, 4), {0, 1, 2, 3});
+  EXPECT_EQ(session->take_finished(), nullptr) << "not before all have begun";
+  agree(Collective::broadcast);
   EXPECT_EQ(session->take_finished(), &c.op);
 }
 
@@ -172,6 +187,8 @@ TEST_F(Collectives, TheRootOfABroadcastSendsItsData) {
 TEST_F(Collectives, AWaitingReceiverProbesAndNamesTheMissingRoot) {
   start(start_info());
   Call& c = call(Collective::broadcast, 4, 2);
+  drain();
+  agree(Collective::broadcast);
   const Instant end = now + options.op_timeout;
   while (session->next_wakeup() < end) {
     now = session->next_wakeup();
@@ -192,6 +209,8 @@ TEST_F(Collectives, AWaitingReceiverProbesAndNamesTheMissingRoot) {
 TEST_F(Collectives, UnknownMakesNoReceiverSend) {
   start(start_info());
   call(Collective::broadcast, 4, 2);
+  drain();
+  agree(Collective::broadcast);
   const auto probes = of_type(run_for(Duration::ms(20)), PacketType::probe);
   ASSERT_EQ(probes.size(), 1u);
   receive(answer(probes[0], PacketType::unknown));
@@ -204,12 +223,14 @@ TEST_F(Collectives, ReceiversAcknowledgeEveryQuarterOfTheWindow) {
   start(start_info(16));
   call(Collective::broadcast, 4 * 40, 0);
   drain();
+  agree(Collective::broadcast);
+  drain();
   std::vector<std::uint32_t> acknowledged;
-  for (std::uint32_t chunk = 0; chunk < 16; ++chunk) {
+  for (std::uint32_t chunk = 1; chunk <= 16; ++chunk) {
     receive_elements(result(Collective::broadcast, 0, chunk, 4), {1, 2, 3, 4});
     for (const Sent& s : of_type(drain(), PacketType::ack)) acknowledged.push_back(s.header.seq);
   }
-  EXPECT_THAT(acknowledged, ElementsAre(4u, 8u, 12u, 16u));
+  EXPECT_THAT(acknowledged, ElementsAre(5u, 9u, 13u, 17u));
 }
 
 // Nothing else says what a receiver holds, and the next result waits for it.
@@ -217,24 +238,26 @@ TEST_F(Collectives, AReceiversLostAckIsRepeatedAfterItsNextProbe) {
   start(start_info(1));
   call(Collective::broadcast, 4 * 3, 0);
   drain();
-  receive_elements(result(Collective::broadcast, 0, 0, 4), {1, 2, 3, 4});
+  agree(Collective::broadcast);
+  drain();
+  receive_elements(result(Collective::broadcast, 0, 1, 4), {1, 2, 3, 4});
   ASSERT_THAT(of_type(drain(), PacketType::ack), SizeIs(1)) << "it is lost";
   const auto later = run_for(Duration::ms(60));
   ASSERT_THAT(of_type(later, PacketType::probe), Not(IsEmpty()));
   const auto again = of_type(later, PacketType::ack);
   ASSERT_THAT(again, Not(IsEmpty()));
-  EXPECT_EQ(again[0].header.seq, 1u);
+  EXPECT_EQ(again[0].header.seq, 2u);
 }
 
 // The root may be ahead: what came too early is asked for at once, not after a timeout.
 TEST_F(Collectives, ResultsThatCameBeforeTheCallAreProbedAtOnce) {
   start(start_info(8));
-  for (std::uint32_t chunk = 0; chunk < 3; ++chunk)
+  for (std::uint32_t chunk = 1; chunk <= 3; ++chunk)
     receive_elements(result(Collective::broadcast, 0, chunk, 4), {1, 2, 3, 4});
   call(Collective::broadcast, 4 * 5, 0);
   const auto probes = of_type(drain(), PacketType::probe);
   ASSERT_EQ(probes.size(), 3u);
-  for (std::uint32_t chunk = 0; chunk < 3; ++chunk) EXPECT_EQ(probes[chunk].header.seq, chunk);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(probes[i].header.seq, i + 1);
   EXPECT_THAT(drain(), IsEmpty());
 }
 
@@ -242,17 +265,20 @@ TEST_F(Collectives, AllGatherSendsOnePartAndTakesAll) {
   start(start_info(8));
   Call& c = call(Collective::all_gather, 5);
   const auto sent = contributions();
-  ASSERT_EQ(sent.size(), 2u);
-  EXPECT_EQ(sent[0].header.chunk, 2u);
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(sent[0].header.chunk, 0u);
+  EXPECT_EQ(sent[0].header.element_count, 0u);
   EXPECT_EQ(sent[1].header.chunk, 3u);
-  EXPECT_EQ(sent[1].header.seq, 3u);
-  EXPECT_EQ(sent[1].header.element_count, 1);
-  EXPECT_EQ(std::memcmp(sent[0].payload.data(), c.data.data(), 16), 0);
+  EXPECT_EQ(sent[2].header.chunk, 4u);
+  EXPECT_EQ(sent[2].header.seq, 4u);
+  EXPECT_EQ(sent[2].header.element_count, 1);
+  EXPECT_EQ(std::memcmp(sent[1].payload.data(), c.data.data(), 16), 0);
+  agree(Collective::all_gather);
   for (std::uint32_t chunk = 0; chunk < 6; ++chunk) {
     const auto v = static_cast<std::int32_t>(chunk * 10);
     const bool full = chunk % 2 == 0;
     receive_elements(
-        result(Collective::all_gather, 0, chunk, full ? 4 : 1),
+        result(Collective::all_gather, 0, chunk + 1, full ? 4 : 1),
         full ? std::vector<std::int32_t>{v, v + 1, v + 2, v + 3} : std::vector<std::int32_t>{v});
   }
   EXPECT_EQ(session->take_finished(), &c.op);
@@ -268,7 +294,8 @@ TEST_F(Collectives, ALoneSenderAsksSooner) {
   receive_result(sent);
   session->take_finished();
   call(Collective::broadcast, 4, 1);
-  drain();
+  sent = drain().at(0);
+  receive_result(sent);
   const auto probes = of_type(run_for(Duration::ms(1)), PacketType::probe);
   ASSERT_EQ(probes.size(), 1u);
   EXPECT_EQ(probes[0].header.covered, 1u);
@@ -345,7 +372,7 @@ TEST_F(Collectives, SmallTypesTakeChunksOfWhatTheyAreSummedIn) {
   EXPECT_EQ(chunks(1, DType::int8, ReduceOp::sum, Collective::allreduce), 1u);
   EXPECT_EQ(chunks(0, DType::int8, ReduceOp::max, Collective::allreduce), 1u);
   EXPECT_EQ(chunks(0, DType::float16, ReduceOp::mean, Collective::reduce), 4u);
-  EXPECT_EQ(chunks(0, DType::float16, ReduceOp::sum, Collective::broadcast), 2u);
+  EXPECT_EQ(chunks(0, DType::float16, ReduceOp::sum, Collective::broadcast), 1u + 2u);
   EXPECT_EQ(chunks(0, DType::float64, ReduceOp::sum, Collective::reduce_scatter), 24u);
 }
 
@@ -402,7 +429,7 @@ TEST_F(Collectives, DataThatIsPassedOnIsNotForTheCompletionHost) {
   create();
   start(start_info());
   call(Collective::broadcast, 4, 1);
-  EXPECT_EQ(drain().at(0).header.flags & wire::kFlagAtPs, 0u);
+  EXPECT_EQ(drain().at(1).header.flags & wire::kFlagAtPs, 0u);
   call(Collective::reduce, 4);
   EXPECT_NE(drain().at(0).header.flags & wire::kFlagAtPs, 0u);
 }
@@ -414,7 +441,7 @@ TEST_F(Collectives, DataThatIsPassedOnIsNotFlaggedAsExcluded) {
   h.flags = wire::kFlagExcluded;
   receive(h);
   call(Collective::broadcast, 4, 1);
-  EXPECT_EQ(drain().at(0).header.flags & wire::kFlagBypass, 0u);
+  EXPECT_EQ(drain().at(1).header.flags & wire::kFlagBypass, 0u);
   call(Collective::allreduce, 4);
   EXPECT_NE(drain().at(0).header.flags & wire::kFlagBypass, 0u);
 }

@@ -158,7 +158,8 @@ def op_description(prefix):
             ShortField(prefix + "element_count", 0), ByteEnumField(prefix + "dtype", 0, DTYPES),
             ByteEnumField(prefix + "reduce_op", 1, REDUCE_OPS),
             ByteEnumField(prefix + "collective", 0, COLLECTIVES), ByteField(prefix + "last", 0),
-            ShortField(prefix + "reserved", 0)]
+            ShortField(prefix + "target", 0xFFFF), SignedShortField(prefix + "scale_exponent", 0),
+            ByteField(prefix + "encoding", 0), ByteField(prefix + "reserved", 0)]
 
 
 class OpError(Extension):

@@ -103,6 +103,24 @@ std::string rank_list(std::span<const std::uint32_t> ranks) {
   return text;
 }
 
+namespace {
+
+// Which rank alone sends or receives, where the caller says so.
+std::string target_text(const wire::OpDescription& d) {
+  if (d.target == wire::OpDescription::kNoTarget) return {};
+  const std::string target = std::to_string(d.target);
+  switch (d.collective) {
+    case wire::Collective::broadcast: return " from rank " + target;
+    case wire::Collective::reduce: return " to rank " + target;
+    case wire::Collective::open:
+    case wire::Collective::update:
+      return d.target == wire::kModelStep ? " of the model's step" : " of array " + target;
+    default: return {};
+  }
+}
+
+}  // namespace
+
 std::string describe(const wire::OpDescription& d) {
   if (d.collective == wire::Collective::barrier) return "a barrier";
   std::string text = d.total_elements != 0 ? std::to_string(d.total_elements)
@@ -111,7 +129,9 @@ std::string describe(const wire::OpDescription& d) {
   if (d.reduce_op != wire::ReduceOp::sum) text += std::string(" (") + name_of(d.reduce_op) + ")";
   if (d.collective != wire::Collective::allreduce)
     text += std::string(" for ") + wire::name_of(d.collective);
-  return text;
+  if (d.encoding == wire::Encoding::block_scaled)
+    text += ", block-scaled by 2^" + std::to_string(d.scale_exponent);
+  return text + target_text(d);
 }
 
 Failure aborted(const wire::Packet& abort) {

@@ -17,6 +17,7 @@
 //   reduce_scatter   all                 the part's owner       data: all parts; output: one
 //   broadcast        root                all                    data, in place
 //   all_gather       the part's owner    all                    data: one part; output: all
+//     chunk 0        all                 (no data)              –
 //   open, update     all                 all                    data, in place
 //   barrier          all                 (no data)              –
 #pragma once
@@ -67,8 +68,9 @@ struct Op {
     return collective == wire::Collective::allreduce || collective == wire::Collective::reduce ||
            collective == wire::Collective::reduce_scatter || wire::concerns_model(collective);
   }
-  [[nodiscard]] bool has_one_sender() const {
-    return collective == wire::Collective::broadcast || collective == wire::Collective::all_gather;
+  // Of a chunk: one rank alone sends it.
+  [[nodiscard]] bool has_one_sender(std::uint32_t chunk) const {
+    return wire::moves_data(collective) && chunk >= first_data_chunk();
   }
   [[nodiscard]] bool has_owners() const {
     return collective == wire::Collective::all_gather ||
@@ -82,7 +84,9 @@ struct Op {
                                  static_cast<wire::Partials>(start.partials), reduces());
     const std::size_t per_part = (count + elements_per_chunk - 1) / elements_per_chunk;
     chunks_per_part = static_cast<std::uint32_t>(std::max<std::size_t>(per_part, 1));
-    chunks = remaining = per_part == 0 ? 1 : chunks_per_part * (has_owners() ? ranks : 1);
+    const std::uint32_t parts = has_owners() ? ranks : 1;
+    chunks = per_part == 0 ? 0 : chunks_per_part * parts;
+    chunks = remaining = std::max<std::uint32_t>(chunks + first_data_chunk(), 1);
   }
   // Elements of the caller's parts, which lie one behind the other.
   [[nodiscard]] std::size_t whole_count() const { return of_count == 0 ? count : of_count; }
@@ -92,13 +96,14 @@ struct Op {
 
   // Of one chunk:
   [[nodiscard]] std::uint32_t owner_of(std::uint32_t chunk) const {
-    return chunk / chunks_per_part;
+    return (chunk - first_data_chunk()) / chunks_per_part;
   }
   [[nodiscard]] std::size_t elements_of(std::uint32_t chunk) const {
+    if (chunk < first_data_chunk()) return 0;
     return std::min<std::size_t>(count - begin_of(chunk), elements_per_chunk);
   }
   [[nodiscard]] bool contributes(std::uint32_t chunk) const {
-    return !has_one_sender() || sender_of(chunk) == rank;
+    return !has_one_sender(chunk) || sender_of(chunk) == rank;
   }
   // Where there is one sender.
   [[nodiscard]] std::uint32_t sender_of(std::uint32_t chunk) const {
@@ -125,13 +130,15 @@ struct Op {
   }
 
  private:
+  // Those before it carry no data: that of the ranks' agreement.
+  [[nodiscard]] std::uint32_t first_data_chunk() const { return wire::moves_data(collective); }
   [[nodiscard]] std::size_t begin_of(std::uint32_t chunk) const {
-    return std::size_t{chunk % chunks_per_part} * elements_per_chunk;
+    return std::size_t{(chunk - first_data_chunk()) % chunks_per_part} * elements_per_chunk;
   }
   // `whole`: the memory holds all parts.
   [[nodiscard]] std::span<std::byte> at(std::byte* memory, std::uint32_t chunk, bool whole) const {
     const std::size_t size = wire::size_of(dtype);
-    if (size == 0 || count == 0) return {};
+    if (size == 0 || count == 0 || chunk < first_data_chunk()) return {};
     const std::size_t part = whole ? std::size_t{owner_of(chunk)} * whole_count() : 0;
     return {memory + (part + begin_of(chunk)) * size, elements_of(chunk) * size};
   }

@@ -12,7 +12,7 @@ bool Session::count_fits(const Op& op, const wire::Packet& result) {
   const wire::Header& h = result.header;
   // Where one rank alone sends a chunk, the switch may count that rank only.
   if ((h.flags & wire::kFlagDegraded) == 0)
-    return h.covered == options_.size || (op.has_one_sender() && h.covered == 1);
+    return h.covered == options_.size || (op.has_one_sender(h.chunk) && h.covered == 1);
   if (!may_lack_ranks_ || !op.reduces() || wire::concerns_model(op.collective)) return false;
   const auto counted = wire::read_degraded_list(result.extensions, options_.size, left_out_);
   return counted && *counted == h.covered;

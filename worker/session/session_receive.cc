@@ -188,7 +188,7 @@ void Session::hold(ChunkIndex i, Instant now) {
   shard.ack_due = true;
   if (c.only_received) ++shard.received;
   // What has no elements is never lost for good: a switch holds it until the result is there.
-  const bool tells = !op.has_one_sender() && op.elements_of(c.chunk) > 0;
+  const bool tells = !op.has_one_sender(c.chunk) && op.elements_of(c.chunk) > 0;
   if (!c.at_host && tells) shard.host.note(c.sum_lost);
   while (shard.base != shard.next) {
     ChunkState& oldest = chunks_[index_of(c.shard, shard.base)];

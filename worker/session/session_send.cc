@@ -82,7 +82,7 @@ void Session::send_new(Instant now, SendBatch& batch) {
     fresh.seq = shard.next;
     fresh.shard = s;
     fresh.only_received = !shard.op->contributes(shard.chunk);
-    fresh.only_sent_here = shard.op->has_one_sender() && !fresh.only_received;
+    fresh.only_sent_here = shard.op->has_one_sender(shard.chunk) && !fresh.only_received;
     if (!fresh.only_received) fresh.reports_mark = std::exchange(shard.mark_to_report, false);
     choose_encoding(shard, chunks_[i], fresh);
     chunks_[i] = fresh;
@@ -122,12 +122,14 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
     extensions.add(wire::TaskInformation{op.total(options_.size), options_.size, 0});
   if (const auto target = op.target_of(c.chunk)) extensions.add_target_rank(*target);
   if (wire::concerns_model(op.collective)) extensions.add_target_rank(op.array);
+  if (op.collective == wire::Collective::broadcast && c.chunk == 0)
+    extensions.add_target_rank(op.root);
 
   wire::Header h = header(wire::PacketType::contribution);
   h.flags = (c.chunk + 1 == op.chunks ? wire::kFlagLast : 0u) |
             (c.resend ? wire::kFlagResend : 0u) |
             (c.reports_mark && !c.resend ? wire::kFlagCe : 0u);
-  if (!op.has_one_sender()) {
+  if (!op.has_one_sender(c.chunk)) {
     if (!c.sent) c.at_host = options_.at_host || c.as_floats || shards_[c.shard].host.covers(c.seq);
     if (c.at_host) h.flags |= wire::kFlagAtPs;
     if (excluded_.covers(op.id)) h.flags |= wire::kFlagBypass | wire::kFlagExcluded;

@@ -46,6 +46,60 @@ TEST_F(EngineTest, BarrierCarriesNoElements) {
   EXPECT_EQ(sent_[0].header.collective, wire::Collective::barrier);
 }
 
+// A broadcast or an all_gather begins with a chunk that all ranks send, and none carries data in.
+TEST_F(EngineTest, OpsThatMoveDataBeginWhenAllRanksAgree) {
+  build(3);
+  join_all();
+  std::uint32_t seq = 0;
+  for (const auto kind : {wire::Collective::broadcast, wire::Collective::all_gather}) {
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      const auto decision = agree(rank, seq, kind, 512, 1);
+      EXPECT_EQ(decision.verdict, rank == 0   ? Verdict::opened
+                                  : rank == 1 ? Verdict::folded
+                                              : Verdict::completed);
+      EXPECT_EQ(sent_.size(), rank == 2 ? 1u : 0u);
+    }
+    EXPECT_EQ(sent_[0].header.type, wire::PacketType::result);
+    EXPECT_EQ(sent_[0].header.covered, 3u);
+    EXPECT_EQ(sent_[0].header.element_count, 0u);
+    EXPECT_TRUE(sent_[0].payload.empty());
+    ++seq;
+  }
+}
+
+// What the ranks are told names both sides, and what they disagree about.
+TEST_F(EngineTest, RanksThatDisagreeAboutMovedDataAreNamed) {
+  using wire::Collective;
+  const auto error_of = [this](auto second) {
+    build(2);
+    join_all();
+    agree(0, 0, Collective::broadcast, 512, 0);
+    EXPECT_EQ(second().verdict, Verdict::epoch_aborted);
+    EXPECT_EQ(sent_.at(0).header.reason, wire::Reason::op_mismatch);
+    const auto error = wire::find_op_error(sent_.at(0).extensions);
+    EXPECT_TRUE(error && error->expected.rank == 0 && error->got.rank == 1);
+    EXPECT_EQ(error->expected.total_elements, 512u);
+    EXPECT_EQ(error->expected.target, 0u);
+    return error->got;
+  };
+  EXPECT_EQ(error_of([&] { return agree(1, 0, Collective::broadcast, 256, 0); }).total_elements,
+            256u);
+  EXPECT_EQ(error_of([&] { return agree(1, 0, Collective::broadcast, 512, 1); }).target, 1u);
+  EXPECT_EQ(error_of([&] { return agree(1, 0, Collective::all_gather, 512, 0); }).collective,
+            Collective::all_gather);
+  EXPECT_EQ(error_of([&] {
+              return agree(1, 0, Collective::broadcast, 512, 0, wire::DType::float64);
+            }).dtype,
+            wire::DType::float64);
+  EXPECT_EQ(error_of([&] { return contribute(1, 0, {1, 2}); }).collective, Collective::allreduce);
+}
+
+TEST_F(EngineTest, ABroadcastsAgreementNamesARootOfTheJob) {
+  build(2);
+  join_all();
+  EXPECT_EQ(agree(0, 0, wire::Collective::broadcast, 4, 2).reason, DropReason::bad_target);
+}
+
 // T21: whatever the job says about verification, no switch makes a model's parameters up.
 TEST_F(EngineTest, WhatConcernsAModelGoesToTheHost) {
   build(2);

@@ -315,5 +315,36 @@ TEST_F(SumTest, HeldDataNeverRunsOut) {
   }
 }
 
+// T15, rule 11: the agreement of a broadcast or an all_gather has a type and an operation, but
+// nothing to combine. Nothing of it is held where a later chunk's sum is made.
+TEST_F(SumTest, T15_AnAgreementLeavesNothingBehindForLaterSums) {
+  struct Way {
+    wire::Order order;
+    config::Trigger trigger;
+  };
+  const std::vector<std::vector<std::uint32_t>> arrivals = {{0, 1, 2}, {1, 0, 2}, {2, 1, 0}};
+  for (const auto [order, trigger] : {Way{wire::Order::fast, config::Trigger::streaming},
+                                      Way{wire::Order::reproducible, config::Trigger::streaming},
+                                      Way{wire::Order::reproducible, config::Trigger::collect}})
+    for (const auto kind : {wire::Collective::broadcast, wire::Collective::all_gather})
+      for (const auto& arrival : arrivals) {
+        config::JobConfig job = test_job(3, 4);
+        job.order = order;
+        job.trigger = trigger;
+        build(test_switch({job}));
+        join_all();
+        for (std::uint32_t seq = 0; seq < 4; ++seq)
+          for (const std::uint32_t r : arrival) agree(r, seq, kind, 512, 1);
+        EXPECT_EQ(counters().completions.get(), 4u);
+        for (std::uint32_t seq = 4; seq < 12; ++seq) {
+          for (const std::uint32_t r : {0u, 1u, 2u})
+            contribute(r, seq, {static_cast<std::int32_t>(10 * r + seq)});
+          ASSERT_EQ(sent_.size(), 1u);
+          EXPECT_EQ(sent_[0].elements<std::int32_t>(),
+                    std::vector<std::int32_t>{static_cast<std::int32_t>(30 + 3 * seq)});
+        }
+      }
+}
+
 }  // namespace
 }  // namespace tributary::aggregator

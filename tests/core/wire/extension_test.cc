@@ -30,7 +30,8 @@ TEST_F(ExtensionTest, EachLayoutReadsBack) {
   const TaskInformation task{1ull << 40, 4, 2};
   const ResultInfo result{128, 0xFFFFFF00, 3, 9};
   const OpError error{{1000, 0, 256, DType::float32, ReduceOp::sum, Collective::allreduce, false},
-                      {999, 3, 255, DType::int32, ReduceOp::max, Collective::barrier, true}};
+                      {999, 3, 255, DType::int32, ReduceOp::max, Collective::barrier, true,
+                       Encoding::block_scaled, -200, 7}};
   ASSERT_TRUE(writer_.add(start));
   ASSERT_TRUE(writer_.add(task));
   ASSERT_TRUE(writer_.add(result));

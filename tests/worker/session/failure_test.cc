@@ -32,6 +32,20 @@ TEST(Failure, OpsAreDescribedByWhatDiffers) {
   EXPECT_EQ(describe(d), "a chunk of 256 float32 (max) for broadcast");
   d.collective = wire::Collective::barrier;
   EXPECT_EQ(describe(d), "a barrier");
+  d = {512, 1, 0, wire::DType::float32};
+  d.collective = wire::Collective::broadcast;
+  d.target = 3;
+  EXPECT_EQ(describe(d), "512 float32 for broadcast from rank 3");
+  d.collective = wire::Collective::reduce;
+  EXPECT_EQ(describe(d), "512 float32 for reduce to rank 3");
+  d.collective = wire::Collective::update;
+  EXPECT_EQ(describe(d), "512 float32 for update of array 3");
+  d.collective = wire::Collective::reduce_scatter;
+  EXPECT_EQ(describe(d), "512 float32 for reduce_scatter");
+  d = {512, 1, 0, wire::DType::int32};
+  d.encoding = wire::Encoding::block_scaled;
+  d.scale_exponent = -3;
+  EXPECT_EQ(describe(d), "512 int32, block-scaled by 2^-3");
 }
 
 // Every reason an ABORT may carry has its own text; unknown ones are named by the wire's word.

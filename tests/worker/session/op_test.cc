@@ -50,11 +50,13 @@ TEST(Op, EveryCollectiveCoversItsArraysOnce) {
         const std::byte* written_to = op.has_owners() ? op.output : op.data;
         for (std::uint32_t chunk = 0; chunk < op.chunks; ++chunk) {
           if (op.contributes(chunk)) {
-            EXPECT_EQ(op.input_of(chunk).data(), count == 0 ? nullptr : sent_to);
+            const bool empty = op.elements_of(chunk) == 0;
+            EXPECT_EQ(op.input_of(chunk).data(), empty ? nullptr : sent_to);
             sent_to += op.input_of(chunk).size();
           }
           if (op.receives(chunk)) {
-            EXPECT_EQ(op.output_of(chunk).data(), count == 0 ? nullptr : written_to);
+            const bool empty = op.elements_of(chunk) == 0;
+            EXPECT_EQ(op.output_of(chunk).data(), empty ? nullptr : written_to);
             written_to += op.output_of(chunk).size();
           }
         }

@@ -130,11 +130,14 @@ TEST_F(SessionCongestion, Rule15_WhoOnlyReceivesReportsWithItsAcknowledgement) {
   op.collective = wire::Collective::broadcast;
   op.root = 0;
   session->submit(op, now);
-  EXPECT_THAT(of_type(drain(), PacketType::contribution), IsEmpty());
+  const auto agreement = of_type(drain(), PacketType::contribution);
+  ASSERT_THAT(agreement, SizeIs(1));
+  receive_result(agreement[0], false);
   wire::Packet p;
   p.header = from_switch(PacketType::result);
   p.header.op = op.id;
-  p.header.seq = 1;
+  p.header.chunk = 1;
+  p.header.seq = 2;
   p.header.flags = wire::kFlagLast;
   p.header.covered = 1;
   p.header.dtype = wire::DType::int32;
