@@ -334,6 +334,9 @@ class Shard {
   Decision on_probe(ShardJob& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                     Outbox& out);
   Decision on_ack(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
+  static std::span<const std::uint32_t> ranks_behind(const ShardJob& job,
+                                                     const ChunkEntry* in_the_way,
+                                                     std::span<std::uint32_t> room);
   Decision answer_from_cache(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
                              Outbox& out);
   void multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out);

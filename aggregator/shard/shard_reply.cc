@@ -83,7 +83,9 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
   if (place == ChunkTable::Place::beyond_window && e == nullptr && !wire::moves_data(h.collective))
     return recall(job, h, now, out);
   const bool relayed = job.child_map.relays(h);
-  const bool waiting = only_waits || (seen && job.table.has_contributed(*e, h.child));
+  // Its data is passed on when there is room: sent before, it would only be dropped (rule 6).
+  const bool held_up = place == ChunkTable::Place::beyond_window && !only_waits;
+  const bool waiting = only_waits || held_up || (seen && job.table.has_contributed(*e, h.child));
   const bool verifying = seen && waiting && e->state == ChunkState::sent && !job.config.parent;
   const bool elsewhere =
       job.host_term != 0;  // the host may still be at it, or its result under way
@@ -108,7 +110,8 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
 
   // What the parent says is the answer, and tells more than PENDING would: nothing is said here but
   // what it said last.
-  const bool above = waiting && job.config.parent && (!seen || e->state == ChunkState::sent);
+  const bool above =
+      waiting && !held_up && job.config.parent && (!seen || e->state == ChunkState::sent);
   if (above && !ask_parent(job, h, seen ? e : nullptr, now, out)) return {Verdict::noted};
   Outgoing* o = out.add();
   if (o == nullptr) return {Verdict::dropped, DropReason::no_mbuf};
@@ -117,6 +120,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
   if (waiting) {
     std::span<const std::uint32_t> missing = job.awaited_above;
     if (!above && seen) missing = missing_ranks(job, *e, scratch_ids_);
+    if (held_up) missing = ranks_behind(job, e, scratch_ids_);
     wire::ExtensionWriter ext(o->extensions);
     ext.add_missing_ids(missing);
     o->extension_bytes = ext.bytes().size();
@@ -125,6 +129,22 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
     job.counters.unknown_replies.add();
   }
   return {Verdict::answered};
+}
+
+// Those whose word is waited for before there is room in the window: that they hold the result that
+// is in the way, or, where none is, their data of the lowest chunk that is not complete.
+std::span<const std::uint32_t> Shard::ranks_behind(const ShardJob& job, const ChunkEntry* in_the_way,
+                                                   std::span<std::uint32_t> room) {
+  const ChunkEntry& lowest = job.table.entry_for(job.table.low());
+  const bool known = lowest.state == ChunkState::open && lowest.seq == job.table.low();
+  if (in_the_way == nullptr) return known ? missing_ranks(job, lowest, room) : room.first(0);
+  RankList ranks(job.child_map, room);
+  for (std::uint32_t child = 0; child < job.fan_in && !ranks.full(); ++child) {
+    const auto held = job.table.held_before(static_cast<std::uint16_t>(child));
+    const bool lacks = !seq_before(in_the_way->seq, held);
+    if (job.children[child].present && lacks) ranks.add(child);
+  }
+  return ranks.ranks();
 }
 
 Decision Shard::answer_from_cache(ShardJob& job, const wire::Packet& packet, const Endpoint& from,

@@ -119,6 +119,36 @@ TEST(Faults, RestartedSwitchIsNoticedByEveryRank) {
   expect_next_epoch_works(cluster);
 }
 
+// Rule 6: a receiver that stops in the middle holds up who sends more than two windows ahead of it;
+// that one asks seldom, and what it sends is not dropped again and again.
+TEST(Faults, AReceiverThatStopsCausesNoStormOfResends) {
+  config::JobConfig j = job(Duration::seconds(60), Duration::seconds(60));
+  j.shards = 2;
+  SimulatedCluster cluster(kSeed, j, {});
+  ASSERT_TRUE(cluster.start_all());
+  constexpr std::size_t kChunks = 200;
+  std::vector<Call> calls(3, Call(kChunks * 16, 0));
+  for (std::uint32_t r = 0; r < 3; ++r) {
+    calls[r].op.data = reinterpret_cast<std::byte*>(calls[r].data.data());
+    calls[r].op.collective = wire::Collective::broadcast;
+    cluster.session(r).submit(calls[r].op, cluster.now());
+  }
+  std::fill(calls[0].data.begin(), calls[0].data.end(), 7);
+  ASSERT_TRUE(cluster.run_until(
+      [&] { return cluster.session(2).counters().results.get() >= 40; }, Duration::seconds(1)));
+  cluster.set_dead(2, true);
+  cluster.run_for(Duration::seconds(5));
+  EXPECT_LE(cluster.sent(wire::PacketType::probe), 200u);
+  EXPECT_LE(cluster.sent(wire::PacketType::contribution), kChunks + 50);
+  cluster.set_dead(2, false);
+  ASSERT_TRUE(cluster.run_until(
+      [&] {
+        return cluster.session(0).idle() && cluster.session(1).idle() && cluster.session(2).idle();
+      },
+      Duration::seconds(10)));
+  for (const Call& c : calls) EXPECT_THAT(c.data, Each(7));
+}
+
 // Rule 6: while one straggler sleeps, the others ask, seldom, and resend nothing.
 TEST(Faults, StragglerCausesNoResends) {
   SimulatedCluster cluster(kSeed, job(Duration::seconds(10), Duration::seconds(30)), {});

@@ -100,18 +100,22 @@ TEST_F(ReplyTest, BroadcastWaitsForTheSlowestReceiver) {
     EXPECT_EQ(give(0, static_cast<std::uint32_t>(s), s, Collective::broadcast).verdict,
               Verdict::completed);
   EXPECT_EQ(give(0, 4, 4, Collective::broadcast).reason, DropReason::beyond_window);
+  // Rule 6: the root is to wait, not to send again; and is told for whom.
   ask(0, 4, Collective::broadcast, true);
-  EXPECT_EQ(sent_.at(0).header.type, PacketType::unknown);
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::pending);
+  EXPECT_EQ(sent_.at(0).missing(), std::vector<std::uint32_t>{1});
   ask(1, 4, Collective::broadcast);
   EXPECT_EQ(sent_.at(0).header.type, PacketType::pending);
   ask(1, 0, Collective::broadcast);
   EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{0});
   acknowledge(1, 1);  // the root's own sends have said that it holds 0 and 1
+  ask(0, 4, Collective::broadcast, true);
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::unknown) << "there is room now";
   EXPECT_EQ(give(0, 4, 4, Collective::broadcast).verdict, Verdict::completed);
 }
 
-// The same is true of a probe, when the data itself was lost; and where others are still awaited,
-// who probes is told to send again. Otherwise all ranks could wait for one another for ever.
+// The same is true of a probe, when the data itself was lost: what a probe says that its rank holds
+// makes room. Otherwise all ranks could wait for one another for ever.
 TEST_F(ReplyTest, ProbingAcknowledgesTheResultThatIsInTheWay) {
   build(3, 1);
   join_all();
@@ -119,7 +123,8 @@ TEST_F(ReplyTest, ProbingAcknowledgesTheResultThatIsInTheWay) {
   EXPECT_EQ(give(0, 1, 1, Collective::broadcast).verdict, Verdict::completed);
   EXPECT_EQ(give(1, 2, 7, Collective::allreduce).reason, DropReason::beyond_window);
   ask(1, 2, Collective::allreduce);
-  EXPECT_EQ(sent_.at(0).header.type, PacketType::unknown);
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::pending);
+  EXPECT_EQ(sent_.at(0).missing(), std::vector<std::uint32_t>{2});
   ask(2, 2, Collective::allreduce);
   EXPECT_EQ(give(1, 2, 7, Collective::allreduce).verdict, Verdict::opened);
   EXPECT_EQ(give(2, 2, 7, Collective::allreduce).verdict, Verdict::folded);
