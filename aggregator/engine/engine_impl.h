@@ -86,7 +86,8 @@ struct Engine::Impl {
   wire::StartInfo start_info(const Job& job) const;
   void send_start(Job& job, std::uint32_t child, Outbox& out);
   void send_ack(const Job& job, const wire::Packet& packet, const Endpoint& to, Outbox& out);
-  void send_join_pending(Job& job, std::uint64_t nonce, const Endpoint& to, Outbox& out);
+  void send_join_pending(Job& job, std::uint64_t nonce, const Endpoint& to, Instant now,
+                         Outbox& out);
 
   void abort_missing_departed(Job& job, wire::Reason reason, Outbox& out);
 

@@ -97,14 +97,14 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Endpo
   switch (outcome) {
     case Membership::Join::complete:
       if (!all_here(job)) {
-        send_join_pending(job, *nonce, from, out);
+        send_join_pending(job, *nonce, from, now, out);
         break;
       }
       if (job.upstream) {
         join_parent(job, now, out);
         if (const JoinRefusal why = job.upstream->refusal(now); why.why != wire::Reason::none)
           return refuse_for(why, packet, from, job, DropReason::not_joined, out);
-        send_join_pending(job, *nonce, from, out);
+        send_join_pending(job, *nonce, from, now, out);
         break;
       }
       begin_epoch(job, next_epoch, first_seq, now, out);
@@ -116,7 +116,7 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Endpo
       send_start(job, *child, out);
       break;
     case Membership::Join::waiting:
-    case Membership::Join::closing: send_join_pending(job, *nonce, from, out); break;
+    case Membership::Join::closing: send_join_pending(job, *nonce, from, now, out); break;
     case Membership::Join::stale: return {Verdict::dropped, DropReason::duplicate};
     case Membership::Join::occupied:
     case Membership::Join::wrong_port:
@@ -148,13 +148,15 @@ Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Endp
   // Before START a worker knows its rank only.
   const auto child = job.child_map.leaving(h);
   if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
+  collect_last_heard(job, *child);
   Membership& membership = job.membership;
   const Member& m = membership.member(*child);
-  if (m.peer != from || (h.epoch != membership.epoch() && !m.joined))
-    return {Verdict::dropped, DropReason::not_joined};
+  // START may not have come: before it a worker knows no epoch.
+  const bool of_epoch = h.epoch == membership.epoch() || (h.epoch == 0 && !m.active);
+  if (m.peer != from || !(of_epoch || m.joined)) return {Verdict::dropped, DropReason::not_joined};
 
   Verdict said = Verdict::answered;
-  if (m.present && h.epoch == membership.epoch()) {
+  if (m.present && of_epoch) {
     // Hosts that notify workers may be ahead of the switches, which then still wait for a result
     // that whoever leaves holds.
     const std::uint32_t first_op = job.config.notify == wire::Notify::root ? 0 : h.op;
@@ -237,7 +239,7 @@ wire::StartInfo Engine::Impl::start_info(const Job& job) const {
   return info;
 }
 
-void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Endpoint& to,
+void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Endpoint& to, Instant now,
                                      Outbox& out) {
   Outgoing* o = out.add();
   if (o == nullptr) return;
@@ -246,7 +248,7 @@ void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Endpoi
   o->header.epoch = 0;
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(nonce);
-  const std::size_t n = job.membership.awaited(scratch_ids);
+  const std::size_t n = job.membership.awaited(scratch_ids, now);
   RankList ranks(job.child_map, scratch_ranks);
   for (const std::uint32_t child : std::span(scratch_ids).first(n)) ranks.add(child);
   // Nobody below is missing: it is the switch above that waits, for others.

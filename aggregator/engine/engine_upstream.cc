@@ -94,10 +94,10 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
     give_back(job, wire::Reason::settings_mismatch, out);
     return {Verdict::answered};
   }
-  if (!job.membership.all_joined()) {
+  if (!job.membership.all_joined(now)) {
     // A child has gone since.
     set_cause(job, 0);
-    list_ranks(job, job.membership.awaited(scratch_ids));
+    list_ranks(job, job.membership.awaited(scratch_ids, now));
     give_back(job, wire::Reason::rank_left, out);
     return {Verdict::answered};
   }

@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace tributary::aggregator {
+namespace {
+
+// A rank that waits repeats its JOIN every 100 ms.
+constexpr Duration kOnePeriod = Duration::ms(150);
+constexpr Duration kSilence = Duration::ms(500);
+
+}  // namespace
 
 Membership::Membership(std::uint32_t workers, Duration lease,
                        std::vector<std::uint16_t> pinned_ports)
@@ -46,6 +53,7 @@ Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Endpoin
   if (m.joined && m.nonce != nonce && !same_place(m, from) && now - m.last_seen < lease_)
     return Join::occupied;
   if (m.joined && m.nonce == nonce && m.peer != from && !may_rebind(m, from)) return Join::occupied;
+  if (!m.joined || m.nonce != nonce) newest_ = now;
   if (!m.joined) ++joined_;
   m.joined = true;
   m.active = false;
@@ -54,7 +62,14 @@ Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Endpoin
   m.last_seen = now;
   state_ = JobState::forming;
   next_scan_ = std::min(next_scan_, now + lease_);
-  return joined_ == workers() ? Join::complete : Join::waiting;
+  return all_joined(now) ? Join::complete : Join::waiting;
+}
+
+bool Membership::all_joined(Instant now) const {
+  if (state_ != JobState::forming || joined_ != workers()) return false;
+  return std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
+    return m.last_seen + kOnePeriod >= newest_ && now - m.last_seen < kSilence;
+  });
 }
 
 void Membership::start(std::uint16_t epoch, Instant now) {
@@ -133,11 +148,12 @@ std::uint32_t Membership::lapsed(Instant now) {
   return found;
 }
 
-std::size_t Membership::awaited(std::span<std::uint32_t> out) const {
+std::size_t Membership::awaited(std::span<std::uint32_t> out, Instant now) const {
   std::size_t written = 0;
   for (std::uint32_t rank = 0; rank < workers() && written < out.size(); ++rank) {
     const Member& m = members_[rank];
-    if (state_ == JobState::running ? m.present : !m.joined) out[written++] = rank;
+    const bool waits = m.joined && now - m.last_seen < kSilence;
+    if (state_ == JobState::running ? m.present : !waits) out[written++] = rank;
   }
   return written;
 }

@@ -8,6 +8,9 @@
 // A rank is bound to the Endpoint it joined from; while its lease lasts nobody else may take its
 // place from another port or address. Until it has sent more than JOINs, a JOIN with its nonce may
 // bring a new MAC address.
+//
+// An epoch begins only with ranks that are waiting for it: each has sent a JOIN since the last one
+// came, or just before. A rank that died while it waited is one that is missing.
 #pragma once
 
 #include <cstdint>
@@ -69,10 +72,8 @@ class Membership {
   // No lease ends before; passed: the epoch has none.
   [[nodiscard]] Instant next_scan() const { return next_scan_; }
 
-  // While an epoch forms: nobody is missing any more.
-  [[nodiscard]] bool all_joined() const {
-    return state_ == JobState::forming && joined_ == workers();
-  }
+  // While an epoch forms: no rank is missing any more.
+  [[nodiscard]] bool all_joined(Instant now) const;
   [[nodiscard]] JobState state() const { return state_; }
   [[nodiscard]] std::uint16_t epoch() const { return epoch_; }  // of the last START; 0 before
   [[nodiscard]] std::uint32_t workers() const {
@@ -82,7 +83,7 @@ class Membership {
   [[nodiscard]] const Member& member(std::uint32_t rank) const { return members_[rank]; }
   [[nodiscard]] std::span<const Member> all() const { return members_; }
   // Ranks for which a newcomer waits; at most out.size() written, returns how many.
-  std::size_t awaited(std::span<std::uint32_t> out) const;
+  std::size_t awaited(std::span<std::uint32_t> out, Instant now) const;
   // Ranks that were started but are not present any more.
   std::size_t departed(std::span<std::uint32_t> out) const;
   [[nodiscard]] std::size_t table_bytes() const {
@@ -101,6 +102,7 @@ class Membership {
   std::uint16_t epoch_ = 0;
   std::uint32_t present_ = 0;
   std::uint32_t joined_ = 0;
+  Instant newest_;  // when the last rank, or incarnation of one, joined the epoch that forms
   Instant next_scan_;
 };
 

@@ -11,8 +11,8 @@ namespace {
 wire::OpDescription for_error(const ShardJob& job, const ChunkDescription& d, std::uint16_t child) {
   const std::uint32_t rank =
       child == kElsewhere ? wire::kUnknownRank : job.child_map.lowest_rank(child);
-  return {d.total_elements, rank, d.element_count, d.dtype, d.reduce_op, d.collective, d.last,
-          d.encoding, d.scale_exponent, d.target};
+  return {d.total_elements, rank,   d.element_count, d.dtype,          d.reduce_op,
+          d.collective,     d.last, d.encoding,      d.scale_exponent, d.target};
 }
 
 DropReason check_reduction(const ShardJob& job, const ChunkDescription& d,

@@ -12,8 +12,8 @@ namespace {
 // A barrier says that everybody has come, and a model is stepped by all; what one rank alone sends
 // lacks nobody.
 bool may_lack_ranks(const ShardJob& job, const ChunkDescription& d) {
-  return job.degraded.allowed() && d.dtype != wire::DType::none && !wire::moves_data(d.collective) &&
-         !wire::concerns_model(d.collective);
+  return job.degraded.allowed() && d.dtype != wire::DType::none &&
+         !wire::moves_data(d.collective) && !wire::concerns_model(d.collective);
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
 
 // Those whose word is waited for before there is room in the window: that they hold the result that
 // is in the way, or, where none is, their data of the lowest chunk that is not complete.
-std::span<const std::uint32_t> Shard::ranks_behind(const ShardJob& job, const ChunkEntry* in_the_way,
+std::span<const std::uint32_t> Shard::ranks_behind(const ShardJob& job,
+                                                   const ChunkEntry* in_the_way,
                                                    std::span<std::uint32_t> room) {
   const ChunkEntry& lowest = job.table.entry_for(job.table.low());
   const bool known = lowest.state == ChunkState::open && lowest.seq == job.table.low();

@@ -225,8 +225,8 @@ Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Ins
   const ChunkDescription& d = c.description;
   if (is_notice(d)) return {Verdict::dropped, DropReason::beyond_window};
   const bool fits = is_passed_on(d) ? c.payload.size() <= job.config.chunk_bytes &&
-                                                     d.encoding == wire::Encoding::plain
-                                               : tells_all(job, c);
+                                          d.encoding == wire::Encoding::plain
+                                    : tells_all(job, c);
   if (d.dtype == wire::DType::none || !fits || !takes_count(job, d, packet))
     return {Verdict::dropped, DropReason::op_mismatch};
   ChunkEntry* e = nullptr;

@@ -40,8 +40,8 @@ void address_to(wire::Header& h, std::uint32_t rank) {
 }
 
 wire::OpDescription for_error(const aggregator::ChunkDescription& d, std::uint32_t rank) {
-  return {d.total_elements, rank, d.element_count, d.dtype, d.reduce_op, d.collective, d.last,
-          d.encoding, d.scale_exponent, d.target};
+  return {d.total_elements, rank,   d.element_count, d.dtype,          d.reduce_op,
+          d.collective,     d.last, d.encoding,      d.scale_exponent, d.target};
 }
 
 void set_cause(Job& job, wire::Reason reason, const Chunk& chunk) {

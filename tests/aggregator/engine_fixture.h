@@ -144,8 +144,7 @@ class EngineTest : public ::testing::Test {
   }
   // The chunk without data with which a broadcast or an all_gather of so many elements begins.
   Decision agree(std::uint32_t rank, std::uint32_t seq, wire::Collective collective,
-                 std::uint64_t total, std::uint32_t root,
-                 wire::DType dtype = wire::DType::int32) {
+                 std::uint64_t total, std::uint32_t root, wire::DType dtype = wire::DType::int32) {
     wire::Header h = data_header(rank, seq, 0, dtype);
     h.collective = collective;
     h.flags = 0;

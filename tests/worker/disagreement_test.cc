@@ -1,5 +1,5 @@
-// Ranks that disagree about an op, whatever about it and whatever op: all are told at once, and both
-// sides are named.
+// Ranks that disagree about an op, whatever about it and whatever op: all are told at once, and
+// both sides are named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,41 +47,69 @@ CollectiveCall block_scaled(std::int32_t exponent) {
 std::vector<Case> cases() {
   const auto half = kElements / 2;
   return {
-      {"broadcast count", of(Collective::broadcast), of(Collective::broadcast, half),
+      {"broadcast count",
+       of(Collective::broadcast),
+       of(Collective::broadcast, half),
        {"512 float32 for broadcast from rank 0", "256 float32 for broadcast from rank 0"}},
-      {"broadcast of nothing", of(Collective::broadcast), of(Collective::broadcast, 0),
+      {"broadcast of nothing",
+       of(Collective::broadcast),
+       of(Collective::broadcast, 0),
        {"512 float32 for broadcast", "a chunk of 0 float32 for broadcast"}},
-      {"broadcast dtype", of(Collective::broadcast),
+      {"broadcast dtype",
+       of(Collective::broadcast),
        of(Collective::broadcast, kElements, 0, DType::int32),
        {"512 float32 for broadcast", "512 int32 for broadcast"}},
-      {"broadcast root", of(Collective::broadcast), of(Collective::broadcast, kElements, 2),
+      {"broadcast root",
+       of(Collective::broadcast),
+       of(Collective::broadcast, kElements, 2),
        {"512 float32 for broadcast from rank 0", "512 float32 for broadcast from rank 2"}},
-      {"broadcast and allreduce", of(Collective::broadcast), of(Collective::allreduce),
+      {"broadcast and allreduce",
+       of(Collective::broadcast),
+       of(Collective::allreduce),
        {"512 float32 for broadcast from rank 0", "512 float32"}},
-      {"broadcast and barrier", of(Collective::broadcast), {Collective::barrier},
+      {"broadcast and barrier",
+       of(Collective::broadcast),
+       {Collective::barrier},
        {"512 float32 for broadcast from rank 0", "a barrier"}},
-      {"broadcast and all_gather", of(Collective::broadcast), of(Collective::all_gather),
+      {"broadcast and all_gather",
+       of(Collective::broadcast),
+       of(Collective::all_gather),
        {"512 float32 for broadcast from rank 0", "1536 float32 for all_gather"}},
-      {"all_gather count", of(Collective::all_gather, half), of(Collective::all_gather),
+      {"all_gather count",
+       of(Collective::all_gather, half),
+       of(Collective::all_gather),
        {"768 float32 for all_gather", "1536 float32 for all_gather"}},
-      {"all_gather dtype", of(Collective::all_gather),
+      {"all_gather dtype",
+       of(Collective::all_gather),
        of(Collective::all_gather, kElements, 0, DType::uint32),
        {"1536 float32 for all_gather", "1536 uint32 for all_gather"}},
-      {"reduce root", of(Collective::reduce), of(Collective::reduce, kElements, 1),
+      {"reduce root",
+       of(Collective::reduce),
+       of(Collective::reduce, kElements, 1),
        {"512 float32 for reduce to rank 0", "512 float32 for reduce to rank 1"}},
-      {"reduce and allreduce", of(Collective::reduce), of(Collective::allreduce),
+      {"reduce and allreduce",
+       of(Collective::reduce),
+       of(Collective::allreduce),
        {"512 float32 for reduce to rank 0", "512 float32"}},
-      {"reduce_scatter count", of(Collective::reduce_scatter, half),
+      {"reduce_scatter count",
+       of(Collective::reduce_scatter, half),
        of(Collective::reduce_scatter),
        {"768 float32 for reduce_scatter", "1536 float32 for reduce_scatter"}},
-      {"operation", of(Collective::allreduce),
+      {"operation",
+       of(Collective::allreduce),
        of(Collective::allreduce, kElements, 0, DType::float32, ReduceOp::max),
        {"512 float32", "512 float32 (max)"}},
-      {"count", of(Collective::allreduce), of(Collective::allreduce, kElements - 1),
+      {"count",
+       of(Collective::allreduce),
+       of(Collective::allreduce, kElements - 1),
        {"512 float32", "511 float32"}},
-      {"allreduce and barrier", of(Collective::allreduce), {Collective::barrier},
+      {"allreduce and barrier",
+       of(Collective::allreduce),
+       {Collective::barrier},
        {"512 float32", "a barrier"}},
-      {"scale", block_scaled(-3), block_scaled(-4),
+      {"scale",
+       block_scaled(-3),
+       block_scaled(-4),
        {"512 int32, block-scaled by 2^-3", "512 int32, block-scaled by 2^-4"}},
   };
 }
@@ -122,8 +150,8 @@ TEST_P(Disagreement, EveryRankIsToldWhoCalledWhat) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryCollective, Disagreement, ::testing::Range(std::size_t{0}, cases().size()),
-                         [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(EveryCollective, Disagreement,
+                         ::testing::Range(std::size_t{0}, cases().size()), [](const auto& info) {
                            std::string name = cases()[info.param].name;
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;

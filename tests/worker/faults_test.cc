@@ -134,8 +134,8 @@ TEST(Faults, AReceiverThatStopsCausesNoStormOfResends) {
     cluster.session(r).submit(calls[r].op, cluster.now());
   }
   std::fill(calls[0].data.begin(), calls[0].data.end(), 7);
-  ASSERT_TRUE(cluster.run_until(
-      [&] { return cluster.session(2).counters().results.get() >= 40; }, Duration::seconds(1)));
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.session(2).counters().results.get() >= 40; },
+                                Duration::seconds(1)));
   cluster.set_dead(2, true);
   cluster.run_for(Duration::seconds(5));
   EXPECT_LE(cluster.sent(wire::PacketType::probe), 200u);

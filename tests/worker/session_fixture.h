@@ -104,6 +104,15 @@ class SessionTest : public ::testing::Test {
     const std::vector<std::byte> payload = plus(contribution.payload, added);
     receive(result_of(contribution), nullptr, payload);
   }
+  // The answer to a JOIN that others are awaited.
+  void receive_awaited(const std::vector<std::uint32_t>& ranks) {
+    wire::ExtensionWriter w(room);
+    w.add_nonce(kNonce);
+    w.add_missing_ids(ranks);
+    wire::Header h = from_switch(wire::PacketType::pending);
+    h.epoch = 0;
+    receive(h, &w);
+  }
   static wire::Header result_of(const Sent& contribution) {
     wire::Header h = contribution.header;
     h.type = wire::PacketType::result;

@@ -140,6 +140,7 @@ class Session {
   void poll_join(Instant now, SendBatch& batch);
   void poll_leave(Instant now, SendBatch& batch);
   void on_packet_joining(const wire::Packet& packet, Instant now);
+  void note_awaited(const wire::Packet& pending);
   void on_start(const wire::Packet& packet, Instant now);
   [[nodiscard]] std::string objection(const wire::StartInfo& info, bool fragments) const;
 

@@ -44,11 +44,9 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
   answered_ = true;
   switch (packet.header.type) {
     case wire::PacketType::pending:
-      missing_count_ = std::min(wire::find_missing_ids(packet.extensions, missing_), kMostMissing);
+      note_awaited(packet);
       last_refusal_.reason = wire::Reason::none;
-      // Whoever waits for others gives its place up by its lease alone: who leaves would be named
-      // to them as missing, beside who never came. In further planes all are there.
-      member_ = options_.plane != 0;
+      member_ = true;
       return;
     case wire::PacketType::start: return on_start(packet, now);
     case wire::PacketType::nack:
@@ -58,6 +56,24 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
       return;
     default: return drop(DropReason::bad_type);
   }
+}
+
+// A rank that gives up leaves, and is missing from then on; named are those that never came, as
+// long as there are any.
+void Session::note_awaited(const wire::Packet& pending) {
+  std::array<std::uint32_t, kMostMissing> now_missing;
+  std::size_t count = wire::find_missing_ids(pending.extensions, now_missing);
+  count = std::min(count, now_missing.size());
+  const auto before = std::span(missing_).first(missing_count_);
+  const auto never_came = [&](std::uint32_t rank) {
+    return std::find(before.begin(), before.end(), rank) != before.end();
+  };
+  auto* const end = now_missing.begin() + count;
+  auto* const others = std::stable_partition(now_missing.begin(), end, never_came);
+  missing_count_ = others != now_missing.begin()
+                       ? static_cast<std::size_t>(others - now_missing.begin())
+                       : count;
+  std::copy_n(now_missing.begin(), missing_count_, missing_.begin());
 }
 
 // Empty when this worker can run with it. `fragments`: the switch takes them.

@@ -233,6 +233,20 @@ TEST_F(EngineTest, FormingForgetsWhoStoppedJoining) {
   EXPECT_EQ(sent_.at(0).header.type, PacketType::pending);
 }
 
+// Its START was lost, and it knows no epoch.
+TEST_F(EngineTest, ARankMayLeaveBeforeItKnowsItsEpoch) {
+  build(2);
+  join_all();
+  wire::Header h = header(PacketType::leave, 0);
+  h.epoch = 0;
+  EXPECT_EQ(deliver(h, peer(0)).verdict, Verdict::answered);
+  EXPECT_EQ(counters().members.get(), 1u);
+  build(2);
+  join_all();
+  contribute(0, 0, {1});
+  EXPECT_EQ(deliver(h, peer(0)).reason, DropReason::not_joined) << "it has had its START";
+}
+
 TEST_F(EngineTest, LeaveOfAllFreesEverything) {
   build(2);
   join_all();

@@ -37,6 +37,36 @@ TEST_F(MembershipTest, CompleteOnlyWithAllRanks) {
   EXPECT_EQ(m_.join(1, 11, at_port(1), now_), Join::complete);
 }
 
+// A rank that was killed while it waited does not begin an epoch with those that came later.
+TEST_F(MembershipTest, AnEpochBeginsOnlyWithRanksThatStillWait) {
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
+  now_ = now_ + Duration::ms(300);
+  EXPECT_EQ(m_.join(1, 11, at_port(1), now_), Join::waiting);
+  EXPECT_FALSE(m_.all_joined(now_));
+  EXPECT_EQ(m_.join(1, 11, at_port(1), now_ + Duration::ms(100)), Join::waiting);
+  std::array<std::uint32_t, 4> ids;
+  EXPECT_EQ(m_.awaited(ids, now_ + Duration::ms(200)), 1u);
+  EXPECT_EQ(ids[0], 0u);
+  now_ = now_ + Duration::ms(300);  // restarted from the same place
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_), Join::waiting);
+  EXPECT_EQ(m_.join(1, 11, at_port(1), now_), Join::complete);
+}
+
+// Live ranks repeat their JOINs: the last one to come starts the epoch at once.
+TEST_F(MembershipTest, RanksWhoseLastJoinIsRecentStartAtOnce) {
+  m_.join(0, 10, at_port(0), now_);
+  EXPECT_EQ(m_.join(1, 11, at_port(1), now_ + Duration::ms(100)), Join::complete);
+}
+
+// Below a switch that waits for others: who has come may die before those do.
+TEST_F(MembershipTest, ARankThatFallsSilentWhileOthersWaitIsMissingAgain) {
+  m_.join(0, 10, at_port(0), now_);
+  ASSERT_EQ(m_.join(1, 11, at_port(1), now_), Join::complete);
+  now_ = now_ + Duration::ms(600);
+  EXPECT_EQ(m_.join(1, 11, at_port(1), now_), Join::waiting);
+  EXPECT_FALSE(m_.all_joined(now_));
+}
+
 TEST_F(MembershipTest, TwoProcessesForOneRankDoNotBothJoin) {
   EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
   EXPECT_EQ(m_.join(0, 99, at_port(5), now_), Join::occupied);
@@ -86,7 +116,7 @@ TEST_F(MembershipTest, NextRunWaitsForTheLastOneToEnd) {
   m_.leave(0);
   EXPECT_EQ(m_.join(0, 20, at_port(0), now_), Join::closing);
   std::array<std::uint32_t, 4> ids;
-  EXPECT_EQ(m_.awaited(ids), 1u);
+  EXPECT_EQ(m_.awaited(ids, now_), 1u);
   EXPECT_EQ(ids[0], 1u);
   m_.leave(1);
   EXPECT_EQ(m_.state(), JobState::idle);

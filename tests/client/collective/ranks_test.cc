@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <csignal>
+#include <thread>
 
 #include "tests/client/fake_job.h"
 
@@ -49,6 +51,23 @@ TEST(Ranks, AllOfThemWithoutRank) {
     EXPECT_EQ(options.join_timeout, Duration::ms(1500));
     EXPECT_EQ(options.op_timeout, Duration::ms(1500));
   }
+}
+
+// A rank that is told to stop leaves its job first: what would wait for ever is cancelled, and the
+// process ends by the signal when all communicators are gone.
+TEST(Ranks, ASignalEndsTheProcessWhenItsRanksHaveLeft) {
+  const auto stop = [](int signal) {
+    run_ranks(
+        job_of(2), [](Communicator&) {},
+        [signal](const CommunicatorOptions& o) -> std::unique_ptr<Communicator> {
+          if (o.rank == 0) raise(signal);
+          while (!o.cancelled()) std::this_thread::yield();
+          if (o.rank == 1) std::fputs("cancelled", stderr);
+          throw CommunicatorError(wire::Reason::none, {}, "joining was cancelled");
+        });
+  };
+  EXPECT_EXIT(stop(SIGINT), ::testing::KilledBySignal(SIGINT), "cancelled");
+  EXPECT_EXIT(stop(SIGTERM), ::testing::KilledBySignal(SIGTERM), "cancelled");
 }
 
 TEST(Ranks, OneOfThemWithRank) {

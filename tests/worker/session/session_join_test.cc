@@ -76,18 +76,31 @@ TEST_F(SessionTest, A2_APlaceThatWasKeptInAFurtherPlaneIsGivenBack) {
   EXPECT_EQ(session->state(), SessionState::left);
 }
 
-// Who still waits would take it for one that never came.
-TEST_F(SessionTest, WhoGivesUpWaitingForOthersIsNotNamedToThem) {
+// Otherwise the switch would begin an epoch with it when the others are there.
+TEST_F(SessionTest, ARankThatGivesUpWaitingLeaves) {
   drain();
-  wire::ExtensionWriter w(room);
-  w.add_nonce(kNonce);
-  w.add_missing_ids(std::array{0u});
-  wire::Header h = from_switch(PacketType::pending);
-  h.epoch = 0;
-  receive(h, &w);
+  receive_awaited({0});
   session->leave(now);
-  EXPECT_EQ(session->state(), SessionState::left);
-  EXPECT_TRUE(drain().empty());
+  EXPECT_EQ(session->state(), SessionState::leaving);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.type, PacketType::leave);
+  EXPECT_EQ(sent[0].header.epoch, 0);
+}
+
+// A rank that has given up is missing, too; the one that never came is why.
+TEST_F(SessionTest, ATimeoutNamesTheRanksThatNeverCame) {
+  drain();
+  for (const auto& missing : std::vector<std::vector<std::uint32_t>>{{0, 2}, {2}, {0, 2}})
+    receive_awaited(missing);
+  run_for(options.join_timeout);
+  EXPECT_EQ(session->failure()->text, "job 1: not joined within 60 s: waiting for rank 2");
+  create();
+  drain();
+  for (const auto& missing : std::vector<std::vector<std::uint32_t>>{{0, 2}, {2}, {0}})
+    receive_awaited(missing);
+  run_for(options.join_timeout);
+  EXPECT_EQ(session->failure()->text, "job 1: not joined within 60 s: waiting for rank 0");
 }
 
 TEST_F(SessionTest, A2_APlaneJoinsAndSpeaksForItself) {

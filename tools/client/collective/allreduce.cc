@@ -5,6 +5,7 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "tools/client/collective/interrupt.h"
 #include "tools/client/collective/op_delay.h"
 #include "tools/client/collective/pattern.h"
 
@@ -132,10 +133,9 @@ AllreduceReport run_allreduce(const AllreduceOptions& options, const Communicato
         Arrays& mine = arrays[i];
         OpDelay(options.job.delay, options.job.delay_file).before_op();
         const auto begin = Clock::now();
-        communicator
-            .start({options.collective, mine.data.data.data(), mine.output.data.data(), count,
-                    mine.data.dtype, options.op, options.root})
-            .wait();
+        finish(
+            communicator.start({options.collective, mine.data.data.data(), mine.output.data.data(),
+                                count, mine.data.dtype, options.op, options.root}));
         elapsed[i] = Clock::now() - begin;
       },
       create);

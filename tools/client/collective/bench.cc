@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "tools/client/collective/interrupt.h"
 #include "tools/client/collective/op_delay.h"
 #include "tools/client/collective/pattern.h"
 
@@ -36,7 +37,7 @@ class Rounds {
   std::uint64_t total_wrong() {
     const std::uint64_t most = std::numeric_limits<std::int32_t>::max() / communicator_.size();
     auto sum = static_cast<std::int32_t>(std::min(wrong_, most));
-    communicator_.allreduce(&sum, 1, wire::DType::int32, wire::ReduceOp::sum).wait();
+    finish(communicator_.allreduce(&sum, 1, wire::DType::int32, wire::ReduceOp::sum));
     return static_cast<std::uint64_t>(sum);
   }
   std::vector<double> take_times() { return std::move(times_us_); }
@@ -45,10 +46,10 @@ class Rounds {
  private:
   double run_one() {
     pattern_.fill(data_, communicator_.rank(), round_);
-    communicator_.barrier();
+    finish(communicator_.barrier_async());
     delay_.before_op();
     const auto begin = Clock::now();
-    communicator_.allreduce(data_.data(), count(), options_.dtype, options_.op).wait();
+    finish(communicator_.allreduce(data_.data(), count(), options_.dtype, options_.op));
     const std::chrono::duration<double, std::micro> elapsed = Clock::now() - begin;
     wrong_ += pattern_.count_wrong(data_, round_++);
     return elapsed.count();

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "tools/client/collective/interrupt.h"
 #include "tools/client/collective/next_step.h"
 
 namespace tributary::client {
@@ -63,6 +64,7 @@ CommunicatorOptions JobOptions::communicator(std::uint32_t of_rank) const {
   options.op_timeout = options.join_timeout;
   options.loss_group = loss_group;
   options.at_host = at_host;
+  options.cancelled = Interrupt::caught;
   return options;
 }
 
@@ -86,6 +88,7 @@ void run_ranks(const JobOptions& job, const std::function<void(Communicator&)>& 
     }
   };
   {
+    const Interrupt interrupt;
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       try {
@@ -96,6 +99,7 @@ void run_ranks(const JobOptions& job, const std::function<void(Communicator&)>& 
       }
     }
   }
+  Interrupt::pass_on();
   const std::string text = failure_text(ranks, failures);
   if (!text.empty()) throw std::runtime_error(text);
 }

@@ -33,7 +33,7 @@ using CommunicatorFactory =
 
 // Calls `body` once for each rank, concurrently, and waits for all. A rank that fails leaves at
 // once, so that the others learn of it; the others leave together. Throws std::runtime_error
-// with every rank's failure.
+// with every rank's failure. SIGINT and SIGTERM end the process when its ranks have left.
 void run_ranks(const JobOptions& job, const std::function<void(Communicator&)>& body,
                const CommunicatorFactory& create = Communicator::create);
 
