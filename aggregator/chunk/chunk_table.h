@@ -127,6 +127,7 @@ class ChunkTable {
   [[nodiscard]] std::span<ChunkEntry> entries() { return entries_; }
   [[nodiscard]] std::span<const ChunkEntry> entries() const { return entries_; }
   [[nodiscard]] std::uint32_t low() const { return low_; }
+  [[nodiscard]] std::uint32_t floor() const { return floor_; }
   [[nodiscard]] std::uint32_t present() const { return present_; }
   [[nodiscard]] std::uint32_t open() const { return open_; }
   [[nodiscard]] std::uint32_t retained() const { return retained_; }

@@ -186,7 +186,8 @@ class Shard {
                                                    Reserve& reserve) const;
 
   // shard_data.cc
-  ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, ChunkEntry*& e);
+  ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, bool by_all,
+                           ChunkEntry*& e);
   // In windows. While a switch acknowledges nothing from L on, the root takes nothing from L + 2W
   // on; and rule 2 is one window.
   static constexpr std::int64_t kMostAhead = 3;
@@ -291,7 +292,9 @@ class Shard {
   Outgoing* begin_upward(ShardJob& job, wire::PacketType type, Outbox& out);
   bool ask_parent(ShardJob& job, const wire::Header& question, const ChunkEntry* e, Instant now,
                   Outbox& out);
-  void acknowledge_up(ShardJob& job, Outbox& out);
+  static std::uint32_t held_below(const ShardJob& job);
+  void acknowledge_up(ShardJob& job, std::uint32_t news, Outbox& out);
+  void repeat_held(ShardJob& job, Instant now, Outbox& out);
   void say_held(ShardJob& job, Outbox& out);
   static AskedAbove& asked(ShardJob& job, std::uint32_t seq);
   void on_sum_missing_above(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out);
@@ -334,6 +337,8 @@ class Shard {
   Decision on_probe(ShardJob& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                     Outbox& out);
   Decision on_ack(ShardJob& job, const wire::Packet& packet, Instant now, Outbox& out);
+  static Decision say_pending(ShardJob& job, const wire::Header& asked, const Endpoint& from,
+                              std::span<const std::uint32_t> missing, bool held_up, Outbox& out);
   static std::span<const std::uint32_t> ranks_behind(const ShardJob& job,
                                                      const ChunkEntry* in_the_way,
                                                      std::span<std::uint32_t> room);

@@ -83,15 +83,15 @@ DropReason Shard::check_data(const ShardJob& job, const Contribution& c, bool is
                                                      : DropReason::bad_payload_length;
 }
 
-// Where the chunk stands that a child has sent something of. Whoever sends it holds what is in its
-// way, even if an ACK that said so was lost.
-ChunkTable::Place Shard::locate(ShardJob& job, std::uint16_t child, std::uint32_t seq,
+// Where the chunk stands that a child has sent something of. A rank that sends it holds what is in
+// its way, even if an ACK that said so was lost. `by_all`: so does every rank inside of the child.
+ChunkTable::Place Shard::locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, bool by_all,
                                 ChunkEntry*& e) {
   using enum ChunkTable::Place;
   ChunkTable::Place place = job.table.find(seq, e);
   if (place == stale) return place;
   if (place == beyond_window && e == nullptr && !may_be_ahead(job, seq)) return place;
-  job.table.note_sent(child, seq);
+  if (by_all || !job.degraded.allowed()) job.table.note_sent(child, seq);
   release_acknowledged(job);
   if (place != beyond_window) return place;
   catch_up(job);
@@ -128,7 +128,8 @@ Decision Shard::on_contribution(ShardJob& job, const wire::Packet& packet, const
   job.counters.bytes_in.add(c.payload.size());
   if (c.resend) job.counters.resends.add();
   ChunkEntry* e = nullptr;
-  const ChunkTable::Place place = locate(job, c.child, c.seq, e);
+  const ChunkTable::Place place = locate(job, c.child, c.seq, true, e);
+  if (job.config.parent && job.degraded.allowed()) acknowledge_up(job, job.config.window / 4, out);
   if (place == ChunkTable::Place::beyond_window) return recall(job, packet.header, now, out);
   const bool over = place == ChunkTable::Place::stale ||
                     (place == ChunkTable::Place::seen && e->state == ChunkState::released);

@@ -61,7 +61,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Endp
   if (c.resend) job.counters.resends.add();
   if (c.congested) job.counters.marked_data.add();
   ChunkEntry* e = nullptr;
-  const ChunkTable::Place place = locate(job, c.child, c.seq, e);
+  const ChunkTable::Place place = locate(job, c.child, c.seq, false, e);
   if (place == ChunkTable::Place::beyond_window) return recall(job, h, now, out);
   const bool over = place == ChunkTable::Place::stale ||
                     (place == ChunkTable::Place::seen && e->state == ChunkState::released);

@@ -70,7 +70,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
   job.counters.probes.add();
   // Whoever has sent this chunk holds what is in its way, though its data may have been lost.
   if (place == ChunkTable::Place::beyond_window && !only_waits)
-    place = locate(job, h.child, h.seq, e);
+    place = locate(job, h.child, h.seq, !job.child_map.relays(h), e);
   const bool seen = place == ChunkTable::Place::seen;
   if (place == ChunkTable::Place::stale || (seen && e->state == ChunkState::released))
     return answer_from_cache(job, packet, from, out);
@@ -102,6 +102,7 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
     }
     // Otherwise its data, or its sum, has not come, and is asked for.
     if (!for_itself && (waiting || relayed || excluded)) {
+      if (job.config.parent && job.degraded.allowed()) repeat_held(job, now, out);
       if (relayed && needs_data(job, *e, h)) ask_for_data(job, h, from, out);
       forward(job, packet, 0, out);
       return {Verdict::forwarded};
@@ -113,21 +114,28 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
   const bool above =
       waiting && !held_up && job.config.parent && (!seen || e->state == ChunkState::sent);
   if (above && !ask_parent(job, h, seen ? e : nullptr, now, out)) return {Verdict::noted};
-  Outgoing* o = out.add();
+  if (!waiting) {
+    ask_for_data(job, h, from, out);
+    return {Verdict::answered};
+  }
+  std::span<const std::uint32_t> missing = job.awaited_above;
+  if (!above && seen) missing = missing_ranks(job, *e, scratch_ids_);
+  if (held_up) missing = ranks_behind(job, e, scratch_ids_);
+  return say_pending(job, h, from, missing, held_up, out);
+}
+
+// `held_up`: there is no room for the data yet.
+Decision Shard::say_pending(ShardJob& job, const wire::Header& asked, const Endpoint& from,
+                            std::span<const std::uint32_t> missing, bool held_up, Outbox& out) {
+  Outgoing* const o = out.add();
   if (o == nullptr) return {Verdict::dropped, DropReason::no_mbuf};
   o->peer = from;
-  fill_reply(*o, job, waiting ? wire::PacketType::pending : wire::PacketType::unknown, h);
-  if (waiting) {
-    std::span<const std::uint32_t> missing = job.awaited_above;
-    if (!above && seen) missing = missing_ranks(job, *e, scratch_ids_);
-    if (held_up) missing = ranks_behind(job, e, scratch_ids_);
-    wire::ExtensionWriter ext(o->extensions);
-    ext.add_missing_ids(missing);
-    o->extension_bytes = ext.bytes().size();
-    job.counters.pending_replies.add();
-  } else {
-    job.counters.unknown_replies.add();
-  }
+  fill_reply(*o, job, wire::PacketType::pending, asked);
+  if (held_up) o->header.reason = wire::Reason::no_slot;
+  wire::ExtensionWriter ext(o->extensions);
+  ext.add_missing_ids(missing);
+  o->extension_bytes = ext.bytes().size();
+  job.counters.pending_replies.add();
   return {Verdict::answered};
 }
 
@@ -179,7 +187,7 @@ Decision Shard::on_ack(ShardJob& job, const wire::Packet& packet, Instant now, O
   release_acknowledged(job);
   if (ahead) catch_up(job);
   if (seq_before(job.table.low(), h.seq)) return recall(job, h, now, out);
-  if (job.config.parent) acknowledge_up(job, out);
+  if (job.config.parent) acknowledge_up(job, 1, out);
   return {Verdict::noted};
 }
 

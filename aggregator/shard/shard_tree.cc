@@ -86,11 +86,8 @@ bool Shard::ask_parent(ShardJob& job, const wire::Header& question, const ChunkE
   if (last.seq != question.seq) last = {question.seq, false, Instant()};
   const bool pending = last.pending;
   if (now - last.at < kProbeSpacing) return pending;
-  // Who only receives says what it holds by ACK alone; one that was lost would never be repeated.
-  if (e == nullptr && now - job.said_held_at >= kProbeSpacing) {
-    say_held(job, out);
-    job.said_held_at = now;
-  }
+  // Who only receives says what it holds by ACK alone.
+  if (e == nullptr || job.degraded.allowed()) repeat_held(job, now, out);
   Outgoing* const o = begin_upward(job, wire::PacketType::probe, out);
   if (o == nullptr) return pending;
   last.at = now;
@@ -104,19 +101,35 @@ bool Shard::ask_parent(ShardJob& job, const wire::Header& question, const ChunkE
   return pending;
 }
 
-// All results before the lowest that is not complete are here; the parent may forget them.
-void Shard::acknowledge_up(ShardJob& job, Outbox& out) {
-  if (job.table.low() != job.acknowledged_up) say_held(job, out);
+// The parent may forget the results before this one: they are here. Where results may lack ranks,
+// those of ranks that do not hold them yet count, too: otherwise the others would get ahead of a
+// late rank by more than this switch has room for, and be finished without the ranks that share it.
+std::uint32_t Shard::held_below(const ShardJob& job) {
+  const std::uint32_t low = job.table.low();
+  if (!job.degraded.allowed()) return low;
+  return seq_before(job.table.floor(), low) ? job.table.floor() : low;
+}
+
+void Shard::acknowledge_up(ShardJob& job, std::uint32_t news, Outbox& out) {
+  const std::int64_t more = seq_diff(held_below(job), job.acknowledged_up);
+  if (more >= std::max<std::int64_t>(news, 1)) say_held(job, out);
+}
+
+// An ACK that was lost would never be repeated otherwise.
+void Shard::repeat_held(ShardJob& job, Instant now, Outbox& out) {
+  if (now - job.said_held_at < kProbeSpacing) return;
+  say_held(job, out);
+  job.said_held_at = now;
 }
 
 void Shard::say_held(ShardJob& job, Outbox& out) {
-  const std::uint32_t low = job.table.low();
+  const std::uint32_t held = held_below(job);
   Outgoing* const o = begin_upward(job, wire::PacketType::ack, out);
   if (o == nullptr) return;
-  o->header.seq = low;
+  o->header.seq = held;
   if (job.marked) o->header.flags |= wire::kFlagCe;
   job.marked = false;
-  job.acknowledged_up = low;
+  job.acknowledged_up = held;
 }
 
 Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) {

@@ -70,10 +70,11 @@ void Checker::check_wait(const JobView& view, const wire::Header& result, const 
   if (now - first < at_least(*job.degraded_after))
     violation(which + " waited for its ranks for " +
               std::to_string((now - first).to_ns() / 1'000'000) + " ms only");
-  // What is ahead of the slowest rank by two windows has to be sent again, whenever there is room.
+  if (!punctual_) return;
+  // What is ahead of the slowest rank by two windows is sent again when a probe finds room.
   const bool ahead = result.seq - scenario_.first_seq >= 2 * job.window;
-  if (!punctual_ || ahead) return;
   Duration slack = job.deadline + kOnTheWay;
+  if (ahead) slack = std::max(slack, *job.degraded_after + kOnTheWay);
   if (scenario_.switches.size() > 1 || scenario_.fat_tree.levels > 1)
     slack = slack + std::max(job.deadline / 8, Duration::ms(100)) * kMostLevels;
   for (std::uint32_t rank = 0; rank < chunk.sent.size(); ++rank) {

@@ -151,8 +151,9 @@ TEST_P(Disagreement, EveryRankIsToldWhoCalledWhat) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryCollective, Disagreement,
-                         ::testing::Range(std::size_t{0}, cases().size()), [](const auto& info) {
-                           std::string name = cases()[info.param].name;
+                         ::testing::Range(std::size_t{0}, cases().size()),
+                         [](const auto& instance) {
+                           std::string name = cases()[instance.param].name;
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;
                          });

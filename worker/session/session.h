@@ -156,7 +156,7 @@ class Session {
   void on_exclusion(const wire::Header& h);
   static void fail_op(Op& op, const wire::Header& result);
   void note_missed(ShardWindow& shard, std::uint32_t seq) const;
-  void wait_on(ChunkIndex i, Instant now);
+  void wait_on(ChunkIndex i, bool lacks_room, Instant now);
 
   // session_retry.cc
   static void choose_encoding(ShardWindow& shard, const ChunkState& before, ChunkState& fresh);
@@ -191,7 +191,7 @@ class Session {
                 std::optional<std::uint32_t> spared = {});
   void check_order(ShardWindow& shard, const ChunkState& got, Instant now);
   void progress(ShardWindow& shard, Instant now);
-  void put_off(ShardWindow& shard, Instant now);
+  void put_off(ShardWindow& shard, bool lacks_room, Instant now);
   void send_probes(Instant now, SendBatch& batch);
   void probe_silent(std::uint8_t s, Instant now, SendBatch& batch);
   void probe(ChunkIndex i, Instant now, SendBatch& batch);

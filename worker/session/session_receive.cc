@@ -216,17 +216,19 @@ void Session::on_pending(const wire::Packet& packet, Instant now) {
   missing_op_ = packet.header.op;
   missing_chunk_ = packet.header.chunk;
 
-  if (chunks_[i].phase == Phase::probed) wait_on(i, now);  // otherwise a duplicate, or late
+  // Otherwise a duplicate, or late.
+  if (chunks_[i].phase == Phase::probed)
+    wait_on(i, packet.header.reason == wire::Reason::no_slot, now);
 }
 
-void Session::wait_on(ChunkIndex i, Instant now) {
+void Session::wait_on(ChunkIndex i, bool lacks_room, Instant now) {
   ChunkState& c = chunks_[i];
   unlink(i);
   c.probe = 0;
   if (c.pendings < TimerLists::kMaxBackoff) ++c.pendings;
   track(i);
   ShardWindow& shard = shards_[c.shard];
-  if (c.seq == shard.base) put_off(shard, now);
+  if (c.seq == shard.base) put_off(shard, lacks_room, now);
 }
 
 // The contribution was lost: it goes out with the next batch.
@@ -242,7 +244,7 @@ void Session::on_unknown(const wire::Packet& packet, Instant now) {
   const bool waits = c.phase == Phase::waiting || c.phase == Phase::overtaken;
   // Otherwise a duplicate, or late: the data is on its way already.
   if (c.phase != Phase::probed && !(lost && waits && !c.resend)) return;
-  if (c.only_received) return wait_on(i, now);  // nobody has sent it yet
+  if (c.only_received) return wait_on(i, false, now);  // not sent yet
   unlink(i);
   // After a silence this is news of all that was sent before it.
   overtake(shards_[c.shard], c.probe, now);

@@ -19,6 +19,8 @@ namespace {
 
 // Longest time between probes while somebody is late.
 constexpr Duration kMostPatience = Duration::ms(250);
+// The same while a switch has no room for this rank's data: nothing else tells that it has.
+constexpr Duration kRoomPatience = Duration::ms(50);
 
 }  // namespace
 
@@ -74,10 +76,11 @@ void Session::progress(ShardWindow& shard, Instant now) {
 }
 
 // PENDING about the oldest chunk.
-void Session::put_off(ShardWindow& shard, Instant now) {
+void Session::put_off(ShardWindow& shard, bool lacks_room, Instant now) {
+  const Duration most = lacks_room ? kRoomPatience : kMostPatience;
   shard.timer_from = now;
   shard.patience = std::clamp((now - shard.quiet_since) / 4, timeout_.current(),
-                              std::max(kMostPatience, timeout_.current()));
+                              std::max(most, timeout_.current()));
 }
 
 // When the oldest chunk of a shard is probed because nothing is heard; never while it is being

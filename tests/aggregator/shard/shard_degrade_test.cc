@@ -246,6 +246,27 @@ TEST_F(LeafDegradeTest, Rule21_IsTakenForASumThatCameTooLate) {
   EXPECT_EQ(degraded(0).reason, DropReason::duplicate);
 }
 
+// Otherwise the ranks elsewhere would get ahead of rank 2 by more than there is room for here, and
+// be finished without rank 0, whose data found none.
+TEST_F(LeafDegradeTest, Rule21_WhatALateRankDoesNotHoldIsNotAcknowledged) {
+  wire::Header ack = from_worker(PacketType::ack, 0);
+  for (std::uint32_t seq = 0; seq < 4; ++seq) {
+    contribute_worker(0, seq, 7);
+    EXPECT_EQ(degraded(seq, 0b100, 2).verdict, Verdict::completed);
+  }
+  ack.seq = 4;
+  deliver(ack, place(0));
+  EXPECT_TRUE(up().empty()) << "rank 2 holds nothing";
+  for (std::uint32_t seq = 0; seq < 4; ++seq)
+    EXPECT_EQ(contribute_worker(2, seq, 8).verdict, Verdict::answered);
+  ack = from_worker(PacketType::ack, 2);
+  ack.seq = 3;
+  deliver(ack, place(2));
+  ASSERT_EQ(up().size(), 1u);
+  EXPECT_EQ(up()[0].header.type, PacketType::ack);
+  EXPECT_EQ(up()[0].header.seq, 3u);
+}
+
 TEST_F(LeafDegradeTest, Rule21_ItsListIsCheckedHereToo) {
   EXPECT_EQ(degraded(0, 0b1000, 2).reason, DropReason::op_mismatch);
   EXPECT_EQ(degraded(0, 0b101, 2).reason, DropReason::op_mismatch);
