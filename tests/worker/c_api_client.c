@@ -35,6 +35,7 @@ static const char* use(tributary_communicator* comm) {
   tributary_request* request = NULL;
   tributary_stats stats;
   tributary_outcome outcome;
+  tributary_part part;
   tributary_call call;
 
   CHECK(tributary_rank(comm) == 0 && tributary_size(comm) == 1);
@@ -51,8 +52,14 @@ static const char* use(tributary_communicator* comm) {
   CHECK(tributary_request_outcome(NULL, &outcome) == TRIBUTARY_INVALID_ARGUMENT);
   CHECK(tributary_request_outcome(request, &outcome) == TRIBUTARY_OK);
   CHECK(outcome.degraded == 0 && outcome.counted == 1 && outcome.missing == 0);
-  CHECK(tributary_request_missing(request, NULL, 0) == 0);
-  CHECK(tributary_request_missing(NULL, NULL, 0) == 0);
+  CHECK(tributary_request_missing(request, NULL, 0) == 0 &&
+        tributary_request_missing(NULL, NULL, 0) == 0);
+  CHECK(tributary_request_parts(request, &part, 1) == 1);
+  CHECK(part.begin == 0 && part.count == 2 && part.counted == 1);
+  CHECK(tributary_request_divide(request, more, TRIBUTARY_INT32) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "float16") != NULL);
+  CHECK(tributary_request_divide(request, NULL, TRIBUTARY_FLOAT32) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_request_divide(request, more, TRIBUTARY_FLOAT32) == TRIBUTARY_OK);
   tributary_request_free(request);
   CHECK(more[1] == 7);
   CHECK(tributary_barrier(comm) == TRIBUTARY_OK);

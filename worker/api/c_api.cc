@@ -336,3 +336,26 @@ size_t tributary_request_missing(tributary_request* request, uint32_t* ranks, si
   if (ranks != nullptr) std::copy_n(missing.begin(), std::min(capacity, missing.size()), ranks);
   return missing.size();
 }
+
+size_t tributary_request_parts(tributary_request* request, tributary_part* parts, size_t capacity) {
+  if (request == nullptr || !request->impl.done()) return 0;
+  std::vector<tributary::Outcome::Part> all;
+  const tributary_status status = guarded([&] {
+    all = request->impl.outcome().parts;
+    return TRIBUTARY_OK;
+  });
+  if (status != TRIBUTARY_OK) return 0;
+  for (std::size_t i = 0; parts != nullptr && i < std::min(capacity, all.size()); ++i)
+    parts[i] = {all[i].begin, all[i].count, all[i].counted};
+  return all.size();
+}
+
+tributary_status tributary_request_divide(tributary_request* request, void* data,
+                                          tributary_dtype dtype) {
+  return guarded([&] {
+    const tributary::Outcome outcome = checked(request, "request").impl.outcome();
+    if (!outcome.parts.empty()) (void)checked(static_cast<char*>(data), "data");
+    outcome.divide(data, static_cast<DType>(dtype));
+    return TRIBUTARY_OK;
+  });
+}

@@ -14,6 +14,7 @@
 #include "worker/api/collective_call.h"
 #include "worker/api/completion_host.h"
 #include "worker/api/environment.h"
+#include "worker/api/outcome.h"
 #include "worker/api/plane_parts.h"
 #include "worker/api/progress.h"
 
@@ -151,6 +152,7 @@ class CommunicatorImpl final : public Communicator {
     state->ranks = options_.size;
     state->list = std::move(list);
     worker::Op op = op_of(call);
+    state->result_elements = worker::elements_got(call, options_.rank, options_.size);
     if (memory.needs_staging()) stage(op, *state);
     if (op.data != nullptr && call.encoding == wire::Encoding::block_scaled)
       worker::split_block_scaled(op, options_.rank, options_.size, job, call.scale_exponent,
@@ -203,6 +205,7 @@ Outcome Request::outcome() {
   for (std::uint32_t rank = 0; rank < state_->ranks && !left_out.empty(); ++rank)
     if ((left_out[rank / 64] >> (rank % 64) & 1) != 0) outcome.missing.push_back(rank);
   outcome.counted = state_->ranks - static_cast<std::uint32_t>(outcome.missing.size());
+  outcome.parts = worker::cover(state_->lacking, state_->result_elements, state_->ranks);
   return outcome;
 }
 

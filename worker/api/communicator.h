@@ -100,9 +100,21 @@ struct CommunicatorStats {
 // same result and the same list. Each chunk of the op may lack others; a mean is divided by how
 // many ranks its chunk has.
 struct Outcome {
+  // Elements of the result, from `begin` on, that so many ranks are inside of.
+  struct Part {
+    std::size_t begin = 0;
+    std::size_t count = 0;
+    std::uint32_t counted = 0;
+    bool operator==(const Part&) const = default;
+  };
   std::uint32_t counted = 0;           // ranks that are inside of every chunk
   std::vector<std::uint32_t> missing;  // the others, ascending
+  // All elements that this rank gets, in order; a list's are counted through its arrays.
+  std::vector<Part> parts;
   [[nodiscard]] bool degraded() const { return !missing.empty(); }
+  // Makes of a result, of op sum, the mean of the ranks inside of each element. `data`: all of it.
+  // Throws std::invalid_argument unless `dtype` is a float.
+  void divide(void* data, wire::DType dtype) const;
 };
 
 class Request {

@@ -29,6 +29,7 @@ Request::Part& add_part(const Op& op, std::size_t plane, const PlaneRange& range
   part.output = at(op.output, range.begin, op.dtype);
   part.count = range.count;
   part.of_count = op.count;
+  part.first_element = range.begin;
   return part;
 }
 
@@ -76,7 +77,9 @@ void split_block_scaled(const Op& op, std::uint32_t rank, std::uint32_t ranks,
       largest.count = exponents.size();
       largest.dtype = wire::DType::int16;
       largest.reduce_op = wire::ReduceOp::max;
-      after = &add_part(largest, plane, {0, largest.count}, state);
+      Request::Part& exponents_part = add_part(largest, plane, {0, largest.count}, state);
+      exponents_part.is_of_the_result = false;
+      after = &exponents_part;
     }
     Request::Part& part = add_part(sum, plane, range, state);
     part.scaled = scaled.get();

@@ -2,6 +2,7 @@
 // progress thread, which holds `self` meanwhile.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,8 @@ namespace tributary {
 struct Request::Part : worker::Op {
   State* whole = nullptr;
   std::uint8_t plane = 0;
+  std::size_t first_element = 0;  // of the caller's parts, which this one begins at
+  bool is_of_the_result = true;   // false: only found out how the elements travel
   // Of a block-scaled op: its elements.
   std::unique_ptr<worker::BlockScaled> block_scaled;
 };
@@ -35,7 +38,9 @@ struct Request::State {
   std::size_t finished_parts = 0;
   std::optional<worker::Failure> failure;
   std::vector<std::uint64_t> left_out;
-  std::uint32_t ranks = 0;  // of the job
+  std::vector<Outcome::Part> lacking;  // elements that lack ranks, in order once it is done
+  std::uint32_t ranks = 0;             // of the job
+  std::size_t result_elements = 0;     // that this rank gets
   worker::OpenMemory::Claim memory;
   // Where the result does not go to the caller's memory at once (worker/api/call_memory.h).
   std::unique_ptr<std::byte[]> staged;
@@ -48,7 +53,13 @@ struct Request::State {
     if (part.failure && !failure) failure = std::move(part.failure);
     if (left_out.size() < part.left_out.size()) left_out.resize(part.left_out.size());
     for (std::size_t i = 0; i < part.left_out.size(); ++i) left_out[i] |= part.left_out[i];
+    for (const auto& [chunk, counted] : part.lacking)
+      if (part.is_of_the_result)
+        lacking.push_back(
+            {part.first_element + part.begin_of(chunk), part.elements_of(chunk), counted});
     if (++finished_parts < parts.size()) return false;
+    std::sort(lacking.begin(), lacking.end(),
+              [](const auto& a, const auto& b) { return a.begin < b.begin; });
     if (failure) return true;
     if (staged) std::memcpy(output, staged.get(), output_bytes);
     list.unpack();

@@ -143,6 +143,13 @@ typedef struct tributary_outcome {
   uint32_t missing;   /* all others; tributary_request_missing names them */
 } tributary_outcome;
 
+/* Elements of a result, from `begin` on, that so many ranks are inside of. */
+typedef struct tributary_part {
+  size_t begin;
+  size_t count;
+  uint32_t counted;
+} tributary_part;
+
 /* Version of the library, e.g. "0.1.0". */
 const char* tributary_version(void);
 /* Text of the calling thread's last failure; "" when there was none. Valid until its next one. */
@@ -214,6 +221,13 @@ tributary_status tributary_request_outcome(tributary_request* request, tributary
 /* Ranks that its result lacks, ascending: copies up to `capacity`, returns how many there are. 0
  * before the op is done, and where it failed. */
 size_t tributary_request_missing(tributary_request* request, uint32_t* ranks, size_t capacity);
+/* All elements that this rank gets, in order, by how many ranks are inside: copies up to `capacity`
+ * parts, returns how many there are. 0 before the op is done, and where it failed. */
+size_t tributary_request_parts(tributary_request* request, tributary_part* parts, size_t capacity);
+/* Makes of the result of an op with SUM the mean of the ranks inside of each element. `data`: all
+ * of it, of a float type. Waits for the op. */
+tributary_status tributary_request_divide(tributary_request* request, void* data,
+                                          tributary_dtype dtype);
 /* Does not cancel the op: `data` stays in use until it is done. NULL is allowed. */
 void tributary_request_free(tributary_request* request);
 

@@ -114,6 +114,23 @@ Outcome PyRequest::outcome() {
   return request_.outcome();
 }
 
+py::list PyRequest::parts() {
+  py::list parts;
+  for (const auto& part : outcome().parts)
+    parts.append(py::make_tuple(part.begin, part.count, part.counted));
+  return parts;
+}
+
+py::array PyRequest::divide() {
+  if (!py::isinstance<py::array>(result_))
+    throw py::type_error(
+        "divide() is for a call with one array; parts counts through the arrays of a list in "
+        "order");
+  auto array = py::cast<py::array>(result_);
+  outcome().divide(array.mutable_data(), dtype_);
+  return array;
+}
+
 PyCommunicator::PyCommunicator(const CommunicatorOptions& options) {
   CommunicatorOptions cancellable = options;
   cancellable.cancelled = [] { return waiting_call->signal_raised(); };
@@ -135,7 +152,7 @@ PyRequest PyCommunicator::start(CollectiveCall call, const ArrayView& input,
   Request request;
   interruptible([&] { request = communicator->start(call); });
   in_flight_.push_back({request, input.array, result.array});
-  return {std::move(request), result.array};
+  return {std::move(request), result.array, result.dtype};
 }
 
 PyRequest PyCommunicator::start_in_place(CollectiveCall call, const Arrays& arrays) {
@@ -150,7 +167,7 @@ PyRequest PyCommunicator::start_in_place(CollectiveCall call, const Arrays& arra
   const std::vector<ArrayPart> parts = arrays.parts();
   interruptible([&] { request = communicator->start(call, parts); });
   in_flight_.push_back({request, arrays.object, arrays.object});
-  return {std::move(request), arrays.object};
+  return {std::move(request), arrays.object, call.dtype};
 }
 
 PyRequest PyCommunicator::allreduce(const py::object& array, const std::string& op,

@@ -22,8 +22,8 @@ using OptionalInt = std::optional<pybind11::int_>;
 
 class PyRequest {
  public:
-  PyRequest(Request request, pybind11::object result)
-      : request_(std::move(request)), result_(std::move(result)) {}
+  PyRequest(Request request, pybind11::object result, wire::DType dtype)
+      : request_(std::move(request)), result_(std::move(result)), dtype_(dtype) {}
 
   // Returns the array, or the arrays, which then hold the result. `timeout`: seconds, then
   // TimeoutError.
@@ -31,10 +31,13 @@ class PyRequest {
   [[nodiscard]] bool done() const { return request_.done(); }
   // Waits for it, too.
   Outcome outcome();
+  pybind11::list parts();
+  pybind11::array divide();
 
  private:
   Request request_;
   pybind11::object result_;
+  wire::DType dtype_;
 };
 
 class PyCommunicator {

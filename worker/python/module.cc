@@ -107,6 +107,17 @@ constexpr const char* kDegradedDoc =
 Only where the job allows it (`stragglers.degraded_after`). All ranks, the late ones included, hold the
 same result and the same list of who is missing.)";
 
+constexpr const char* kPartsDoc =
+    R"(How many ranks are inside of which elements: a list of (begin, count, counted).
+
+The flat elements of the result that this rank gets, in order, from begin on. Each chunk may lack
+other ranks. Waits, as wait() does.)";
+
+constexpr const char* kDivideDoc =
+    R"(Makes of a sum the mean of the ranks inside of each element; returns the array.
+
+In place, for op "sum" and floats. Call it once. Waits, as wait() does.)";
+
 constexpr const char* kOpenModelDoc =
     R"(Starts opening array `number` of the model at the job's parameter server; returns a Request.
 
@@ -222,7 +233,9 @@ PYBIND11_MODULE(_native, m) {
           "Ranks that are inside of every chunk of the result. Waits, as wait() does.")
       .def_property_readonly(
           "missing", [](PyRequest& self) { return self.outcome().missing; },
-          "Ranks that some chunk of the result lacks, ascending. Waits, as wait() does.");
+          "Ranks that some chunk of the result lacks, ascending. Waits, as wait() does.")
+      .def_property_readonly("parts", &PyRequest::parts, kPartsDoc)
+      .def("divide", &PyRequest::divide, kDivideDoc);
 
   py::class_<PyCommunicator>(m, "Communicator", "One rank's membership in a job; see init().")
       .def("allreduce", &PyCommunicator::allreduce, py::arg("array"), py::arg("op") = "sum",

@@ -61,6 +61,12 @@ struct Op {
   // Of a finished op: bit r mod 64 of word r / 64 for every rank that some chunk's result lacks
   // (rule 21). Empty: every chunk has all.
   std::vector<std::uint64_t> left_out;
+  // The chunks that this rank gets of those, and how many ranks each has.
+  struct Lacking {
+    std::uint32_t chunk = 0;
+    std::uint32_t counted = 0;
+  };
+  std::vector<Lacking> lacking;
   Op* next = nullptr;
   Op* previous = nullptr;
 
@@ -118,6 +124,10 @@ struct Op {
   [[nodiscard]] bool receives(std::uint32_t chunk) const {
     return target_of(chunk).value_or(rank) == rank;
   }
+  // Where it begins in its part.
+  [[nodiscard]] std::size_t begin_of(std::uint32_t chunk) const {
+    return std::size_t{(chunk - first_data_chunk()) % chunks_per_part} * elements_per_chunk;
+  }
   // What this rank sends of it, if it contributes.
   [[nodiscard]] std::span<const std::byte> input_of(std::uint32_t chunk) const {
     const bool whole = collective != wire::Collective::all_gather;
@@ -132,9 +142,6 @@ struct Op {
  private:
   // Those before it carry no data: that of the ranks' agreement.
   [[nodiscard]] std::uint32_t first_data_chunk() const { return wire::moves_data(collective); }
-  [[nodiscard]] std::size_t begin_of(std::uint32_t chunk) const {
-    return std::size_t{(chunk - first_data_chunk()) % chunks_per_part} * elements_per_chunk;
-  }
   // `whole`: the memory holds all parts.
   [[nodiscard]] std::span<std::byte> at(std::byte* memory, std::uint32_t chunk, bool whole) const {
     const std::size_t size = wire::size_of(dtype);

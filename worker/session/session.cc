@@ -22,6 +22,7 @@ void Session::submit(Op& op, Instant now) {
   op.id = next_op_;
   op.failure.reset();
   op.left_out.clear();
+  op.lacking.clear();
   counters_.ops.add();
   if (next_op_ == kNoOp) {  // for good: only another epoch counts from 0 again
     op.failure = out_of_numbers(options_.job);

@@ -24,6 +24,7 @@ void Session::note_left_out(Op& op, const wire::Header& result) {
   counters_.degraded.add();
   op.left_out.resize(left_out_.size());
   for (std::size_t i = 0; i < left_out_.size(); ++i) op.left_out[i] |= left_out_[i];
+  if (op.receives(result.chunk)) op.lacking.push_back({result.chunk, result.covered});
 }
 
 }  // namespace tributary::worker

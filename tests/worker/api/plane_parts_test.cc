@@ -188,12 +188,18 @@ TEST(PlaneParts, AnOpIsDoneWithItsLastPartAndHasFailedIfOneHas) {
   state.parts[1].failure = Failure{wire::Reason::overflow, {}, "too large", 0};
   state.parts[1].left_out = {0b10};
   state.parts[2].left_out = {0b01};
+  for (Request::Part& part : state.parts) part.cut(0, 2, start_of(3));
+  state.parts[1].lacking = {{1, 1}};
+  state.parts[2].lacking = {{0, 1}};
   EXPECT_FALSE(state.finish(state.parts[2]));
   EXPECT_FALSE(state.finish(state.parts[1]));
   EXPECT_TRUE(state.finish(state.parts[0]));
   ASSERT_TRUE(state.failure.has_value());
   EXPECT_EQ(state.failure->text, "too large");
   EXPECT_THAT(state.left_out, testing::ElementsAre(0b11u));
+  // 20 elements in five chunks: two for each of the first planes.
+  EXPECT_THAT(state.lacking,
+              testing::ElementsAre(Outcome::Part{12, 4, 1}, Outcome::Part{16, 4, 1}));
 }
 
 }  // namespace

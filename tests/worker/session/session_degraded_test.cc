@@ -56,6 +56,11 @@ TEST_F(SessionDegraded, Rule21_AnOpLacksEveryRankThatSomeChunkLacks) {
   ASSERT_EQ(session->take_finished(), &op);
   EXPECT_FALSE(op.failure);
   EXPECT_THAT(op.left_out, ElementsAre(0b101u));
+  ASSERT_EQ(op.lacking.size(), 2u);
+  for (std::uint32_t chunk = 0; chunk < 2; ++chunk) {
+    EXPECT_EQ(op.lacking[chunk].chunk, chunk);
+    EXPECT_EQ(op.lacking[chunk].counted, 2u);
+  }
   EXPECT_EQ(session->counters().degraded.get(), 2u);
 }
 
