@@ -88,6 +88,9 @@ struct Engine::Impl {
   void send_ack(const Job& job, const wire::Packet& packet, const Endpoint& to, Outbox& out);
   void send_join_pending(Job& job, std::uint64_t nonce, const Endpoint& to, Instant now,
                          Outbox& out);
+  // Ranks that an epoch waits for, as far as they are below this switch.
+  std::span<const std::uint32_t> awaited_below(const Job& job, Instant now);
+  void say_forming(Job& job, std::span<const std::uint32_t> awaited, Instant now, Outbox& out);
 
   void abort_missing_departed(Job& job, wire::Reason reason, Outbox& out);
 
@@ -107,6 +110,8 @@ struct Engine::Impl {
   Decision on_downward(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
   Decision on_parent_start(Job& job, const wire::Packet& packet, Instant now, Outbox& out);
   Decision on_parent_pending(Job& job, const wire::Packet& packet);
+  Decision on_child_forming(Job& job, const wire::Packet& packet, const Endpoint& from, Instant now,
+                            Outbox& out);
   Decision on_parent_nack(Job& job, const wire::Packet& packet, Instant now, Outbox& out);
   void give_back(Job& job, wire::Reason why, Outbox& out);
   Decision on_parent_abort(Job& job, const wire::Packet& packet, Outbox& out);

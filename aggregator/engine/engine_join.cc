@@ -248,13 +248,38 @@ void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Endpoi
   o->header.epoch = 0;
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(nonce);
-  const std::size_t n = job.membership.awaited(scratch_ids, now);
-  RankList ranks(job.child_map, scratch_ranks);
-  for (const std::uint32_t child : std::span(scratch_ids).first(n)) ranks.add(child);
-  // Nobody below is missing: it is the switch above that waits, for others.
-  ext.add_missing_ids(n == 0 && job.upstream ? job.upstream->awaited() : ranks.ranks());
+  const std::span<const std::uint32_t> below = awaited_below(job, now);
+  // Where none below is missing, the switch above waits for others.
+  ext.add_missing_ids(below.empty() && job.upstream ? job.upstream->awaited() : below);
   o->extension_bytes = ext.bytes().size();
   job.counters.pending_replies.add();
+  say_forming(job, below, now, out);
+}
+
+// Of a switch that has not joined: the ranks that it waits for, where it said so.
+std::span<const std::uint32_t> Engine::Impl::awaited_below(const Job& job, Instant now) {
+  const std::size_t children = job.membership.awaited(scratch_ids, now);
+  std::size_t used = 0;
+  for (const std::uint32_t child : std::span(scratch_ids).first(children))
+    for (const std::uint32_t rank : job.child_map.ranks_of(child))
+      if (used < scratch_ranks.size() && !job.forming.waits(child, rank, now))
+        scratch_ranks[used++] = rank;
+  return std::span(scratch_ranks).first(used);
+}
+
+// Tells the switch above, which otherwise would blame all ranks below this one.
+void Engine::Impl::say_forming(Job& job, std::span<const std::uint32_t> awaited, Instant now,
+                               Outbox& out) {
+  if (!job.upstream || awaited.empty() || job.membership.state() == JobState::running) return;
+  const Upstream::State up = job.upstream->state();
+  if (up != Upstream::State::down && up != Upstream::State::joining) return;
+  if (!job.forming.may_speak(now)) return;
+  Outgoing* const o = send_up(job, wire::PacketType::pending, 0, out);
+  if (o == nullptr) return;
+  o->header.flags = wire::kFlagCompleteSubtree;
+  wire::ExtensionWriter ext(o->extensions);
+  ext.add_missing_ids(awaited);
+  o->extension_bytes = ext.bytes().size();
 }
 
 }  // namespace tributary::aggregator

@@ -28,8 +28,9 @@ bool may_abort_for(wire::Reason reason) {
 
 }  // namespace
 
-// RESULT, PENDING, UNKNOWN, START, NACK, ABORT: what only the switch above may say, but for the
-// ABORT of a switch below. ACK from above is an answer to LEASE or LEAVE.
+// RESULT, PENDING, UNKNOWN, START, NACK, ABORT: what only the switch above may say, but for ABORT
+// of a switch below, and PENDING of one whose ranks have not all joined. ACK from above is an
+// answer to LEASE or LEAVE.
 Decision Engine::Impl::on_downward(const wire::Packet& packet, const Endpoint& from, Instant now,
                                    Outbox& out) {
   using wire::PacketType;
@@ -39,6 +40,8 @@ Decision Engine::Impl::on_downward(const wire::Packet& packet, const Endpoint& f
   if (job == nullptr) return {Verdict::dropped, DropReason::unknown_job};
   if (!job->upstream || !job->upstream->is_from(from)) {
     if (h.type == PacketType::abort) return on_child_abort(*job, packet, from, now, out);
+    if (h.type == PacketType::pending && h.epoch == 0 && !job->config.children.empty())
+      return on_child_forming(*job, packet, from, now, out);
     return {Verdict::dropped, job->upstream ? DropReason::sender_mismatch : DropReason::bad_type};
   }
   switch (h.type) {
@@ -118,6 +121,24 @@ Decision Engine::Impl::on_parent_pending(Job& job, const wire::Packet& packet) {
     return {Verdict::dropped, DropReason::stale_epoch};
   const std::size_t n = wire::find_missing_ids(packet.extensions, scratch_ids);
   job.upstream->pending(std::span(scratch_ids).first(std::min(n, scratch_ids.size())));
+  return {Verdict::noted};
+}
+
+// A switch below names the ranks that it waits for.
+Decision Engine::Impl::on_child_forming(Job& job, const wire::Packet& packet, const Endpoint& from,
+                                        Instant now, Outbox& out) {
+  if (packet.header.plane != job.config.plane) return {Verdict::dropped, DropReason::bad_shard};
+  const auto child = job.child_map.joining(packet.header);
+  if (!child || !job.child_map[*child].is_switch) return {Verdict::dropped, DropReason::bad_type};
+  if (from.node() != node_of_ipv4(job.child_map[*child].ipv4) ||
+      !job.membership.may_be_at(*child, from.port()))
+    return {Verdict::dropped, DropReason::sender_mismatch};
+  if (job.membership.state() == JobState::running)
+    return {Verdict::dropped, DropReason::stale_epoch};
+  const std::size_t n = wire::find_missing_ids(packet.extensions, scratch_ids);
+  if (!job.forming.told(*child, std::span(scratch_ids).first(std::min(n, scratch_ids.size())), now))
+    return {Verdict::dropped, DropReason::bad_coverage};
+  say_forming(job, awaited_below(job, now), now, out);
   return {Verdict::noted};
 }
 

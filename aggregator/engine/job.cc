@@ -17,6 +17,7 @@ Job::Job(const config::JobConfig& job_config, std::uint32_t job_place,
       child_map(job_config),
       place(job_place),
       membership(child_map.count(), config.lease, std::move(pinned_ports)),
+      forming(child_map),
       away(config.shards) {}
 
 wire::Header Job::header(wire::PacketType type) const {
@@ -38,7 +39,8 @@ void Job::start_epoch(std::uint16_t epoch, std::uint64_t serial, Instant now) {
 
 std::size_t Job::table_bytes() const {
   return config::kJobBytes + config::copy_bytes(config) + child_map.table_bytes() +
-         membership.table_bytes() + last_abort.table_bytes() + away.capacity() * sizeof(Away);
+         membership.table_bytes() + forming.table_bytes() + last_abort.table_bytes() +
+         away.capacity() * sizeof(Away);
 }
 
 }  // namespace tributary::aggregator

@@ -8,6 +8,7 @@
 
 #include "aggregator/chunk/child_map.h"
 #include "aggregator/engine/engine.h"
+#include "aggregator/engine/forming.h"
 #include "aggregator/engine/membership.h"
 #include "aggregator/engine/upstream.h"
 #include "aggregator/shard/abort_cause.h"
@@ -22,6 +23,7 @@ struct Job {
   const ChildMap child_map;
   std::uint32_t place;  // in the configuration
   Membership membership;
+  Forming forming;
   std::optional<Upstream> upstream;   // of a switch that is not the job's root
   std::uint32_t first_seq = 0;        // of the running epoch
   std::uint32_t completion_host = 0;  // of shard 0, as START names it

@@ -31,8 +31,7 @@ bool Membership::may_rebind(const Member& m, const Endpoint& from) const {
 Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from,
                                   Instant now) {
   Member& m = members_[rank];
-  if (pinned_ports_[rank] != kAnyPort && pinned_ports_[rank] != from.port())
-    return Join::wrong_port;
+  if (!may_be_at(rank, from.port())) return Join::wrong_port;
   if (state_ != JobState::running) return admit(m, nonce, from, now);
 
   if (m.nonce == nonce) {

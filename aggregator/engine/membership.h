@@ -55,6 +55,10 @@ class Membership {
   Join join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from, Instant now);
   // All joined ranks become present; `epoch` is theirs.
   void start(std::uint16_t epoch, Instant now);
+  // False where the configuration pins this rank to another port.
+  [[nodiscard]] bool may_be_at(std::uint32_t rank, std::uint16_t port) const {
+    return pinned_ports_[rank] == kAnyPort || pinned_ports_[rank] == port;
+  }
   // True when `from` is where this present rank joined from; notes that it lives.
   bool is_present(std::uint32_t rank, const Endpoint& from, Instant now);
   // This present rank sent data at this time, maybe some time ago.

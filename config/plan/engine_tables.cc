@@ -99,9 +99,13 @@ std::size_t shard_job_tables(const JobConfig& job) {
 }
 
 std::size_t membership_tables(const JobConfig& job) {
+  constexpr std::size_t kTime = 8;  // when a switch below last said whom it waits for
+  const bool has_switches = std::any_of(job.children.begin(), job.children.end(),
+                                        [](const ChildConfig& child) { return child.is_switch; });
+  const std::size_t forming = has_switches ? words(job.workers) * 8 + job_fan_in(job) * kTime : 0;
   constexpr std::size_t of_child = kMemberBytes + sizeof(std::uint16_t);  // and its port
   constexpr std::size_t kOfShard = 8;  // where it stood when it went to another owner
-  return kJobBytes + copy_bytes(job) + child_map_bytes(job) + job_fan_in(job) * of_child +
+  return kJobBytes + copy_bytes(job) + child_map_bytes(job) + job_fan_in(job) * of_child + forming +
          job.shards * kOfShard + kIdListBytes;
 }
 

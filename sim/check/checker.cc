@@ -31,10 +31,13 @@ bool reduces(wire::Collective c) {
          c == wire::Collective::reduce_scatter;
 }
 
-// What only the switch above may say. (ACK may be a member's own, too.)
-bool is_from_above(PacketType type) {
-  return type == PacketType::start || type == PacketType::result || type == PacketType::pending ||
-         type == PacketType::unknown || type == PacketType::nack || type == PacketType::abort;
+// What only the switch above may say. (ACK may be a member's own, too; and PENDING with that flag
+// is a switch's below, of whose ranks not all have joined.)
+bool is_from_above(const wire::Header& h) {
+  const PacketType type = h.type;
+  if (type == PacketType::pending) return (h.flags & wire::kFlagCompleteSubtree) == 0;
+  return type == PacketType::start || type == PacketType::result || type == PacketType::unknown ||
+         type == PacketType::nack || type == PacketType::abort;
 }
 
 // Nothing happens that patience would not repair: no epoch may fail at all.
@@ -166,7 +169,7 @@ void Checker::on_decision(SwitchNode& node, const FrameRef& frame, const wire::P
   }
   if (frame.truth().forged) {
     const bool taken = decision.verdict != Verdict::dropped && decision.verdict != Verdict::refused;
-    if (taken && is_from_above(packet.header.type))
+    if (taken && is_from_above(packet.header))
       violation("a forged packet passed for one of the switch above: " +
                 describe_frame(frame.bytes()));
     if (decision.verdict == Verdict::opened || decision.verdict == Verdict::folded ||

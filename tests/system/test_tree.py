@@ -105,6 +105,21 @@ def test_o4_servers_verify_the_sums_of_a_tree(make_tree, launch_tree):
     exact(launcher.start(SHORT, job=2))
 
 
+def test_ranks_that_never_start_are_named_everywhere(make_tree, launch_tree):
+    """Rule 1: w135 and w137 stay away; their neighbours on S203 are not blamed by those elsewhere."""
+    bed = make_tree(TWELVE)
+    launcher = launch_tree(bed)
+    ranks = bed.topology.ranks(1)
+    absent = sorted(rank for rank, worker in ranks.items() if worker in {"w135", "w137"})
+    workers = [
+        launcher.start_rank(rank, len(ranks), SHORT, 1, worker, join_timeout=4.0)
+        for rank, worker in ranks.items()
+        if rank not in absent
+    ]
+    for worker in workers:
+        assert worker.fail()["missing_ranks"] == absent, worker.rank
+
+
 @pytest.mark.parametrize("victim", [LEAF, MIDDLE, ROOT])
 def test_a_killed_switch_is_named_and_the_next_job_runs(make_tree, launch_tree, victim):
     bed = make_tree(TWELVE)

@@ -1,0 +1,46 @@
+// Ranks that switches below still wait for while an epoch forms (protocol, "Trees"): each says so
+// to the switch above it, which then names these ranks, not all that hang below that switch.
+//
+// A switch joins when all below it have joined. A word of it holds for kLasts; one that has not
+// spoken since has no rank that waits, as far as is known here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "aggregator/chunk/child_map.h"
+#include "core/time.h"
+
+namespace tributary::aggregator {
+
+class Forming {
+ public:
+  // Without switches below there is nothing to keep.
+  explicit Forming(const ChildMap& children);
+
+  // The switch `child` waits for these ranks. False, and nothing changes, where one of them is not
+  // below it.
+  bool told(std::uint16_t child, std::span<const std::uint32_t> ids, Instant now);
+  // True for a rank inside of `child` that waits as much as those that ask: its switch named
+  // others.
+  [[nodiscard]] bool waits(std::uint32_t child, std::uint32_t rank, Instant now) const;
+  // This switch's own word goes up, at most once per kSpacing.
+  bool may_speak(Instant now);
+
+  [[nodiscard]] std::size_t table_bytes() const {
+    return missing_.capacity() * sizeof(std::uint64_t) + told_at_.capacity() * sizeof(Instant);
+  }
+
+ private:
+  // Workers repeat JOIN every 100 ms.
+  static constexpr Duration kLasts = Duration::ms(500);
+  static constexpr Duration kSpacing = Duration::ms(50);
+
+  const ChildMap& children_;
+  std::vector<std::uint64_t> missing_;  // by rank: bit r mod 64 of word r / 64
+  std::vector<Instant> told_at_;        // by child; Instant(): never
+  Instant spoke_at_;
+};
+
+}  // namespace tributary::aggregator
