@@ -120,7 +120,7 @@ struct JobConfig {
   std::uint32_t window = 64;         // chunks in flight per shard; power of two
   std::uint32_t chunk_bytes = 1024;  // largest payload; multiple of 8
   std::uint8_t shards = 1;
-  Duration deadline = Duration::seconds(30);  // from a chunk's first contribution to ABORT
+  Duration deadline = Duration::seconds(30);  // counted from a chunk's first contribution
   Duration lease = Duration::seconds(10);     // silence of a member that ends the epoch
   wire::Integrity integrity = wire::Integrity::udp_checksum;
   std::vector<MemberConfig> members;   // optional pinning of ranks to ports
@@ -143,7 +143,7 @@ struct JobConfig {
   std::uint8_t priority = 0;  // dynamic: see preempt_idle
   Release release = Release::sent;
   bool verify = false;
-  OnDeadline on_deadline = OnDeadline::abort;
+  OnDeadline on_deadline = OnDeadline::escalate;
   Trigger completion_trigger = Trigger::collect;  // T16
 
   StragglerPolicy stragglers;

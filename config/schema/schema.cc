@@ -80,7 +80,7 @@ Fields<JobConfig> membership_fields() {
       scalar(
           "deadline", &JobConfig::deadline,
           duration(kMinDeadline, Duration::seconds(3600), Duration::ms(1)),
-          "From a chunk's first contribution until the job is aborted for want of the others. At "
+          "From a chunk's first contribution until the switch gives the chunk up (on_deadline). At "
           "least ten retransmission timers (10 x 20ms), so that loss can be repaired."),
       scalar("lease", &JobConfig::lease,
              duration(kMinLease, Duration::seconds(3600), Duration::ms(1)),

@@ -84,8 +84,8 @@ Fields<JobConfig> slot_use() {
              "Sums go to the completion engine, which checks them, before any worker gets them."),
       choice("on_deadline", &JobConfig::on_deadline,
              {{"abort", OnDeadline::abort}, {"escalate", OnDeadline::escalate}},
-             "A chunk whose deadline passes. abort: ends the job's epoch. escalate: what has "
-             "arrived goes to the completion engine, which waits for the rest."),
+             "A chunk whose deadline passes. escalate: what has arrived goes to the completion "
+             "engine, which waits for the rest. abort: the job's epoch ends."),
       choice(
           "completion_trigger", &JobConfig::completion_trigger,
           {{"collect", Trigger::collect}, {"streaming", Trigger::streaming}},

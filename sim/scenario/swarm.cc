@@ -53,7 +53,7 @@ void draw_sums(Draw& draw, JobScenario& job) {
     sums.verify = true;
     if (draw.one_in(2)) sums.release = config::Release::returned;
   }
-  if (draw.one_in(2)) sums.on_deadline = config::OnDeadline::escalate;
+  if (!draw.one_in(2)) sums.on_deadline = config::OnDeadline::abort;
   if (sums.order == wire::Order::fast && draw.one_in(2))
     sums.completion_trigger = config::Trigger::streaming;
 }

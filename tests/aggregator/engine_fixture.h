@@ -41,6 +41,7 @@ inline config::JobConfig test_job(std::uint32_t workers = 3, std::uint32_t windo
   job.window = window;
   job.chunk_bytes = 64;
   job.deadline = Duration::ms(500);
+  job.on_deadline = config::OnDeadline::abort;
   job.lease = Duration::ms(1000);
   return job;
 }

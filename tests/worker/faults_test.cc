@@ -28,6 +28,7 @@ config::JobConfig job(Duration lease, Duration deadline) {
   config::JobConfig j = small_job(3, 4);
   j.lease = lease;
   j.deadline = deadline;
+  j.on_deadline = config::OnDeadline::abort;
   return j;
 }
 

@@ -33,11 +33,11 @@ TEST(Limits, AgreeWithTheMemoryPlanOfTheConfiguration) {
   job.shards = 3;
   job.deadline = Duration::ms(700);
   c.jobs = {job, job, job};
+  c.jobs[0].on_deadline = config::OnDeadline::abort;
   c.jobs[1].id = 10;
   c.jobs[1].parent = config::ParentConfig{};
   c.jobs[2].id = 11;
   c.jobs[2].window = 4096;
-  c.jobs[2].on_deadline = config::OnDeadline::escalate;
   c.jobs[2].order = wire::Order::reproducible;
   c.jobs[2].partials = wire::Partials::narrow;
   c.jobs[2].arithmetic = wire::Arithmetic::modular;

@@ -93,7 +93,7 @@ TEST(Sums, GoodOnesAreRead) {
       sample_with(22,
                   "    order: reproducible\n    bracketing: [[1], 0]\n    trigger: collect\n"
                   "    arithmetic: modular\n    reductions: [float32 sum, int8 max]\n"
-                  "    verify: true\n    release: returned\n    on_deadline: escalate"),
+                  "    verify: true\n    release: returned\n    on_deadline: abort"),
       "f.yaml");
   const JobConfig& job = c.jobs[0];
   EXPECT_EQ(job.order, wire::Order::reproducible);
@@ -101,6 +101,7 @@ TEST(Sums, GoodOnesAreRead) {
   EXPECT_EQ(job.bracketing->items[0].items[0].rank, 1u);
   EXPECT_EQ(job.reductions[1].dtype, wire::DType::int8);
   EXPECT_EQ(job.release, Release::returned);
+  EXPECT_EQ(job.on_deadline, OnDeadline::abort);
   EXPECT_EQ(dump(parse_switch_config(dump(c), "dump")), dump(c));
 }
 

@@ -56,6 +56,7 @@ TEST(Load, FillsEveryField) {
   EXPECT_EQ(job.chunk_bytes, 8192u);
   EXPECT_EQ(job.shards, 1);
   EXPECT_EQ(job.deadline, Duration::seconds(30));
+  EXPECT_EQ(job.on_deadline, OnDeadline::escalate);
   EXPECT_EQ(job.lease, Duration::seconds(10));
   EXPECT_EQ(job.integrity, wire::Integrity::udp_checksum);
   ASSERT_EQ(job.members.size(), 2u);

@@ -233,8 +233,8 @@ TEST(Topology, RefusesATreeInWhichNobodyAggregates) {
 
 TEST(Topology, O12_WhatASingleSwitchCanDoSeveralCan) {
   for (const std::string key :
-       {"slots: dynamic", "on_deadline: escalate", "verify: true", "release: returned",
-        "slots: dynamic, verify: true, release: returned, on_deadline: escalate"})
+       {"slots: dynamic", "on_deadline: abort", "verify: true", "release: returned",
+        "slots: dynamic, verify: true, release: returned, on_deadline: abort"})
     EXPECT_THAT(topology_errors(small_with("workers: 3,", "workers: 3, " + key + ",")), IsEmpty())
         << key;
 }

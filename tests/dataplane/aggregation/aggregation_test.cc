@@ -204,7 +204,9 @@ TEST_F(Aggregating, MembersOfTwoVlansBehindOnePortGetACopyEach) {
 
 // T22: slot-hold time is bounded by the deadline, on the loop's own clock.
 TEST_F(Aggregating, DeadlineAbortsTheEpochToTheGroup) {
-  start(job_config());
+  config::SwitchConfig config = job_config();
+  config.jobs[0].on_deadline = config::OnDeadline::abort;
+  start(config);
   join();
   sw->inject(0, ranks[0].contribution(0, std::array{1}));
   sw->turn();

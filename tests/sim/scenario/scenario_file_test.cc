@@ -110,7 +110,7 @@ TEST(ScenarioFile, HowAJobSumsMustBePossible) {
   EXPECT_THAT(with("bracketing: [0, 1, 2, 3, 4]"), HasSubstr("order: reproducible"));
   EXPECT_THAT(with("order: reproducible, bracketing: [0, 1]"), HasSubstr("bracketing"));
   for (const std::string knob :
-       {"slots: dynamic", "verify: true", "on_deadline: escalate", "release: returned",
+       {"slots: dynamic", "verify: true", "on_deadline: abort", "release: returned",
         "partials: narrow", "order: reproducible, bracketing: [[4, 2, 3], [1, 0]]"})
     EXPECT_EQ(with(knob, "pool_slots: 4\n" + tree), "accepted") << knob;
   EXPECT_THAT(with("order: reproducible, partials: narrow", tree),
