@@ -25,6 +25,8 @@ namespace tributary {
   X(frame_bad_udp, "frame-bad-udp", "UDP length disagrees with the IP length")                    \
   X(frame_multi_segment, "frame-multi-segment", "aggregation packet in several mbuf segments")    \
   X(checksum, "checksum", "UDP checksum is wrong")                                                \
+  X(checksum_offloaded, "checksum-offloaded",                                                     \
+    "UDP checksum left to the sender's device: ethtool -K INTERFACE tx off there")                \
   X(crc32c, "crc32c", "CRC32C extension is wrong")                                                \
   X(no_integrity, "no-integrity", "neither UDP checksum nor CRC32C is present")                   \
   X(header_truncated, "header-truncated", "shorter than the aggregation header")                  \
@@ -69,6 +71,7 @@ namespace tributary {
   X(tx_link_down, "tx-link-down", "link of the egress port is down")                              \
   X(mtu, "mtu-exceeded", "frame exceeds the MTU of the port it comes or goes through")            \
   X(bad_source_mac, "bad-source-mac", "source address is multicast, zero or the switch's own")    \
+  X(own_address, "own-address", "the sender claims the switch's own IP address")                  \
   X(spoofed_mac, "spoofed-mac", "source address that belongs to another port (static_macs)")      \
   X(no_egress, "no-egress", "destination is on the ingress port, or there is no other port")      \
   X(vlan_denied, "vlan-denied", "VLAN, or lack of a tag, that the ingress port does not take")    \
@@ -82,6 +85,7 @@ namespace tributary {
   X(lldp_refused, "lldp-refused", "LLDP from more neighbours, or more often, than is taken")      \
   X(bridge_reserved, "bridge-reserved",                                                           \
     "to a group address that no bridge forwards (01:80:c2:00:00:0x)")                             \
+  X(bpdu_guard, "bpdu-guard", "spanning tree's message, or a frame of a port that heard one")     \
   X(no_member, "no-member", "multicast that nobody behind another port has asked for")            \
   X(unhandled, "unhandled", "addressed to the switch itself, which has no use for it")
 

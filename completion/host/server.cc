@@ -80,6 +80,11 @@ DropReason Server::on_packet(const wire::Packet& packet, const Endpoint& from, I
     return DropReason::sender_mismatch;
   }
   if (h.shard >= job.limits.shards) return DropReason::bad_shard;
+  // Everything that a root sends of a shard leaves from the shard's port.
+  if (wire::UdpPeer(from).udp_port != job.root_udp_port + h.shard) {
+    counters_.wrong_senders.add();
+    return DropReason::sender_mismatch;
+  }
   Seat& seat = *seats_[found->second + h.shard];
   roots_[seat.place].heard = now;
   switch (h.type) {

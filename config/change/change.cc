@@ -84,6 +84,8 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
     to.forwarding.snooping = snooping;
   });
   take(change.lldp, [&](SwitchConfig& to) { to.forwarding.lldp = next.forwarding.lldp; });
+  take(change.reserved,
+       [&](SwitchConfig& to) { static_cast<ReservedGroups&>(to.forwarding) = next.forwarding; });
   take(change.routes, [&](SwitchConfig& to) { to.routes = next.routes; });
   take(change.idle_sleep, [&](SwitchConfig& to) { to.idle_sleep_max = next.idle_sleep_max; });
   return change;
@@ -143,6 +145,7 @@ void take_ports(SwitchConfig& running, const SwitchConfig& next, const Seating& 
     port.mtu = to.mtu;
     port.queues = to.queues;
     port.lcores = to.lcores;
+    port.required = to.required;
   }
 }
 

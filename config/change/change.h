@@ -28,6 +28,7 @@ struct ForwardingChange {
   bool ageing = false;     // how long learned ones are known
   bool snooping = false;   // all but whether, and for how many groups
   bool lldp = false;
+  bool reserved = false;  // groups of neighbours' protocols
   bool routes = false;
   bool idle_sleep = false;
 };

@@ -14,6 +14,7 @@
 #include "config/model/lldp.h"
 #include "config/model/port_storm.h"
 #include "config/model/port_vlan.h"
+#include "config/model/reserved_groups.h"
 #include "config/model/route.h"
 #include "config/model/snooping.h"
 #include "config/model/straggler_policy.h"
@@ -49,6 +50,8 @@ struct PortConfig {
   std::uint32_t max_addresses = 0;         // that it may teach the FDB; 0: no limit
   std::uint16_t queues = 1;                // pairs of a receive and a transmit queue
   std::vector<std::uint16_t> lcores = {};  // of each pair, the loop it belongs to; none: in turn
+  // The switch does not start without it; else the port comes up when its device can be opened.
+  bool required = true;
   // Not in files: the first pair's loop, where a reload has kept or chosen it.
   std::optional<std::uint16_t> turn = std::nullopt;
 };
@@ -217,7 +220,7 @@ struct StaticMac {
   std::string port;
 };
 
-struct ForwardingConfig {
+struct ForwardingConfig : ReservedGroups {
   std::uint32_t fdb_entries = 4096;  // learned addresses; power of two
   Duration fdb_ageing = Duration::seconds(300);
   std::vector<StaticMac> static_macs;

@@ -43,6 +43,10 @@ const Fields<PortConfig>& port_fields() {
               kMaxQueues,
               "For each pair of queues the lcore that polls and sends: an index into "
               "`switch.lcores`. Left out: all queues of all such ports in turn, 0, 1, 2..."),
+      scalar(
+          "required", &PortConfig::required, boolean(),
+          "Whether the switch refuses to start when the port's device cannot be opened. `false`: "
+          "it starts, says so, and opens the port when its interface is there."),
   };
   return fields;
 }
@@ -210,6 +214,10 @@ const Fields<StaticMac>& static_mac_fields() {
   return fields;
 }
 
+std::vector<std::pair<std::string, ReservedRule>> forward_or_drop() {
+  return {{"forward", ReservedRule::forward}, {"drop", ReservedRule::drop}};
+}
+
 const Fields<ForwardingConfig>& forwarding_fields() {
   static const Fields<ForwardingConfig> fields = {
       scalar("fdb_entries", &ForwardingConfig::fdb_entries,
@@ -225,6 +233,22 @@ const Fields<ForwardingConfig>& forwarding_fields() {
       mapping<ForwardingConfig, LldpConfig>(
           "lldp", [](auto& f) -> auto& { return f.lldp; }, lldp_fields(),
           "LLDP: which switch or host is behind which port."),
+      choice<ForwardingConfig, ReservedRule>(
+          "bpdu", &ForwardingConfig::bpdu,
+          {{"forward", ReservedRule::forward},
+           {"drop", ReservedRule::drop},
+           {"guard", ReservedRule::guard}},
+          "Spanning tree's messages, which the switch does not speak: `forward`, as any other "
+          "group, so that neighbours find loops through it; `drop`; or `guard`, and the port that "
+          "hears one is down until its link is lost, or the port is opened again."),
+      choice<ForwardingConfig, ReservedRule>(
+          "lacp", &ForwardingConfig::lacp, forward_or_drop(),
+          "Link aggregation's messages (LACP, markers) between two neighbours."),
+      choice<ForwardingConfig, ReservedRule>(
+          "eapol", &ForwardingConfig::eapol, forward_or_drop(),
+          "Port authentication (802.1X) between two neighbours."),
+      choice<ForwardingConfig, ReservedRule>("pdelay", &ForwardingConfig::pdelay, forward_or_drop(),
+                                             "PTP's measurements of the delay to a neighbour."),
   };
   return fields;
 }

@@ -150,6 +150,11 @@ std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std
   return is_udp ? std::optional(view) : std::nullopt;
 }
 
+bool udp4_checksum_is_partial(const Udp4View& view) {
+  return word_of<std::uint16_t>(be16(view.checksum)) ==
+         pseudo_header_sum(view.endpoints, view.datagram.size());
+}
+
 bool udp4_checksum_ok(const Udp4View& view) {
   return ones_complement_add(pseudo_header_sum(view.endpoints, view.datagram.size()),
                              ones_complement_sum(view.datagram)) == 0xFFFF;

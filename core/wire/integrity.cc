@@ -59,7 +59,8 @@ DropReason check_integrity(const Udp4View& udp, const Packet& packet) {
     if (const auto result = check_crc32c(udp, packet)) return *result;
   if (udp.checksum == 0) return DropReason::no_integrity;
   if (udp.checksum_checked) return DropReason::none;
-  return udp4_checksum_ok(udp) ? DropReason::none : DropReason::checksum;
+  if (udp4_checksum_ok(udp)) return DropReason::none;
+  return udp4_checksum_is_partial(udp) ? DropReason::checksum_offloaded : DropReason::checksum;
 }
 
 }  // namespace tributary::wire

@@ -9,7 +9,15 @@ namespace tributary::dataplane {
 void Announcer::look(std::uint16_t place, State& state) {
   const Port* const port = lanes_[place]->port;
   if (state.port == port && state.losses == port->link_losses()) return;
-  state = {port, port->link_losses(), 2, Instant()};
+  state = {port, port->link_losses(), 2, Instant(), std::nullopt};
+}
+
+void Announcer::defend(std::uint16_t place, Instant now) {
+  if ((speaks_ >> place & 1) == 0) return;
+  State& state = states_[place];
+  if (state.defended && now - *state.defended < kDefendInterval) return;
+  state.defended = now;
+  announce(place);
 }
 
 std::size_t Announcer::expire(Instant now) {

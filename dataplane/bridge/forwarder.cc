@@ -112,13 +112,18 @@ void Forwarder::forget_port(std::uint16_t port) {
 void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
                       std::span<Classified> what, Instant now) {
   Lane& lane = *lanes_[ingress];
+  if (lane.port->is_guarded()) {
+    for (Classified& c : what.first(burst.size())) deny(c, DropReason::bpdu_guard);
+    return;
+  }
   for (std::size_t i = 0; i < burst.size(); ++i) {
     Classified& c = what[i];
     if (c.reason != DropReason::none) {
-      if (c.reason == DropReason::bad_source_mac || c.reason == DropReason::frame_truncated)
+      if (c.reason == DropReason::bad_source_mac || c.reason == DropReason::frame_truncated ||
+          c.reason == DropReason::own_address)
         continue;
       // Neighbours' own business is in no VLAN, and says nothing of where addresses are.
-      if (c.reason == DropReason::bridge_reserved) {
+      if (c.reason == DropReason::bridge_reserved || c.reason == DropReason::bpdu_guard) {
         if (!acl_.idle() && acl_.verdict(i) != DropReason::none) deny(c, acl_.verdict(i));
         continue;
       }

@@ -6,6 +6,9 @@
 namespace tributary::dataplane {
 namespace {
 
+constexpr std::uint16_t kEtherTypeSlow = 0x8809;   // IEEE 802.3, annex 57A: LACP and markers
+constexpr std::uint16_t kEtherTypeEapol = 0x888E;  // IEEE 802.1X
+constexpr std::uint16_t kEtherTypePtp = 0x88F7;    // IEEE 1588
 constexpr wire::MacAddress kBroadcast = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
 bool is_aggregation(const Identity& identity, const wire::UdpEndpoints& to) {
@@ -91,8 +94,29 @@ void classify_group(const Identity& identity, Classified& c) {
       c.action = Action::aggregate;
 }
 
-// Of neighbours to each other: ends here, whoever it is for.
-void classify_reserved(bool linear, Classified& c) {
+// The protocol's rule; drop, for one that has none.
+config::ReservedRule rule_of(const config::ReservedGroups& rules, const wire::EthernetView& frame) {
+  switch (frame.destination[5]) {
+    case 0x00: return rules.bpdu;
+    case 0x02:
+      if (frame.ether_type == kEtherTypeSlow) return rules.lacp;
+      break;
+    case 0x03:
+      if (frame.ether_type == kEtherTypeEapol) return rules.eapol;
+      break;
+    case 0x0E:
+      if (frame.ether_type == kEtherTypePtp) return rules.pdelay;
+      break;
+    default: break;
+  }
+  return config::ReservedRule::drop;
+}
+
+// Of neighbours to each other: ends here, whoever it is for, where no rule passes it on.
+void classify_reserved(const Identity& identity, bool linear, Classified& c) {
+  const config::ReservedRule rule = rule_of(identity.reserved, c.ethernet);
+  if (rule == config::ReservedRule::forward) return;
+  if (rule == config::ReservedRule::guard) return drop(c, DropReason::bpdu_guard);
   drop(c, DropReason::bridge_reserved);
   if (linear && c.ethernet.ether_type == wire::kEtherTypeLldp && !c.ethernet.vlan_tci)
     c.action = Action::lldp;
@@ -101,7 +125,8 @@ void classify_reserved(bool linear, Classified& c) {
 }  // namespace
 
 void classify_destination(const Identity& identity, bool linear, bool ours, Classified& c) {
-  if (wire::is_bridge_reserved(c.ethernet.destination)) return classify_reserved(linear, c);
+  if (wire::is_bridge_reserved(c.ethernet.destination))
+    return classify_reserved(identity, linear, c);
   if (ours && !linear) return drop(c, DropReason::frame_multi_segment);
   if (ours || (linear && c.ethernet.destination == kBroadcast))
     return classify_local(identity, c, ours);

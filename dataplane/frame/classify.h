@@ -1,12 +1,13 @@
 // What to do with a received frame. Looks at headers only, changes nothing.
 //
+//   from the switch's own MAC or IPv4 address, in ARP as well: drop
 //   to the switch's MAC, or broadcast:  aggregation port → aggregate
 //                                       hosting port     → host, where engines are hosted
 //                                       ARP, ICMP echo   → answer
 //                                       other ARP        → hear, where there are routers
 //                                       fragments        → reassemble, where they are taken
 //   to the switch's MAC, anything else: drop, never flooded
-//   to a bridge's own group:            LLDP → lldp; drop, never forwarded
+//   to a bridge's own group:            LLDP → lldp; by the protocol's rule forward; drop
 //   to a job's group, from the switch above: aggregate, or reassemble; the children get it from
 //   here otherwise:                          forward
 #pragma once
@@ -58,6 +59,10 @@ inline void classify(const Identity& identity, std::uint64_t own, std::span<cons
   into.destination = destination;
   if ((source & kGroupBit) != 0 || source == 0 || source == own) {
     into.reason = DropReason::bad_source_mac;
+    return;
+  }
+  if (is_from_own_address(identity, into.ethernet)) {
+    into.reason = DropReason::own_address;
     return;
   }
   into.action = Action::forward;

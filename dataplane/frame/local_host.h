@@ -3,10 +3,14 @@
 // Pure functions over frames; a frame that is answered goes back out of its ingress port.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
+#include "config/model/reserved_groups.h"
+#include "core/net/byte_order.h"
 #include "core/net/frame.h"
 
 namespace tributary::dataplane {
@@ -25,8 +29,22 @@ struct Identity {
   };
   std::vector<ParentGroup> parents = {};
   bool takes_fragments = false;
+  config::ReservedGroups reserved = {};
   bool hears_arp = false;  // there are routers to be asked
 };
+
+// True for IPv4 and ARP whose sender says that it has the switch's address.
+inline bool is_from_own_address(const Identity& identity, const wire::EthernetView& frame) {
+  std::size_t at = 12;  // of IPv4's source
+  if (frame.ether_type != wire::kEtherTypeIpv4) {
+    if (frame.ether_type != wire::kEtherTypeArp) return false;
+    at = 14;
+  }
+  if (frame.payload.size() < at + sizeof(wire::be32)) return false;
+  wire::be32 sender;
+  std::memcpy(&sender, frame.payload.data() + at, sizeof sender);
+  return sender == identity.ipv4;
+}
 
 // True for a well-formed ARP request for the switch's address.
 bool is_arp_request_for(const Identity& identity, const wire::EthernetView& frame);

@@ -2,9 +2,12 @@
 
 #include <rte_eal.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 
@@ -29,6 +32,28 @@ bool abandoned(const std::string& name) {
 
 std::string run_directory_name(int pid) {
   return std::string(kPrefix).append(std::to_string(pid));
+}
+
+std::filesystem::path run_directory_parent() {
+  const auto from = [](const char* name, const char* otherwise) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before threads
+    return std::string(value != nullptr ? value : otherwise);
+  };
+  if (const std::string own = from("RUNTIME_DIRECTORY", ""); !own.empty()) return own;
+  return getuid() == 0 ? "/var/run" : from("XDG_RUNTIME_DIR", "/tmp");
+}
+
+void check_run_directory(const std::filesystem::path& parent) {
+  const std::filesystem::path place = parent / "dpdk";
+  std::string probe = place / ".probe-XXXXXX";
+  std::error_code error;
+  std::filesystem::create_directory(place, error);
+  if (!error && mkdtemp(probe.data()) == nullptr) error = {errno, std::generic_category()};
+  if (error)
+    throw std::runtime_error("DPDK cannot make its run directory in " + place.string() + ": " +
+                             error.message() +
+                             "; set RUNTIME_DIRECTORY to a directory that may be written");
+  std::filesystem::remove(probe, error);
 }
 
 void remove_run_directory() {

@@ -215,6 +215,10 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
       case Action::reassemble:
       case Action::drop:
         tell(port, frame, {.action = Action::drop});
+        if (what.reason == DropReason::bpdu_guard) lanes_[port]->port->guard();
+        if (what.reason == DropReason::own_address && announcer_ &&
+            what.ethernet.ether_type == wire::kEtherTypeArp)
+          announcer_->defend(port, now);
         drop(*lanes_[port], frame, what.reason);
         break;
     }

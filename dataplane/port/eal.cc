@@ -152,6 +152,7 @@ Eal::Eal(const std::vector<std::string>& arguments) {
   correct_packet_sockets();
   count_memif_rings();
   remember_memif_listeners();
+  check_run_directory(run_directory_parent());
   if (rte_eal_init(static_cast<int>(storage.size()), argv.data()) < 0) {
     const int error = rte_errno;
     std::string command;

@@ -371,10 +371,18 @@ void Port::disconnect_peer() {
   });
 }
 
+void Port::guard() {
+  guarded_.store(true, std::memory_order_relaxed);
+  if (link_up_.exchange(false, std::memory_order_acq_rel))
+    link_losses_.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool Port::poll_link() {
   if (!is_device_) return false;
   bool up = driver_link_up() && !lost_peer();
   up = look_at_interface() && up;
+  if (!up) guarded_.store(false, std::memory_order_relaxed);
+  up = up && !is_guarded();
   if (link_up_.exchange(up, std::memory_order_acq_rel) && !up)
     link_losses_.fetch_add(1, std::memory_order_relaxed);
   if (up && lost_peer()) {

@@ -106,6 +106,10 @@ class Port {
   // Any thread. The interface that the device was opened on is gone for good, and another one has
   // its name: the port is deaf until it is opened anew.
   [[nodiscard]] bool is_replaced() const { return replaced_.load(std::memory_order_relaxed); }
+  // Any loop: the port heard a spanning tree's message that it must not. Its link is down, and what
+  // it receives is dropped, until the link is lost or the port is opened again.
+  void guard();
+  [[nodiscard]] bool is_guarded() const { return guarded_.load(std::memory_order_relaxed); }
   // Any thread. What the kernel's interface takes, as poll_link() found it; 0: no limit is known.
   [[nodiscard]] std::uint32_t interface_mtu() const {
     return interface_mtu_.load(std::memory_order_relaxed);
@@ -169,6 +173,7 @@ class Port {
   std::optional<KernelInterface> interface_;  // that the device opens
   PacketSockets packet_sockets_;              // of net_af_packet
   std::atomic<bool> replaced_{false};
+  std::atomic<bool> guarded_{false};  // set by loops, cleared by poll_link()
   std::atomic<std::uint32_t> interface_mtu_{0};
   DeviceLosses losses_;
   DeviceLosses lost_before_;  // by the devices before this one

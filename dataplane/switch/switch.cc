@@ -10,6 +10,7 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "config/plan/port_places.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/fault_guard.h"
 #include "dataplane/port/machine.h"
@@ -96,20 +97,36 @@ void Switch::open_ports() {
   ports_.resize(config_.ports.size());
   for (std::size_t place = 0; place < ports_.size(); ++place) {
     const config::PortConfig& port = config_.ports[place];
-    if (parse_devargs(port.devargs).pci()) ports_[place] = std::make_unique<Port>(port);
+    try {
+      if (parse_devargs(port.devargs).pci()) ports_[place] = std::make_unique<Port>(port);
+    } catch (const std::runtime_error&) {
+      if (port.required) throw;  // else open_port() says why
+    }
     has_pci_ = has_pci_ || ports_[place] != nullptr;
   }
   const config::Machine machine = machine_of_dpdk(config_, ports_);
   pools_.emplace(config_, machine, report_);
+  // A port that is left out must not move the queues of others.
+  config_ = config::seated(config_, config_, config::seat_ports(config_, config_));
   for (std::size_t place = 0; place < ports_.size(); ++place) open_port(place);
   for (const config::FarQueue& far : config::far_queues(config_, machine))
     report_(config::describe(far, config_));
 }
 
 void Switch::open_port(std::size_t place) {
-  if (ports_[place] == nullptr) ports_[place] = std::make_unique<Port>(config_.ports[place]);
-  set_up(*ports_[place], place, pools_->plan());
-  look_at_interface(place);
+  config::PortConfig& port = config_.ports[place];
+  try {
+    if (ports_[place] == nullptr) ports_[place] = std::make_unique<Port>(port);
+    set_up(*ports_[place], place, pools_->plan());
+    look_at_interface(place);
+  } catch (const std::runtime_error& error) {
+    if (port.required) throw;
+    absent_.emplace(place, port);
+    port.queues = 0;
+    ports_[place] = Port::closed(port);
+    ports_[place]->stay_down(error.what());
+    report_(std::string("stays closed, and is not required: ") + error.what());
+  }
 }
 
 void Switch::set_up(Port& port, std::size_t place, const config::NumaPlan& plan) {

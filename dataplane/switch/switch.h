@@ -19,6 +19,7 @@
 #include "dataplane/loop/packet_loops.h"
 #include "dataplane/port/frame_pools.h"
 #include "dataplane/port/port.h"
+#include "dataplane/switch/drop_watch.h"
 #include "dataplane/switch/link_monitor.h"
 
 namespace tributary::dataplane {
@@ -134,6 +135,7 @@ class Switch {
   // switch_keep.cc: the keeper's thread.
   void keep_ports();
   void keep_port(std::uint16_t place);
+  void report_drops(std::size_t place);
   void follow_mtu(std::uint16_t place);
   void report_mtu(const Port& port);
   // Of a port that was opened.
@@ -167,6 +169,7 @@ class Switch {
   std::array<std::chrono::steady_clock::time_point, config::kMaxPorts> next_try_{};
   std::array<std::uint32_t, config::kMaxPorts> told_mtus_{};  // of interfaces, to loops
   std::set<std::string> short_ports_;  // whose interfaces have a smaller MTU, as reported
+  DropWatch drop_watch_;               // the keeper's
   std::optional<PeriodicThread> keeper_;
   bool running_ = false;
   std::vector<std::uint64_t> last_turns_;

@@ -3,6 +3,7 @@
 //   interface replaced ──▶ the port is closed and opened on the new one
 //   interface appears ───▶ a port that was closed for want of it is opened
 //   interface's MTU ─────▶ all loops: what is longer is dropped there, and counted
+//   drops that a mistake elsewhere causes ──▶ a line for the operator
 //
 // One thread, between two changes of the configuration: while one is under way it waits for the
 // next round.
@@ -35,11 +36,25 @@ void Switch::keep_ports() {
   if (!alone) return;
   for (std::size_t place = 0; place < ports_.size(); ++place) {
     if (ports_[place] == nullptr) continue;
+    report_drops(place);
     try {
       keep_port(static_cast<std::uint16_t>(place));
     } catch (const std::exception& error) {
       report_("port " + ports_[place]->name() + ": " + error.what());
     }
+  }
+}
+
+void Switch::report_drops(std::size_t place) {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  const Instant now =
+      Instant() + Duration::ns(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+  for (std::size_t which = 0; which < DropWatch::kReasons.size(); ++which) {
+    std::uint64_t count = 0;
+    for (const auto& packet_loop : *packet_loops_)
+      count += packet_loop->port_counters(place).drops.get(DropWatch::kReasons[which]);
+    if (const auto line = drop_watch_.look(place, which, ports_[place]->name(), count, now))
+      report_(*line);
   }
 }
 

@@ -258,7 +258,9 @@ void Checker::on_refused(SwitchNode& node, const FrameRef& frame, DropReason rea
   if (reason == DropReason::unhandled && !scenario_.changes.empty()) return;
   // A switch that moves takes along what it has just received, floods it in its new place, and it
   // comes back to who sent it.
-  if (reason == DropReason::bad_source_mac && moves_switches_) return;
+  if (moves_switches_ &&
+      (reason == DropReason::bad_source_mac || reason == DropReason::own_address))
+    return;
   violation(node.name() + " refused an intact frame (" + drop_label(reason) +
             "): " + describe_frame(frame.bytes()));
 }

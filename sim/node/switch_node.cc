@@ -217,7 +217,8 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     if (captured_.size() > kCaptured) captured_.pop_front();
   }
   const auto what = dataplane::classify(identity_, frame.bytes(), true);
-  if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::frame_truncated)
+  if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::own_address &&
+      what.reason != DropReason::frame_truncated)
     running_->fdb.learn(what.ethernet.source, what.ethernet.vlan_tci.value_or(0) & 0x0FFF, port,
                         now);
   switch (what.action) {

@@ -135,10 +135,10 @@ class RemoteFixture : public ::testing::Test {
     return decision;
   }
   DropReason to_server(std::size_t place, const wire::Packet& p,
-                       std::uint32_t from_ipv4 = kRootIpv4) {
+                       std::uint32_t from_ipv4 = kRootIpv4, std::uint16_t beside = 0) {
     wire::UdpPeer from;
     from.ipv4 = from_ipv4;
-    from.udp_port = static_cast<std::uint16_t>(config_.udp_base_port + p.header.shard);
+    from.udp_port = static_cast<std::uint16_t>(config_.udp_base_port + p.header.shard + beside);
     const DropReason what = servers_.at(place)->on_packet(p, from, now_, *server_box_);
     collect(place);
     return what;

@@ -71,6 +71,7 @@ std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& opti
   s.max_datagram_bytes = transport->max_datagram_bytes();
   s.max_cut_bytes = transport->max_cut_bytes();
   s.switch_name = options.address;
+  s.silence_hint = transport->silence_hint();
   return std::make_unique<worker::Progress>(std::move(transport), s);
 }
 

@@ -52,6 +52,7 @@ struct SessionOptions {
   std::uint32_t loss_group = 0;           // see worker/api/communicator.h
   bool at_host = false;                   // the same
   std::string switch_name;                // for error texts
+  std::string silence_hint;               // behind the one about a switch that does not answer
 };
 
 // Bytes are payload bytes.

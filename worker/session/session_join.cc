@@ -26,7 +26,8 @@ bool may_be_mended(wire::Reason refusal) {
 
 void Session::poll_join(Instant now, SendBatch& batch) {
   if (now >= join_deadline_) {
-    return fail(join_timed_out(options_.job, options_.join_timeout, options_.switch_name, answered_,
+    return fail(join_timed_out(options_.job, options_.join_timeout,
+                               options_.switch_name + options_.silence_hint, answered_,
                                std::span(missing_).first(missing_count_), last_refusal_));
   }
   if (now < next_try_) return;

@@ -12,6 +12,7 @@
 
 #include "core/net/frame.h"
 #include "core/wire/integrity.h"
+#include "worker/transport/checksum_hint.h"
 #include "worker/transport/packet_check.h"
 #include "worker/transport/route_interface.h"
 
@@ -99,6 +100,10 @@ void UdpTransport::find_route() {
   if (::getsockopt(probe.get(), IPPROTO_IP, IP_MTU, &mtu, &length) != 0) fail("no path MTU");
   max_datagram_bytes_ =
       static_cast<std::size_t>(std::clamp(mtu, 576, 65535)) - wire::kIpv4Bytes - wire::kUdpBytes;
+}
+
+std::string UdpTransport::silence_hint() const {
+  return checksum_hint(route_interface(switch_ipv4_));
 }
 
 std::size_t UdpTransport::max_cut_bytes() const {

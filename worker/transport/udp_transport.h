@@ -46,6 +46,7 @@ class UdpTransport final : public Transport {
   void wake() override;
   [[nodiscard]] std::size_t max_datagram_bytes() const override { return max_datagram_bytes_; }
   [[nodiscard]] std::size_t max_cut_bytes() const override;
+  [[nodiscard]] std::string silence_hint() const override;
   [[nodiscard]] const DropCounters& drops() const override { return drops_; }
   [[nodiscard]] std::string describe() const override;
 

@@ -73,6 +73,9 @@ TEST_F(ServerTest, ListensToTheRootAlone) {
   wire::Header h = header(PacketType::probe, 0);
   EXPECT_EQ(to_server(0, {h, {}, {}}, kRootIpv4 + 1), DropReason::sender_mismatch);
   EXPECT_EQ(counters().wrong_senders.get(), 1u);
+  EXPECT_EQ(to_server(0, {h, {}, {}}, kRootIpv4, 1), DropReason::sender_mismatch)
+      << "another program of the root's host";
+  EXPECT_EQ(counters().wrong_senders.get(), 2u);
   h.job = kJob + 1;
   EXPECT_EQ(to_server(0, {h, {}, {}}), DropReason::unknown_job);
   h = header(PacketType::probe, 0);

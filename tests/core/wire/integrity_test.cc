@@ -88,6 +88,23 @@ TEST(Integrity, WrongCrcIsCountedAsSuch) {
   EXPECT_EQ(verdict(bad), DropReason::checksum);
 }
 
+// CHECKSUM_PARTIAL: the sum over the pseudo header alone, as a kernel leaves it to its device.
+TEST(Integrity, AChecksumThatWasLeftToADeviceIsToldApart) {
+  Bytes bad = build({.crc = false, .udp_checksum = true});
+  const auto word = [&](std::size_t at) {
+    return std::to_integer<std::uint32_t>(bad[at]) << 8 |
+           std::to_integer<std::uint32_t>(bad[at + 1]);
+  };
+  constexpr std::size_t kIp = kEthernetBytes;
+  constexpr std::size_t kUdp = kIp + kIpv4Bytes;
+  std::uint32_t sum =
+      word(kIp + 12) + word(kIp + 14) + word(kIp + 16) + word(kIp + 18) + 17 + word(kUdp + 4);
+  while (sum > 0xFFFF) sum = (sum & 0xFFFF) + (sum >> 16);
+  bad[kUdp + 6] = std::byte(sum >> 8);
+  bad[kUdp + 7] = std::byte(sum & 0xFF);
+  EXPECT_EQ(verdict(bad), DropReason::checksum_offloaded);
+}
+
 TEST(Integrity, CrcOfGarbageIsAbsentNotRead) {
   for (std::size_t n = 0; n < 80; ++n) {
     Bytes garbage(n, std::byte{0xFF});

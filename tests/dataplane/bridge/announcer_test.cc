@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/net/arp.h"
 #include "tests/dataplane/ring_switch.h"
 
@@ -41,6 +43,29 @@ TEST_F(Announcing, TwiceOnEachPortWhenTheSwitchStarts) {
   sw.now = sw.now + Duration::seconds(60);
   turn_all();
   EXPECT_TRUE(sw.sent(0).empty());
+}
+
+TEST_F(Announcing, DefendsTheAddressWhereAnotherHostClaimsIt) {
+  turn_all();
+  sw.now = sw.now + Duration::seconds(2);
+  turn_all();
+  sw.sent(0);
+  sw.sent(1);
+  std::array<std::byte, wire::kArpFrameBytes> claim{};
+  wire::write_arp_request({2, 9, 9, 9, 9, 9}, 0x0A4D00FE, 0x0A4D00FE, claim);
+  const auto claimed = [&] {
+    sw.inject(0, claim);
+    turn_all();
+    const bool defended = announced(0);
+    EXPECT_TRUE(sw.sent(1).empty()) << "nobody hears the claim";
+    return defended;
+  };
+  EXPECT_TRUE(claimed());
+  EXPECT_FALSE(claimed()) << "not again at once";
+  sw.now = sw.now + Duration::seconds(10);
+  EXPECT_TRUE(claimed());
+  EXPECT_EQ(sw.drops(0, DropReason::own_address), 3u);
+  EXPECT_EQ(sw.packet_loop().fdb().counters().entries.get(), 0u);
 }
 
 TEST_F(Announcing, AgainWhereALinkWasLost) {

@@ -195,7 +195,9 @@ TEST(Lldp, IsHeardOnPortsThatTakeNoUntaggedFrames) {
 
 TEST(Lldp, WhatNoBridgeForwardsEndsHere) {
   for (const bool enabled : {false, true}) {
-    RingSwitch sw(lldp_config(enabled));
+    auto config = lldp_config(enabled);
+    config.forwarding.bpdu = config::ReservedRule::drop;
+    RingSwitch sw(config);
     sw.turn();
     sw.turn();
     for (std::size_t port = 0; port < 2; ++port) (void)sw.sent(port);

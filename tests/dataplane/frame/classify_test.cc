@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
+
+#include "core/net/arp.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -26,6 +29,35 @@ TEST(Classify, AggregationPortsOfTheSwitchsAddress) {
   EXPECT_EQ(action(udp(kSwitch.mac, kSwitch.ipv4, 47000)), Action::aggregate);
   EXPECT_EQ(action(udp(kSwitch.mac, kSwitch.ipv4, 47003)), Action::aggregate);
   EXPECT_EQ(action(udp(kBroadcast, kSwitch.ipv4, 47000)), Action::aggregate);
+}
+
+// Ranks believe what has the switch's address: nobody else may send from it, to whom it may be.
+TEST(Classify, FramesFromTheSwitchsOwnAddressAreDropped) {
+  const auto from = [](std::uint32_t ip, const wire::MacAddress& to) {
+    std::vector<std::byte> frame(100);
+    const wire::FrameTemplate t{to, {2, 9, 9, 9, 9, 9}, std::nullopt, {ip, 5, 47000, 47000}};
+    frame.resize(wire::write_frame_headers(t, frame, 20));
+    return frame;
+  };
+  const auto group = wire::multicast_mac(0xEF010001);
+  for (const wire::MacAddress& to : {kOther, kBroadcast, group, kSwitch.mac}) {
+    EXPECT_EQ(classify(kSwitch, from(kSwitch.ipv4, to), true).reason, DropReason::own_address);
+    EXPECT_NE(classify(kSwitch, from(kSwitch.ipv4 + 1, to), true).reason, DropReason::own_address);
+  }
+  std::vector<std::byte> tagged = from(kSwitch.ipv4, kOther);
+  const std::array<std::byte, 4> tag = {std::byte{0x81}, {}, {}, std::byte{7}};
+  tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());
+  EXPECT_EQ(classify(kSwitch, tagged, true).reason, DropReason::own_address);
+  EXPECT_EQ(action(std::span(from(kSwitch.ipv4, kOther)).first(29)), Action::forward)
+      << "no whole address";
+}
+
+TEST(Classify, ArpThatClaimsTheSwitchsAddressIsDropped) {
+  std::array<std::byte, wire::kArpFrameBytes> frame{};
+  ASSERT_NE(wire::write_arp_request({2, 9, 9, 9, 9, 9}, kSwitch.ipv4, kSwitch.ipv4, frame), 0u);
+  EXPECT_EQ(classify(kSwitch, frame, true).reason, DropReason::own_address);
+  ASSERT_NE(wire::write_arp_request({2, 9, 9, 9, 9, 9}, 0, kSwitch.ipv4, frame), 0u);
+  EXPECT_EQ(action(frame), Action::answer_arp) << "a probe (RFC 5227): the answer defends";
 }
 
 TEST(Classify, OtherTrafficToTheSwitchIsDropped) {
@@ -109,6 +141,36 @@ TEST(Classify, T10_TheHostingPortIsTheHostedEngines) {
   EXPECT_EQ(action_at(host, kBroadcast, 47016), Action::forward) << "roots know the address";
   EXPECT_EQ(action_at(kSwitch, kSwitch.mac, 47016), Action::drop) << "nothing is hosted";
   EXPECT_EQ(classify(host, udp(kSwitch.mac, 5, 47016), true).action, Action::drop);
+}
+
+// Neighbours' own protocols, each by its rule.
+TEST(Classify, ReservedGroupsHaveRules) {
+  using config::ReservedRule;
+  const auto to = [](std::uint8_t last, std::uint16_t type) {
+    std::vector<std::byte> frame(60);
+    const auto header = std::to_array<std::uint8_t>({1, 0x80, 0xC2, 0, 0, last, 2, 9, 9, 9, 9, 9,
+                                                     static_cast<std::uint8_t>(type >> 8),
+                                                     static_cast<std::uint8_t>(type & 0xFF)});
+    std::transform(header.begin(), header.end(), frame.begin(),
+                   [](std::uint8_t byte) { return std::byte{byte}; });
+    return frame;
+  };
+  Identity identity = kSwitch;
+  const auto action_of = [&](std::uint8_t last, std::uint16_t type) {
+    return classify(identity, to(last, type), true).action;
+  };
+  EXPECT_EQ(action_of(0x00, 39), Action::forward) << "BPDUs have a length there";
+  EXPECT_EQ(action_of(0x02, 0x8809), Action::drop);
+  identity.reserved = {ReservedRule::drop, ReservedRule::forward, ReservedRule::forward,
+                       ReservedRule::forward};
+  EXPECT_EQ(action_of(0x00, 39), Action::drop);
+  EXPECT_EQ(action_of(0x02, 0x8809), Action::forward);
+  EXPECT_EQ(action_of(0x03, 0x888E), Action::forward);
+  EXPECT_EQ(action_of(0x0E, 0x88F7), Action::forward);
+  EXPECT_EQ(action_of(0x0E, 0x88CC), Action::lldp);
+  EXPECT_EQ(action_of(0x01, 0x8808), Action::drop) << "pause frames end at each link";
+  identity.reserved.bpdu = ReservedRule::guard;
+  EXPECT_EQ(classify(identity, to(0x00, 39), true).reason, DropReason::bpdu_guard);
 }
 
 TEST(Classify, RuntsAreDropped) {

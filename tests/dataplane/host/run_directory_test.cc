@@ -1,5 +1,6 @@
 #include "dataplane/host/run_directory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -51,6 +52,20 @@ class RunDirectory : public testing::Test {
 
   fs::path parent;
 };
+
+TEST_F(RunDirectory, IsRefusedWithTheSystemsReasonWhereNothingCanBeMade) {
+  EXPECT_NO_THROW(check_run_directory(parent));
+  EXPECT_TRUE(fs::is_empty(parent / "dpdk")) << "the probe goes";
+  EXPECT_NO_THROW(check_run_directory(parent)) << "it may be there";
+  std::ofstream(parent / "file").put('x');
+  try {
+    check_run_directory(parent / "file");
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("Not a directory"),
+                                             testing::HasSubstr("RUNTIME_DIRECTORY")));
+  }
+}
 
 TEST_F(RunDirectory, OfAKilledProcessGoes) {
   const auto left = make(run_directory_name(dead_pid()));

@@ -1,0 +1,147 @@
+"""What claims to be the switch, and what other switches say to each other: at the ports of a real one."""
+
+import pytest
+from testbed.fabric import worker_address
+from testbed.switch import Job
+from testbed.tree import PYTHON, binary
+
+LIMIT_S = 50
+SWITCH = bytes((10, 77, 0, 254))
+
+# Sends one frame, given in hexadecimal, `count` times.
+SEND = """
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(("eth0", 0))
+for _ in range(int(sys.argv[2])):
+    s.send(bytes.fromhex(sys.argv[1]))
+"""
+# Prints each frame that comes with the switch's address as its sender's or with a BPDU's destination.
+HEAR = """
+import socket
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.bind(("eth0", 0))
+print("listens", flush=True)
+while True:
+    frame, (_, _, kind, *_) = s.recvfrom(65535)
+    if kind != socket.PACKET_OUTGOING:
+        print(frame.hex(), flush=True)
+"""
+
+
+def row(bed, what, **keys):
+    rows = [r for r in bed.switch.show(what) if keys.items() <= r.items()]
+    return rows[0] if rows else {}
+
+
+def said(bed):
+    return "\n".join([*bed.switch.process.stdout, *bed.switch.process.stderr])
+
+
+def send(bed, rank, frame, count=1):
+    sender = bed.start("send", [PYTHON, "-c", SEND, frame.hex(), count], rank=rank)
+    assert sender.wait_exit(LIMIT_S) == 0, sender.describe()
+
+
+def hear(bed, rank):
+    ear = bed.start("hear", [PYTHON, "-c", HEAR], rank=rank)
+    ear.wait_line("listens", LIMIT_S)
+    return ear
+
+
+def result_from(source, group, mac=b"\x02\x09\x09\x09\x09\x09"):
+    """A datagram as a switch sends it to the group of its job: headers, and anything behind them."""
+    body = bytes(100)
+    udp = (47000).to_bytes(2) + (47000).to_bytes(2) + (8 + len(body)).to_bytes(2) + bytes(2)
+    header = bytes((0x45, 0)) + (28 + len(body)).to_bytes(2) + bytes((0, 0, 0, 0, 64, 17, 0, 0))
+    header += source + group
+    total = sum(int.from_bytes(header[i:i + 2]) for i in range(0, 20, 2))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    header = header[:10] + (0xFFFF - total).to_bytes(2) + header[12:]
+    to = b"\x01\x00\x5e" + bytes((group[1] & 0x7F, *group[2:]))
+    return to + mac + b"\x08\x00" + header + udp + body
+
+
+def arp_claim(address, mac=b"\x02\x09\x09\x09\x09\x09"):
+    body = b"\x00\x01\x08\x00\x06\x04\x00\x01" + mac + address + bytes(6) + address
+    return b"\xff" * 6 + mac + b"\x08\x06" + body + bytes(18)
+
+
+def test_frames_with_the_switchs_address_end_at_their_port(make_bed, launch):
+    """They reach no rank, are counted and reported with the port, and the address is defended."""
+    bed = make_bed("veth", 2, jobs=[Job(1, 2)])
+    ear, own = hear(bed, 1), hear(bed, 0)
+    group = bytes((239, 1, 0, 1))
+    send(bed, 0, result_from(SWITCH, group), 5)
+    send(bed, 0, arp_claim(SWITCH), 3)
+    bed.loop.wait(lambda: row(bed, "drops", port="w0", reason="own-address").get("packets") == 8,
+                  LIMIT_S, "eight drops")
+    bed.loop.wait(lambda: "port w0:" in said(bed) and "the switch's own address" in said(bed), LIMIT_S,
+                  "the switch reports it")
+    defence = arp_claim(SWITCH, b"\x02\x74\x0a\x4d\x00\xfe")[6:38].hex()
+    bed.loop.wait(lambda: defence in own.text(), LIMIT_S, "the address is defended")
+    # A frame of the sender's own shows that all before it have been dealt with.
+    send(bed, 0, result_from(bytes((10, 77, 0, 1)), group, b"\x02\x09\x09\x09\x09\x0a"))
+    bed.loop.wait(lambda: "02090909090a" in ear.text(), LIMIT_S, "an honest frame")
+    assert "020909090909" not in ear.text()
+    for worker in launch(bed).start([{"do": "allreduce", "count": 1000, "dtype": "int32"}]):
+        worker.finish()
+
+
+BPDU = b"\x01\x80\xc2\x00\x00\x00\x02\x09\x09\x09\x09\x09\x00\x26\x42\x42\x03" + bytes(43)
+
+
+@pytest.mark.parametrize("rule", ("forward", "drop", "guard"))
+def test_bpdus_follow_their_rule(make_bed, rule):
+    """`forward`: neighbours find loops through the switch. `guard`: the port that hears one is down."""
+    bed = make_bed("veth", 2, jobs=[], forwarding={"bpdu": rule})
+    ear = hear(bed, 1)
+    send(bed, 0, BPDU)
+    if rule == "forward":
+        bed.loop.wait(lambda: BPDU.hex() in ear.text(), LIMIT_S, "the neighbour hears it")
+        return
+    reason = {"drop": "bridge-reserved", "guard": "bpdu-guard"}[rule]
+    bed.loop.wait(lambda: row(bed, "drops", port="w0", reason=reason), LIMIT_S, reason)
+    assert BPDU.hex() not in ear.text()
+    if rule == "guard":
+        bed.loop.wait(lambda: row(bed, "ports", port="w0")["link"] == "down", LIMIT_S, "w0 is down")
+        link = bed.fabric.namespace(0)
+        link.run(["ip", "link", "set", "eth0", "down"])
+        link.run(["ip", "link", "set", "eth0", "up"])
+        bed.loop.wait(lambda: row(bed, "ports", port="w0")["link"] == "up", LIMIT_S, "w0 is up")
+
+
+def test_checksums_that_were_left_to_an_interface_are_named_on_both_sides(make_bed):
+    bed = make_bed("veth", 2, jobs=[Job(1, 2)])
+    bed.fabric.namespace(0).run(["ethtool", "-K", "eth0", "tx", "on"])
+    words = ["--job", 1, "--size", 2, "--rank", 0, "--timeout", 1, "--address", bed.address(0)]
+    rank = bed.start("rank", [binary(bed.build, "tributary"), "allreduce", *words, "--count", 10],
+                     rank=0)
+    assert rank.wait_exit(LIMIT_S) == 1
+    assert "ethtool -K eth0 tx off" in "\n".join(rank.stderr), rank.describe()
+    assert row(bed, "drops", port="w0", reason="checksum-offloaded")
+    bed.loop.wait(lambda: "ethtool -K INTERFACE tx off" in said(bed), LIMIT_S, "the switch reports it")
+
+
+def test_a_port_that_is_not_required_may_come_later(make_bed):
+    """The switch starts without its interface, and opens the port when it is there."""
+    bed = make_bed("veth", 2, jobs=[], port_options=[{}, {"required": False}])
+    bed.switch.stop()
+    switch = bed.fabric.switch_namespace
+    switch.run(["ip", "link", "set", "w1", "name", "gone"])
+    bed.switch.start()
+    assert "is not required" in said(bed), said(bed)
+    assert row(bed, "ports", port="w1")["link"] == "down"
+    switch.run(["ip", "link", "set", "gone", "name", "w1"])
+    switch.run(["ip", "link", "set", "w1", "up"])
+    ping = ["ping", "-c", "1", "-W", "1", worker_address(1)]
+    bed.loop.wait(lambda: bed.start("ping", ping, rank=0).wait_exit(LIMIT_S) == 0, LIMIT_S, "w1 passes frames")
+
+
+def test_a_port_that_is_required_ends_the_start(make_bed):
+    bed = make_bed("veth", 2, jobs=[])
+    bed.switch.stop()
+    bed.fabric.switch_namespace.run(["ip", "link", "set", "w1", "name", "gone"])
+    with pytest.raises(Exception, match="No such device"):
+        bed.switch.start()
