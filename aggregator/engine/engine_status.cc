@@ -36,6 +36,7 @@ JobStatus Engine::job_status(Instant now, std::size_t index) const {
               membership.state(),
               membership.epoch(),
               job.last_abort.reason,
+              job.last_abort.missing,
               {},
               {}};
   const Shard* const shard = impl_->any_shard(job);

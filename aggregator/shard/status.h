@@ -42,6 +42,7 @@ struct JobStatus {
   JobState state = JobState::idle;
   std::uint16_t epoch = 0;
   wire::Reason last_abort = wire::Reason::none;
+  std::vector<std::uint32_t> last_abort_ranks;  // that it names
   std::vector<MemberStatus> members;
   std::optional<UpstreamStatus> upstream;  // none: results are final here
 };

@@ -6,6 +6,7 @@
 
 #include "control/metrics/completion_metrics.h"
 #include "control/metrics/forwarding_metrics.h"
+#include "control/metrics/health.h"
 #include "control/metrics/loop_metrics.h"
 #include "control/metrics/metric_family.h"
 #include "control/metrics/metric_table.h"
@@ -235,13 +236,28 @@ std::vector<MetricFamily> Metrics::Collect() const {
   return out;
 }
 
+namespace {
+
+HttpServer::Pages with_metrics(std::shared_ptr<prometheus::Collectable> source,
+                               HttpServer::Pages pages) {
+  pages["/metrics"] = [source = std::move(source)] {
+    return HttpPage{200, "text/plain; version=0.0.4; charset=utf-8",
+                    prometheus::TextSerializer().Serialize(source->Collect())};
+  };
+  return pages;
+}
+
+}  // namespace
+
+MetricsServer::MetricsServer(const std::string& listen, dataplane::Switch& sw)
+    : MetricsServer(listen, std::make_shared<Metrics>(sw),
+                    {{"/healthz", [&sw] { return health_page(sw); }},
+                     {"/readyz", [&sw] { return readiness_page(sw); }}}) {}
+
 MetricsServer::MetricsServer(const std::string& listen,
-                             std::shared_ptr<prometheus::Collectable> source) try
-    : server_(listen, {{"/metrics", [source = std::move(source)] {
-                          return HttpPage{
-                              200, "text/plain; version=0.0.4; charset=utf-8",
-                              prometheus::TextSerializer().Serialize(source->Collect())};
-                        }}}) {
+                             std::shared_ptr<prometheus::Collectable> source,
+                             HttpServer::Pages more) try
+    : server_(listen, with_metrics(std::move(source), std::move(more))) {
 } catch (const std::runtime_error& error) {
   throw std::runtime_error(std::string("metrics.listen: ") + error.what());
 }

@@ -30,9 +30,10 @@ class Metrics : public prometheus::Collectable {
 class MetricsServer {
  public:
   // Throws std::runtime_error when the address cannot be bound, and why.
-  MetricsServer(const std::string& listen, std::shared_ptr<prometheus::Collectable> source);
-  MetricsServer(const std::string& listen, dataplane::Switch& sw)
-      : MetricsServer(listen, std::make_shared<Metrics>(sw)) {}
+  MetricsServer(const std::string& listen, std::shared_ptr<prometheus::Collectable> source,
+                HttpServer::Pages more = {});
+  // With /healthz and /readyz (control/metrics/health.h).
+  MetricsServer(const std::string& listen, dataplane::Switch& sw);
 
   [[nodiscard]] int port() const { return server_.port(); }  // the one bound, where LISTEN said 0
 

@@ -100,7 +100,7 @@ std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
          "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
          "fdb [vlan=N] [port=NAME], vlans, acl, groups, lldp, routes, neighbours, fragments, "
-         "buffers, config, overrides";
+         "buffers, config, overrides, events [SECONDS]";
 }
 
 ShowAnswer Show::answer(const std::string& what) {
@@ -209,7 +209,8 @@ ordered_json Show::jobs() {
                         c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get() +
                         c.aborts_parent.get() + c.aborts_host.get() + c.aborts_above.get() +
                         c.aborts_below.get()},
-         {"last_abort", wire::name_of(of_job->last_abort)}});
+         {"last_abort", wire::name_of(of_job->last_abort)},
+         {"last_abort_ranks", of_job->last_abort_ranks}});
   }
   return rows;
 }

@@ -13,6 +13,7 @@ using cli::kExitUsage;
 void add_show(cli::App& app);
 void add_exclude(cli::App& app);
 void add_place_host(cli::App& app);
+void add_events(cli::App& app);
 void add_reload(cli::App& app);
 void add_set(cli::App& app);
 void add_capture(cli::App& app);

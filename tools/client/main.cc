@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
       "`tributary COMMAND --help` explains a command.\n"
       "Exit status: 0 done; 1 failed, or a result was wrong; 2 bad command line.");
   add_show(app);
+  add_events(app);
   add_exclude(app);
   add_place_host(app);
   add_reload(app);

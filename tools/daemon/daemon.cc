@@ -11,6 +11,8 @@
 #include <optional>
 #include <thread>
 
+#include "tools/daemon/log.h"
+
 namespace tributary::tools {
 namespace {
 
@@ -75,7 +77,7 @@ class Reloader {
 }  // namespace
 
 void report(const std::string& line) {
-  std::fprintf(stderr, "%s\n", line.c_str());
+  write_log(LogLevel::notice, line);
 }
 
 Daemon::Daemon() {

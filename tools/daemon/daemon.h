@@ -15,7 +15,7 @@
 
 namespace tributary::tools {
 
-// A line to standard error.
+// A line to the log (tools/daemon/log.h), of level notice.
 void report(const std::string& line);
 
 class Daemon {

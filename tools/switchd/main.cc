@@ -5,7 +5,9 @@
 // The first SIGINT or SIGTERM stops it gracefully: every job is told, ports are closed, exit 0.
 // A second one ends the process at once. SIGHUP, or `reload` on the control socket, reads the
 // configuration anew; `set` changes single keys of it.
+#include <chrono>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -22,6 +24,8 @@
 #include "control/change/place_host.h"
 #include "control/change/request.h"
 #include "control/change/running_config.h"
+#include "control/events/event_log.h"
+#include "control/events/event_watch.h"
 #include "control/metrics/metrics.h"
 #include "control/show/show.h"
 #include "control/socket/socket_server.h"
@@ -30,6 +34,7 @@
 #include "dataplane/switch/switch.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
+#include "tools/daemon/log.h"
 #include "tools/program/standard_output.h"
 
 namespace tributary {
@@ -39,6 +44,8 @@ struct Options {
   std::string config_path;
   std::string node;
   std::string dpdk_log_level = "error";
+  std::string log_level = "info";
+  std::string log_format = "text";
   bool check = false;
   bool print_config = false;
   int ready_fd = -1;
@@ -110,7 +117,9 @@ void print_ports(const dataplane::Switch& sw) {
 // of jobs: each has its own.
 class Changer {
  public:
-  explicit Changer(dataplane::Switch& sw) : switch_(sw), watch_(std::in_place, sw, report) {}
+  using Report = std::function<void(const std::string&)>;
+  Changer(dataplane::Switch& sw, Report report)
+      : switch_(sw), report_(std::move(report)), watch_(std::in_place, sw, report_) {}
 
   // One thread at a time. Throws as Switch::apply().
   config::Change apply(const config::SwitchConfig& next) {
@@ -120,52 +129,68 @@ class Changer {
     try {
       change = switch_.apply(next);
     } catch (...) {
-      watch_.emplace(switch_, report);
+      watch_.emplace(switch_, report_);
       throw;
     }
-    watch_.emplace(switch_, report);
+    watch_.emplace(switch_, report_);
     return change;
   }
 
  private:
   dataplane::Switch& switch_;
+  const Report report_;
   std::optional<control::StragglerWatch> watch_;
 };
 
-std::string reloaded(const std::string& path, const std::string& text) {
-  report("reloaded " + path + ": " + text);
+// Where events go besides the ring that `show events` reads.
+void write_event(const control::Event& event) {
+  const std::string job = event.job ? "job " + std::to_string(*event.job) + ": " : "";
+  tools::write_log(static_cast<tools::LogLevel>(event.level), job + event.text);
+}
+
+using Tell = std::function<void(const std::string&)>;
+
+std::string reloaded(const std::string& path, const std::string& text, const Tell& tell) {
+  tell("reloaded " + path + ": " + text);
   return text;
 }
 
-std::string reload(control::RunningConfig& running, const std::string& path) try {
-  return reloaded(path, running.reload());
+std::string reload(control::RunningConfig& running, const std::string& path, const Tell& tell) try {
+  return reloaded(path, running.reload(), tell);
 } catch (const control::TakenButNotWhole& change) {
-  reloaded(path, change.what());
+  reloaded(path, change.what(), tell);
   throw;
 }
 
 // For nobody who waits for an answer.
-void reload_on_signal(control::RunningConfig& running, const std::string& path) {
+void reload_on_signal(control::RunningConfig& running, const std::string& path, const Tell& tell) {
   try {
-    reloaded(path, running.reload_patiently());
+    reloaded(path, running.reload_patiently(), tell);
   } catch (const control::TakenButNotWhole& change) {
-    reloaded(path, change.what());
+    reloaded(path, change.what(), tell);
   } catch (const std::exception& error) {
-    report(std::string("not reloaded: ") + error.what());
+    tell(std::string("not reloaded: ") + error.what());
   }
 }
 
-nlohmann::ordered_json set_keys(control::RunningConfig& running,
-                                const control::SetRequest& request) try {
+nlohmann::ordered_json set_keys(control::RunningConfig& running, const control::SetRequest& request,
+                                const Tell& tell) try {
   nlohmann::ordered_json answer = running.set(request);
   if (request.dry_run) return answer;
   for (const auto& key : answer["keys"])
-    report("set " + key["path"].get<std::string>() + ": " + key["from"].get<std::string>() +
-           " -> " + key["to"].get<std::string>());
+    tell("set " + key["path"].get<std::string>() + ": " + key["from"].get<std::string>() + " -> " +
+         key["to"].get<std::string>());
   return answer;
 } catch (const control::TakenButNotWhole& change) {
-  report(std::string("set: ") + change.what());
+  tell(std::string("set: ") + change.what());
   throw;
+}
+
+// What `show events` asks for: "" for all, or seconds; nullopt: another table.
+std::optional<std::string> events_asked(const std::string& what) {
+  if (what == "events") return "";
+  if (what.rfind("events ", 0) == 0) return what.substr(7);
+  return std::nullopt;
 }
 
 int serve(const config::SwitchConfig& config, config::Document document, const Options& options) {
@@ -173,17 +198,23 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
   auto environment = dataplane::current_environment();
   environment.log_level = options.dpdk_log_level;
   const dataplane::Eal eal(dataplane::eal_arguments(config, environment));
-  dataplane::Switch sw(config, report);
+  control::EventLog log(write_event);
+  const auto tell = [&log](const std::string& line) {
+    log.add({std::chrono::system_clock::now(), control::EventLevel::notice, "switch", {}, line});
+  };
+  dataplane::Switch sw(config, tell);
   control::Show show(sw);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
-  std::optional<Changer> changer(std::in_place, sw);
+  std::optional<Changer> changer(std::in_place, sw, tell);
+  std::optional<control::EventWatch> events(
+      std::in_place, [&sw] { return control::look_at(sw); }, log);
   control::RunningConfig running(
       std::move(document),
       {[&] { return config::read_file(options.config_path); },
        [&](const config::SwitchConfig& next) { return sw.compare(next); },
        [&](const config::SwitchConfig& next) { return changer->apply(next); }});
-  std::optional<control::CaptureServer> captures(std::in_place, sw, report);
+  std::optional<control::CaptureServer> captures(std::in_place, sw, tell);
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
     socket.emplace(
@@ -193,12 +224,14 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
               line,
               [&](const std::string& what) -> control::ShowAnswer {
                 if (what == "overrides") return running.overrides();
+                if (const auto which = events_asked(what))
+                  return control::event_rows(log, *which, std::chrono::system_clock::now());
                 return show.answer(what);
               },
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
-              [&] { return reload(running, options.config_path); },
+              [&] { return reload(running, options.config_path, tell); },
               [&](const control::PlaceHostRequest& wish) { return control::place_hosts(sw, wish); },
-              [&](const control::SetRequest& wish) { return set_keys(running, wish); });
+              [&](const control::SetRequest& wish) { return set_keys(running, wish, tell); });
         },
         control::SocketServer::Options{
             .takeover = [&](std::string_view line,
@@ -211,11 +244,12 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
     print_ports(sw);
   }
   daemon.announce_ready(options.ready_fd);
-  daemon.wait(
-      {[&] { reload_on_signal(running, options.config_path); }, [&sw] { return sw.heartbeat(); }});
+  daemon.wait({[&] { reload_on_signal(running, options.config_path, tell); },
+               [&sw] { return sw.heartbeat(); }});
   socket.reset();  // nobody may ask a loop that no longer answers
   captures.reset();
   changer.reset();
+  events.reset();
   sw.stop();
   return 0;
 }
@@ -270,9 +304,16 @@ int main(int argc, char** argv) {
   app.add_option("--dpdk-log-level", options.dpdk_log_level, "of DPDK's libraries and drivers")
       ->check(tributary::cli::is_member(
           {"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}));
+  app.add_option("--log-level", options.log_level, "leave out lines that are less important")
+      ->check(tributary::cli::is_member({"error", "warning", "notice", "info"}));
+  app.add_option("--log-format", options.log_format, "of the log on standard error")
+      ->check(tributary::cli::is_member({"text", "json"}));
   app.set_version_flag("--version", std::string("tributary-switchd ") + TRIBUTARY_VERSION + ", " +
                                         tributary::dataplane::dpdk_version());
   if (const auto status = app.run(argc, argv)) return *status;
+  namespace tools = tributary::tools;
+  tools::set_log({*tools::parse_log_level(options.log_level),
+                  options.log_format == "json" ? tools::LogFormat::json : tools::LogFormat::text});
   const int status = tributary::run(options);
   // What a server says at its start may go nowhere; what was asked for may not.
   if (!options.check && !options.print_config) return status;

@@ -36,9 +36,9 @@ int connect_to(int port) {
   return fd;
 }
 
-std::string http_get(int port) {
+std::string http_get(int port, const std::string& path = "/metrics") {
   const int fd = connect_to(port);
-  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
   std::string out;
   if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
     std::array<char, 4096> piece;
@@ -194,6 +194,16 @@ TEST(Metrics, EveryDropReasonOfEveryPortIsThere) {
     if (family.name == "tributary_drops_total") {
       EXPECT_EQ(family.metric.size(), 2 * kDropReasonCount);
     }
+}
+
+TEST(Metrics, ProbesSeeWhetherTheSwitchLivesAndServes) {
+  RunningSwitch sw;
+  const MetricsServer server("127.0.0.1:0", sw.get());
+  for (const char* const path : {"/healthz", "/readyz"}) {
+    const std::string answer = http_get(server.port(), path);
+    EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK")) << path;
+    EXPECT_THAT(answer, testing::EndsWith("\r\n\r\nok\n")) << path;
+  }
 }
 
 TEST(Metrics, AnAddressInUseIsNamed) {

@@ -163,6 +163,7 @@ constexpr std::array kTables = {
               "datagrams put together and frames cut, and fragments that were lost,\nof each port"},
     ShowTable{"buffers", "packet buffers in use, and free"},
     ShowTable{"config", "the configuration in force, defaults included"},
+    ShowTable{"events", "what happened, and when; of the latest SECONDS, or all that is known"},
     ShowTable{"overrides", "keys that `tributary set` changed, and what the file says of them"},
 };
 
@@ -194,7 +195,7 @@ void check_words(const ShowOptions& options) {
   if (options.what == "op" && which.empty())
     throw cli::UsageError("show op", "JOB/OP is needed, such as 1/42");
   const auto is = [&](const char* what) { return options.what == what; };
-  const bool one = is("op") || is("stragglers") || is("holds") || is("stages");
+  const bool one = is("op") || is("stragglers") || is("holds") || is("stages") || is("events");
   const std::size_t most = is("fdb") ? 2 : one ? 1 : 0;
   if (which.size() > most)
     throw cli::UsageError("show " + options.what, "takes no '" + which[most] + "'");

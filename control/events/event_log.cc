@@ -1,0 +1,85 @@
+#include "control/events/event_log.h"
+
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace tributary::control {
+namespace {
+
+using std::chrono::system_clock;
+
+// RFC 3339, in UTC, to the millisecond.
+std::string time_text(system_clock::time_point at) {
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
+  const auto seconds = static_cast<std::time_t>(milliseconds / 1000);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  std::array<char, 40> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+  std::string fraction = std::to_string(1000 + milliseconds % 1000);
+  fraction.front() = '.';
+  return std::string(text.data(), length) + fraction + "Z";
+}
+
+}  // namespace
+
+const char* name_of(EventLevel level) {
+  switch (level) {
+    case EventLevel::error: return "error";
+    case EventLevel::warning: return "warning";
+    case EventLevel::notice: return "notice";
+    case EventLevel::info: return "info";
+  }
+  return "?";
+}
+
+void EventLog::add(Event event) {
+  const std::lock_guard lock(mutex_);
+  if (sink_) sink_(event);
+  events_.push_back(std::move(event));
+  if (events_.size() <= most_) return;
+  events_.pop_front();
+  ++lost_;
+}
+
+std::vector<Event> EventLog::since(system_clock::time_point from) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Event> found;
+  for (const Event& event : events_)
+    if (event.at >= from) found.push_back(event);
+  return found;
+}
+
+std::uint64_t EventLog::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+nlohmann::ordered_json event_rows(const EventLog& log, const std::string& which,
+                                  system_clock::time_point now) {
+  auto from = system_clock::time_point::min();
+  if (!which.empty()) {
+    std::uint32_t seconds = 0;
+    const char* const end = which.data() + which.size();
+    const auto parsed = std::from_chars(which.data(), end, seconds);
+    if (parsed.ec != std::errc{} || parsed.ptr != end)
+      throw std::invalid_argument("events of '" + which +
+                                  "'; allowed: seconds back from now, 0 to 4294967295");
+    from = now - std::chrono::seconds(seconds);
+  }
+  auto rows = nlohmann::ordered_json::array();
+  for (const Event& event : log.since(from))
+    rows.push_back(
+        {{"time", time_text(event.at)},
+         {"level", name_of(event.level)},
+         {"kind", event.kind},
+         {"job", event.job ? nlohmann::ordered_json(*event.job) : nlohmann::ordered_json()},
+         {"text", event.text}});
+  return rows;
+}
+
+}  // namespace tributary::control

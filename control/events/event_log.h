@@ -1,0 +1,59 @@
+// What happened in a daemon: the latest events in a bounded ring, for `tributary events`, and each
+// of them to a sink, which writes the log.
+//
+// Any thread, at any time; the sink is called by one thread at a time, in the order of the events.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::control {
+
+// Numbers are syslog's (RFC 5424, section 6.2.1), and so journald's PRIORITY.
+enum class EventLevel : std::uint8_t { error = 3, warning = 4, notice = 5, info = 6 };
+const char* name_of(EventLevel level);
+
+struct Event {
+  std::chrono::system_clock::time_point at;
+  EventLevel level = EventLevel::notice;
+  std::string kind;  // "epoch", "host", "drops", "switch"
+  std::optional<std::uint32_t> job;
+  std::string text;  // one line, without the job's number
+};
+
+class EventLog {
+ public:
+  static constexpr std::size_t kMostEvents = 4096;
+  using Sink = std::function<void(const Event&)>;
+
+  explicit EventLog(Sink sink, std::size_t most = kMostEvents)
+      : sink_(std::move(sink)), most_(most) {}
+
+  void add(Event event);
+  // The oldest first.
+  [[nodiscard]] std::vector<Event> since(std::chrono::system_clock::time_point from) const;
+  // How many events the ring has lost for lack of room.
+  [[nodiscard]] std::uint64_t lost() const;
+
+ private:
+  const Sink sink_;
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  std::deque<Event> events_;
+  std::uint64_t lost_ = 0;
+};
+
+// Rows of `show events`: {"time","level","kind","job","text"}. `which` is "" or "SECONDS", back
+// from now. Throws std::invalid_argument.
+nlohmann::ordered_json event_rows(const EventLog& log, const std::string& which,
+                                  std::chrono::system_clock::time_point now);
+
+}  // namespace tributary::control

@@ -1,0 +1,91 @@
+#include "tools/daemon/log.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+namespace tributary::tools {
+namespace {
+
+LogOptions options_now;
+
+// systemd names the stream's device and inode (systemd.exec(5), $JOURNAL_STREAM).
+bool is_journal() {
+  const char* const stream = std::getenv("JOURNAL_STREAM");  // NOLINT(concurrency-mt-unsafe)
+  struct stat status {};
+  if (stream == nullptr || fstat(STDERR_FILENO, &status) != 0) return false;
+  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) == stream;
+}
+
+std::string time_text(std::int64_t time_ms) {
+  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  std::array<char, 40> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+  std::string fraction = std::to_string(1000 + time_ms % 1000);
+  fraction.front() = '.';
+  return std::string(text.data(), length) + fraction + "Z";
+}
+
+std::string escaped(const std::string& line) {
+  std::string text;
+  for (const char c : line) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::error: return "error";
+    case LogLevel::warning: return "warning";
+    case LogLevel::notice: return "notice";
+    case LogLevel::info: return "info";
+  }
+  return "?";
+}
+
+std::optional<LogLevel> parse_log_level(const std::string& name) {
+  for (const LogLevel level :
+       {LogLevel::error, LogLevel::warning, LogLevel::notice, LogLevel::info})
+    if (name == name_of(level)) return level;
+  return std::nullopt;
+}
+
+std::string log_line(LogFormat format, bool for_journal, LogLevel level, const std::string& line,
+                     std::int64_t time_ms) {
+  std::string plain = line;
+  for (char& c : plain)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  if (format == LogFormat::json)
+    return "{\"time\":\"" + time_text(time_ms) + "\",\"level\":\"" + name_of(level) +
+           "\",\"text\":\"" + escaped(plain) + "\"}";
+  if (!for_journal) return plain;
+  std::string marked(1, '<');
+  return marked.append(std::to_string(static_cast<int>(level))).append(">").append(plain);
+}
+
+void set_log(const LogOptions& options) {
+  options_now = options;
+}
+
+void write_log(LogLevel level, const std::string& line) {
+  static const bool journal = is_journal();
+  if (level > options_now.least) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto time_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  // One call a line: lines of several threads don't mix.
+  std::fprintf(stderr, "%s\n", log_line(options_now.format, journal, level, line, time_ms).c_str());
+}
+
+}  // namespace tributary::tools

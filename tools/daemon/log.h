@@ -1,0 +1,34 @@
+// The log of a daemon: one line an event on standard error, in the form that its reader expects.
+//
+//   journald            <4>port w0: ...                 the level, as sd-daemon(3) has it
+//   a file, a terminal  port w0: ...
+//   --log-format json   {"time":"...","level":"warning","text":"port w0: ..."}
+//
+// set_log() comes before other threads begin; write_log() may be called by any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tributary::tools {
+
+// Numbers are syslog's (RFC 5424, section 6.2.1).
+enum class LogLevel : int { error = 3, warning = 4, notice = 5, info = 6 };
+enum class LogFormat { text, json };
+
+const char* name_of(LogLevel level);
+std::optional<LogLevel> parse_log_level(const std::string& name);
+
+struct LogOptions {
+  LogLevel least = LogLevel::info;  // less important lines are left out
+  LogFormat format = LogFormat::text;
+};
+
+void set_log(const LogOptions& options);
+// Control characters of `line` are written as '?'.
+void write_log(LogLevel level, const std::string& line);
+// The line without its end, in each form; `time` in milliseconds since 1970, UTC.
+std::string log_line(LogFormat format, bool for_journal, LogLevel level, const std::string& line,
+                     std::int64_t time_ms);
+
+}  // namespace tributary::tools
