@@ -1,8 +1,9 @@
 #include "aggregator/chunk/bracketing.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
+
+#include "core/invariant.h"
 
 namespace tributary::aggregator {
 
@@ -26,7 +27,7 @@ Bracketing::Bracketing(const std::optional<config::Bracket>& declared,
     runs_.push_back({kLeaf, 0, static_cast<std::uint16_t>(children)});
     nodes_.push_back({0, 1});
   }
-  assert(child_.size() == children);
+  TRIBUTARY_INVARIANT(child_.size() == children);
   for (std::size_t p = 0; p < child_.size(); ++p)
     position_[child_[p]] = static_cast<std::uint16_t>(p);
   for (const std::uint16_t child : child_) wide_.push_back(wide[child]);
@@ -61,7 +62,7 @@ std::uint32_t Bracketing::compile(const config::Bracket& bracket, std::size_t de
 
 bool Bracketing::evaluate(const Kernels& kernels, void* acc, std::span<const void* const> sources,
                           std::size_t n, std::span<std::byte* const> scratch) const {
-  assert(sources.size() == child_.size() && scratch.size() + 1 >= depth_);
+  TRIBUTARY_INVARIANT(sources.size() == child_.size() && scratch.size() + 1 >= depth_);
   return evaluate({kernels, sources, n, scratch}, static_cast<std::uint32_t>(nodes_.size() - 1),
                   acc, 0);
 }

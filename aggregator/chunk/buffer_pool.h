@@ -1,16 +1,20 @@
 // Equal buffers cut from one piece of memory. The buffer returned last is taken first, because it
 // is the likeliest to be in cache.
 //
-// take() never fails: who may take how many is reserved when the shard is built, and an assertion
-// guards that arithmetic. A buffer that a message still refers to is put back later: settle(), at
-// the beginning of the next call, returns those.
+// Who may take how many is reserved when the shard is built, and a buffer has one owner: where
+// either is not so, that is a defect, which nobody but its owner may suffer from. A buffer that a
+// message still refers to is put back later: settle(), at the beginning of the next call, returns
+// those.
 #pragma once
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "aggregator/chunk/chunk_entry.h"
+#include "config/plan/engine_tables.h"
+#include "core/invariant.h"
 
 namespace tributary::aggregator {
 
@@ -21,28 +25,42 @@ class BufferPool {
       : memory_(memory.data()),
         buffer_bytes_(buffer_bytes),
         free_(count),
+        taken_(count),
         free_count_(count),
         later_(count) {
-    assert(memory.size() >= buffer_bytes * count);
+    TRIBUTARY_INVARIANT(memory.size() >= buffer_bytes * count);
     for (std::uint32_t i = 0; i < count; ++i) free_[i] = count - 1 - i;
   }
 
+  // kNone, by a defect: all are taken.
   std::uint32_t take() {
-    assert(free_count_ > 0);
-    return free_[--free_count_];
+    if (!TRIBUTARY_INVARIANT_HOLDS(free_count_ > 0)) return kNone;
+    const std::uint32_t buffer = free_[--free_count_];
+    taken_[buffer] = true;
+    return buffer;
   }
-  void put(std::uint32_t buffer) {
-    assert(free_count_ < later_);
-    free_[free_count_++] = buffer;
+  // False, by a defect, and nothing has changed: it is not taken.
+  [[nodiscard]] bool put(std::uint32_t buffer) {
+    if (!release(buffer)) return false;
+    put_released(buffer);
+    return true;
   }
-  void put_later(std::uint32_t buffer) {
-    assert(free_count_ < later_);
+  [[nodiscard]] bool put_later(std::uint32_t buffer) {
+    if (!release(buffer)) return false;
     free_[--later_] = buffer;
+    return true;
   }
+  // It has no owner from now on, and is put_released() at some time.
+  [[nodiscard]] bool release(std::uint32_t buffer) {
+    if (!TRIBUTARY_INVARIANT_HOLDS(buffer < taken_.size() && taken_[buffer])) return false;
+    taken_[buffer] = false;
+    return true;
+  }
+  void put_released(std::uint32_t buffer) { free_[free_count_++] = buffer; }
   void settle() {
     while (later_ < free_.size()) {
       const std::uint32_t buffer = free_[later_++];
-      put(buffer);
+      put_released(buffer);
     }
   }
   // What take() will give after `others` of them, if nothing is put back: a guess, to prefetch.
@@ -55,13 +73,15 @@ class BufferPool {
   [[nodiscard]] std::size_t buffer_bytes() const { return buffer_bytes_; }
   [[nodiscard]] std::uint32_t free() const { return free_count_; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(free_.size()); }
-  [[nodiscard]] std::size_t table_bytes() const { return free_.size() * sizeof(std::uint32_t); }
+  [[nodiscard]] std::size_t table_bytes() const { return free_.size() * config::kBufferBytes; }
 
  private:
   std::byte* memory_;
   std::size_t buffer_bytes_;
   // Free ones from the front, those to put back later from the back: together never more than all.
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint8_t> taken_;  // by buffer
+  static_assert(sizeof(std::uint32_t) + sizeof(std::uint8_t) == config::kBufferBytes);
   std::uint32_t free_count_;
   std::uint32_t later_;
 };

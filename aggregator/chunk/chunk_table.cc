@@ -1,8 +1,8 @@
 #include "aggregator/chunk/chunk_table.h"
 
 #include <algorithm>
-#include <cassert>
 
+#include "core/invariant.h"
 #include "core/seq.h"
 
 namespace tributary::aggregator {
@@ -15,8 +15,8 @@ ChunkTable::ChunkTable(std::span<ChunkEntry> entries, std::uint32_t children, st
       wide_bitmaps_(bitmap_words_ > 1 ? entries.size() * bitmap_words_ : 0),
       held_(children),
       gone_(children) {
-  assert((window & (window - 1)) == 0);
-  assert(entries.size() == std::size_t{2} * window);
+  TRIBUTARY_INVARIANT((window & (window - 1)) == 0);
+  TRIBUTARY_INVARIANT(entries.size() == std::size_t{2} * window);
   reset(0);
 }
 
@@ -32,8 +32,11 @@ void ChunkTable::reset(std::uint32_t first_seq) {
   open_ = retained_ = 0;
 }
 
-void ChunkTable::open(ChunkEntry& e, const First& c, Instant now) {
-  assert(e.state != ChunkState::open && e.state != ChunkState::complete);
+bool ChunkTable::open(ChunkEntry& e, const First& c, Instant now) {
+  const std::uint32_t ahead = c.seq - low_;
+  if (!TRIBUTARY_INVARIANT_HOLDS(e.state != ChunkState::open && e.state != ChunkState::complete &&
+                                 ahead < window_))
+    return false;
   e.seq = c.seq;
   e.state = ChunkState::open;
   e.first_child = c.child;
@@ -49,6 +52,7 @@ void ChunkTable::open(ChunkEntry& e, const First& c, Instant now) {
   std::fill_n(arrived, bitmap_words_, 0);
   arrived[c.child / 64] |= 1ULL << (c.child % 64);
   ++open_;
+  return true;
 }
 
 void ChunkTable::complete(ChunkEntry& e) {
@@ -107,7 +111,8 @@ void ChunkTable::raise_floor() {
 ChunkEntry* ChunkTable::pop_acknowledged() {
   if (!has_acknowledged()) return nullptr;
   ChunkEntry& e = at(released_);
-  assert(e.seq == released_ && e.state == ChunkState::complete);
+  if (!TRIBUTARY_INVARIANT_HOLDS(e.seq == released_ && e.state == ChunkState::complete))
+    return nullptr;
   e.state = ChunkState::released;
   --retained_;
   ++released_;

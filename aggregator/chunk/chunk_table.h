@@ -49,10 +49,12 @@ class ChunkTable {
     std::uint16_t child;
     KeptAs kept;
   };
-  void open(ChunkEntry& e, const First& c, Instant now);
-  void open(ChunkEntry& e, const Contribution& c, Instant now) {
-    open(e, {c.description, c.seq, c.child, c.kept}, now);
+  // False, by a defect, and nothing has changed: the entry is in use, or the seq beyond the window.
+  [[nodiscard]] bool open(ChunkEntry& e, const First& c, Instant now);
+  [[nodiscard]] bool open(ChunkEntry& e, const Contribution& c, Instant now) {
+    if (!open(e, {c.description, c.seq, c.child, c.kept}, now)) return false;
     e.congested = c.congested;
+    return true;
   }
   // It was opened by what came from elsewhere: no child has contributed.
   void forget_arrivals(ChunkEntry& e) {
@@ -88,7 +90,18 @@ class ChunkTable {
   void note_held(std::uint16_t child, std::uint32_t seq) { raise_held(child, seq); }
   // `child` needs no result any more.
   void forget_child(std::uint16_t child);
-  // The next result that every present child holds, released by this call; nullptr: no further.
+  // Each child's bit is set.
+  [[nodiscard]] bool has_all(const ChunkEntry& e) const {
+    const std::uint64_t* const words = bits(e);
+    for (std::uint32_t left = children_, i = 0; left != 0; ++i) {
+      const std::uint32_t here = std::min<std::uint32_t>(left, 64);
+      if (words[i] != ~std::uint64_t{0} >> (64 - here)) return false;
+      left -= here;
+    }
+    return true;
+  }
+  // The next result that every present child holds, released by this call; nullptr: no further, or,
+  // by a defect, it is none: then has_acknowledged() stays.
   ChunkEntry* pop_acknowledged();
   [[nodiscard]] bool has_acknowledged() const { return released_ != floor_; }
   // The lowest chunks that are not complete, if nothing was seen of them and every present child

@@ -120,6 +120,7 @@ struct JobCounters : ShardCounters {
   Counter aborts_above;   // the switch above said so
   Counter aborts_below;   // a switch below said so
   Counter aborts_change;  // the job has another configuration
+  Counter aborts_broken;  // an invariant is: a defect of the switch, or of a completion host
   Counter members;        // gauge: ranks of the running epoch still present
 };
 

@@ -1,8 +1,8 @@
 #include "aggregator/chunk/slot_pool.h"
 
 #include <algorithm>
-#include <cassert>
 
+#include "core/invariant.h"
 #include "core/prng.h"
 
 namespace tributary::aggregator {
@@ -22,7 +22,7 @@ void SlotPool::stop(std::uint32_t job) {
   if (!shares_[job].running) return;
   if (shares_[job].held > 0)
     for (std::uint32_t slot = 0; slot < slots(); ++slot)
-      if (owners_[slot].job == job) give(slot, job);
+      if (owners_[slot].job == job) static_cast<void>(give(slot, job));
   shares_[job].running = false;
   share_out();
 }
@@ -51,23 +51,25 @@ bool SlotPool::may_take(std::uint32_t job) const {
   return s.held < s.guaranteed || free_ > unfilled_;
 }
 
-void SlotPool::take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, Instant now) {
-  assert(owners_[slot].job == kNone);
+bool SlotPool::take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, Instant now) {
+  if (!TRIBUTARY_INVARIANT_HOLDS(owners_[slot].job == kNone)) return false;
   owners_[slot] = {job, seq, now};
   --free_;
   unfilled_ -= unfilled(shares_[job]);
   ++shares_[job].held;
   unfilled_ += unfilled(shares_[job]);
+  return true;
 }
 
-void SlotPool::give(std::uint32_t slot, std::uint32_t job) {
-  assert(owners_[slot].job == job);
+bool SlotPool::give(std::uint32_t slot, std::uint32_t job) {
+  if (!TRIBUTARY_INVARIANT_HOLDS(owners_[slot].job == job)) return false;
   Share& s = shares_[job];
   owners_[slot].job = kNone;
   ++free_;
   unfilled_ -= unfilled(s);
   --s.held;
   unfilled_ += unfilled(s);
+  return true;
 }
 
 }  // namespace tributary::aggregator

@@ -44,10 +44,11 @@ class SlotPool {
   [[nodiscard]] bool borrows(std::uint32_t job) const {
     return shares_[job].held > shares_[job].guaranteed;
   }
-  void take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, Instant now);
+  // False, by a defect, and nothing has changed: it is not free.
+  [[nodiscard]] bool take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, Instant now);
   void touch(std::uint32_t slot, Instant now) { owners_[slot].touched = now; }
-  // `job` is the slot's owner.
-  void give(std::uint32_t slot, std::uint32_t job);
+  // False, by a defect, and nothing has changed: `job` is not the slot's owner.
+  [[nodiscard]] bool give(std::uint32_t slot, std::uint32_t job);
 
   // So few are free that jobs meet each other's (rule 15). One alone meets nobody.
   [[nodiscard]] bool scarce() const { return free_ < slots() / kScarce && running_ > 1; }

@@ -234,9 +234,11 @@ void Engine::Impl::abort_for(const Shard& shard, Outbox& out) {
   const AbortCause& why = shard.abort_request();
   if (why.reason == wire::Reason::rank_left) return abort_missing_departed(job, why.reason, out);
   job.last_abort = why;
-  (why.reason == wire::Reason::deadline ? job.counters.aborts_deadline
-                                        : job.counters.aborts_mismatch)
-      .add();
+  switch (why.reason) {
+    case wire::Reason::deadline: job.counters.aborts_deadline.add(); break;
+    case wire::Reason::broken_invariant: job.counters.aborts_broken.add(); break;
+    default: job.counters.aborts_mismatch.add();
+  }
   abort_epoch(job, why.reason, out);
 }
 

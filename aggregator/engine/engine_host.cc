@@ -118,9 +118,11 @@ bool Engine::Impl::abort_by_host(Job& job, const wire::Packet& packet, Outbox& o
   const Shard* const shard = shard_at(h.shard);
   if (shard == nullptr || !shard->is_with_host(job.place, h.seq)) return false;
   adopt_cause(job, packet, 0);
-  (h.reason == wire::Reason::op_mismatch ? job.counters.aborts_mismatch
-                                         : job.counters.aborts_deadline)
-      .add();
+  switch (h.reason) {
+    case wire::Reason::op_mismatch: job.counters.aborts_mismatch.add(); break;
+    case wire::Reason::broken_invariant: job.counters.aborts_broken.add(); break;
+    default: job.counters.aborts_deadline.add();
+  }
   abort_epoch(job, h.reason, out);
   return true;
 }

@@ -21,7 +21,8 @@ bool may_abort_for(wire::Reason reason) {
     case wire::Reason::host_lost:
     case wire::Reason::model_lost:
     case wire::Reason::model_mismatch:
-    case wire::Reason::configuration_changed: return true;
+    case wire::Reason::configuration_changed:
+    case wire::Reason::broken_invariant: return true;
     default: return false;
   }
 }

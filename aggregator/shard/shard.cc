@@ -1,8 +1,8 @@
 #include "aggregator/shard/shard.h"
 
 #include <algorithm>
-#include <cassert>
 
+#include "core/invariant.h"
 #include "core/prefetch.h"
 #include "core/wire/rank_bitmap.h"
 
@@ -64,6 +64,7 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
   bracket_class_ = class_for(largest);
   BufferPool& values = class_for(largest)->buffers;
   bracket_values_.reserve(config::kMaxBracketDepth);
+  TRIBUTARY_INVARIANT(values.free() >= config::kMaxBracketDepth);
   for (int depth = 0; depth < config::kMaxBracketDepth; ++depth)
     bracket_values_.push_back(values.at(values.take()));
 }
@@ -79,10 +80,11 @@ void Shard::add_job(const config::JobConfig& job, std::uint32_t place, std::uint
 }
 
 BufferClass* Shard::class_for(std::size_t buffer_bytes) {
-  for (const auto& c : classes_)
-    if (c->buffers.buffer_bytes() == buffer_bytes) return c.get();
-  assert(false);
-  return nullptr;
+  const auto found = std::find_if(classes_.begin(), classes_.end(), [&](const auto& c) {
+    return c->buffers.buffer_bytes() == buffer_bytes;
+  });
+  TRIBUTARY_INVARIANT(found != classes_.end());
+  return found->get();
 }
 
 void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t first_seq,
@@ -120,14 +122,20 @@ void Shard::clear(std::uint32_t place) {
     job.deadlines.cancel(e);
     release_data(job, e);
   }
-  job.cache.drop(place, [&](std::uint32_t buffer) { job.buffers.put(buffer); });
+  job.cache.drop(place, [&](std::uint32_t buffer) { static_cast<void>(job.buffers.put(buffer)); });
   job.table.reset(0);
   job.degraded.reset();
   job.sent_held = 0;
-  job.running = false;
+  job.running = job.broken = false;
   pool_.stop(place);
   for (Child& child : job.children) child.present = false;
   job.refresh_gauges();
+}
+
+Decision Shard::break_off(ShardJob& job) {
+  job.broken = job.running;
+  nothing_due_before_ = Instant();
+  return {Verdict::dropped, DropReason::aborted};
 }
 
 bool Shard::forget_child(std::uint32_t place, std::uint16_t child, std::uint32_t first_op) {
@@ -208,6 +216,10 @@ bool Shard::expire(Instant now, Outbox& out) {
   Instant next = Instant::max();
   for (ShardJob* const present : present_) {
     ShardJob& job = *present;
+    if (job.broken) {
+      begin_abort(job, wire::Reason::broken_invariant);
+      return true;
+    }
     while (ChunkEntry* const e = job.deadlines.due(now)) {
       if (e->state == ChunkState::open) note_deadline(job, *e, now);
       if (e->state == ChunkState::open && job.config.on_deadline == config::OnDeadline::abort) {

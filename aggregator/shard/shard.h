@@ -174,6 +174,9 @@ class Shard {
   void add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot);
   BufferClass* class_for(std::size_t buffer_bytes);
   static void note_deadline(ShardJob& job, ChunkEntry& e, Instant now);
+  // An invariant is broken: of this job's sums nothing is said any more, and its epoch ends with
+  // the next expire(). What other jobs have stays theirs.
+  [[gnu::cold]] Decision break_off(ShardJob& job);
 
   // shard_change.cc
   [[nodiscard]] std::vector<std::uint32_t> unused_buffers(
@@ -225,14 +228,14 @@ class Shard {
   void fold_prefix(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels);
   void collect(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels);
   void hold(ShardJob& job, ChunkEntry& e, const Contribution& c);
-  static void put_back_held(ShardJob& job, const ChunkEntry& e);
+  void put_back_held(ShardJob& job, const ChunkEntry& e);
   void fold_one(ShardJob& job, ChunkEntry& e, std::uint16_t child, const std::byte* data,
                 const Kernels& kernels);
   void pass_on(ShardJob& job, ChunkEntry& e, std::span<const std::byte> payload);
   // Messages may refer to a buffer that is let go. What the completion engine here hears, it has
   // copied before it answers; what goes to the switch above is on its way when the next packet
   // comes.
-  void release(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer);
+  void release(ShardJob& job, BufferPool& pool, std::uint32_t& buffer);
   void settle_buffers() {
     settle_heard();
     if (!unsent_.empty()) settle_unsent();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aggregator/shard/shard.h"
+#include "core/invariant.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -160,7 +161,7 @@ Decision Shard::on_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
                          Outbox& out) {
   adopt_seed(job);
   if (is_passed_on(c.description)) {
-    job.table.open(e, c, now);
+    if (!job.table.open(e, c, now)) return break_off(job);
     pass_on(job, e, c.payload);
     return on_complete(job, e, nullptr, now, out);
   }
@@ -176,7 +177,7 @@ Decision Shard::on_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
     const wire::Reason why_not = take_slot(job, c.seq, now, out);
     if (why_not != wire::Reason::none) return escalate_first(job, e, c, why_not, packet, now, out);
   }
-  job.table.open(e, c, now);
+  if (!job.table.open(e, c, now)) return break_off(job);
   if (job.dynamic && pool_.crowded_by(job.place)) mark_for_slots(job, e);
   e.holds_slot = true;
   job.next_op = std::max(job.next_op, c.description.op + 1);
@@ -236,6 +237,8 @@ Decision Shard::on_complete(ShardJob& job, ChunkEntry& e, const Kernels* kernels
     flush(job, e, wire::Reason::excluded, now, out);
     return {Verdict::forwarded};
   }
+  if (!TRIBUTARY_INVARIANT_HOLDS(is_passed_on(e.description) || job.table.has_all(e)))
+    return break_off(job);
   if (job.config.parent) {
     send_up(job, e, now, out);
     return {Verdict::sent_up};

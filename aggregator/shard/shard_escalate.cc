@@ -29,7 +29,7 @@ constexpr std::uint32_t flag_for(wire::Reason reason) {
 Decision Shard::escalate_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
                                wire::Reason reason, const wire::Packet& packet, Instant now,
                                Outbox& out) {
-  job.table.open(e, c, now);
+  if (!job.table.open(e, c, now)) return break_off(job);
   const bool no_slot = reason == wire::Reason::no_slot || reason == wire::Reason::collision;
   if (no_slot && pool_.crowded_by(job.place)) mark_for_slots(job, e);
   job.table.escalate(e);
@@ -320,6 +320,10 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
   release_data(*job, *e);
   if (!packet.payload.empty()) {
     e->buffer = job->buffers.take();
+    if (e->buffer == kNone) {
+      break_off(*job);
+      return false;
+    }
     std::memcpy(job->buffers.at(e->buffer), packet.payload.data(), packet.payload.size());
   }
   e->overflow = (h.flags & wire::kFlagOverflow) != 0;

@@ -128,7 +128,6 @@ struct alignas(64) ShardJob {
         fan_in(config::job_fan_in(job_config)),
         buffers(sums.buffers),
         children(fan_in),
-        totals(fan_in),
         child_map(job_config),
         entries(std::size_t{2} * job_config.window),
         table(entries, fan_in, job_config.window),
@@ -143,7 +142,8 @@ struct alignas(64) ShardJob {
         cache(sums.cache),
         hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
-        history(fan_in, config::degrades(config) ? wire::rank_words(config.workers) : 0) {
+        history(fan_in, config::degrades(config) ? wire::rank_words(config.workers) : 0),
+        totals(fan_in) {
     awaited_above.reserve(wire::kMaxMissingIds);
     if (config.parent) asked_above.resize(config.window);
     for (std::uint32_t child = 0; child < fan_in; ++child)
@@ -159,14 +159,14 @@ struct alignas(64) ShardJob {
   bool has_exclusions = false;  // or had some in this epoch
   bool marked = false;          // a mark that came without data: goes with the next chunk (rule 15)
   bool running = false;
-  const bool dynamic;  // its slots
+  bool broken = false;  // an invariant is: the epoch has to end, and nothing is said of its sums
+  const bool dynamic;   // its slots
   const std::uint8_t shards;
   const std::uint32_t fan_in;
   std::uint32_t next_op = 0;  // every op with a chunk that was opened here is before it
   PlainKind plain;            // of the last plain data
   BufferPool& buffers;
   std::vector<Child> children;
-  std::vector<ChildTotals> totals;  // of each
   const ChildMap child_map;
   std::vector<ChunkEntry> entries;
   ChunkTable table;
@@ -202,6 +202,7 @@ struct alignas(64) ShardJob {
   BufferPool* hold_buffers;  // nullptr: nothing is ever held, maybe for want of a second child
   std::vector<std::uint32_t> held;  // buffer by slot of the window and position in the order
   OpHistory history;
+  std::vector<ChildTotals> totals;  // of each child
 
   // This child's data is not for the sums of that op (rule 14).
   [[nodiscard]] bool excludes(std::uint16_t child, std::uint32_t op) const {

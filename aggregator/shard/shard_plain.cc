@@ -97,12 +97,14 @@ Decision Shard::take_first(ShardJob& job, const ChunkDescription& d, const wire:
       job.table.find(h.seq, e) != ChunkTable::Place::unseen)
     return kNotThisWay;
   note_plain(job, packet, now);
-  job.table.open(*e, {d, h.seq, h.child, job.note_first(d, h.child, now)}, now);
+  if (!job.table.open(*e, {d, h.seq, h.child, job.note_first(d, h.child, now)}, now))
+    return break_off(job);
   e->holds_slot = true;
   job.next_op = std::max(job.next_op, d.op + 1);
   job.deadlines.arm(*e);
   job.refresh_gauges();
   e->buffer = job.buffers.take();
+  if (e->buffer == kNone) return break_off(job);
   ++e->combined;
   folds_.add({e, job.buffers.at(e->buffer), packet.payload.data(), job.plain.kernels,
               d.element_count, Fold::How::open});

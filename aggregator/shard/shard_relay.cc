@@ -90,7 +90,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Endp
       begin_abort(job, wire::Reason::rank_left);
       return {Verdict::epoch_aborted};
     }
-    job.table.open(*e, c, now);
+    if (!job.table.open(*e, c, now)) return break_off(job);
     job.table.forget_arrivals(*e);
     e->described = says_more;
     job.table.escalate(*e);
@@ -165,7 +165,7 @@ void Shard::tell_escalated(ShardJob& job, const ChunkEntry& e, const Endpoint& t
 
 Outgoing* Shard::begin_reply(ShardJob& job, wire::PacketType type, const ChunkEntry& e,
                              Outbox& out) {
-  Outgoing* const o = out.add();
+  Outgoing* const o = job.broken ? nullptr : out.add();
   if (o == nullptr) return nullptr;
   o->header = job.header(type);
   o->header.op = e.description.op;

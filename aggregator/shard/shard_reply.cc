@@ -202,6 +202,7 @@ std::uint32_t Shard::result_flags(const ChunkEntry& e) {
 
 // To the group; or, where one rank alone needs it, the payload to that rank and the header to all.
 void Shard::multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out) {
+  if (job.broken) return;
   if (e.overflow) job.counters.saturated.add();
   if (e.congested) job.counters.marked_results.add();
   const bool all = !has_target(e.description.collective);
@@ -220,7 +221,7 @@ void Shard::multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out) {
 }
 
 void Shard::send_result(ShardJob& job, const ChunkEntry& e, const Endpoint& to, Outbox& out) {
-  Outgoing* const o = out.add();
+  Outgoing* const o = job.broken ? nullptr : out.add();
   if (o == nullptr) return;
   o->peer = to;
   job.counters.results_resent.add();

@@ -22,8 +22,9 @@ wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Out
     change_seed(job, seq);
     return wire::Reason::collision;
   }
-  pool_.take(slot, job.place, seq, now);
-  return wire::Reason::none;
+  if (pool_.take(slot, job.place, seq, now)) return wire::Reason::none;
+  break_off(job);
+  return wire::Reason::no_slot;
 }
 
 // Never from a higher priority. From an equal one what is idle, a chunk that waits for its last
@@ -75,7 +76,7 @@ void Shard::free_slot(ShardJob& job, ChunkEntry& e, Instant now) {
   e.holds_slot = false;
   job.deadlines.cancel(e);
   if (e.state == ChunkState::sent) --job.sent_held;
-  if (job.dynamic) pool_.give(pool_slot(job, e.seq), job.place);
+  if (job.dynamic && !pool_.give(pool_slot(job, e.seq), job.place)) break_off(job);
   const Duration held = now - e.opened_at;
   job.counters.slot_hold.add(held);
   job.counters.slot_hold_ns_max.raise_to(static_cast<std::uint64_t>(held.to_ns()));

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "aggregator/shard/shard.h"
+#include "core/invariant.h"
 
 namespace tributary::aggregator {
 
@@ -23,6 +24,10 @@ void Shard::fold_one(ShardJob& job, ChunkEntry& e, std::uint16_t child, const st
       job.child_map[child].is_switch && job.config.partials == wire::Partials::wide;
   const bool first = e.buffer == kNone;
   if (first) e.buffer = job.buffers.take();
+  if (e.buffer == kNone) {
+    break_off(job);
+    return;
+  }
   using How = Fold::How;
   const How how = first ? (partial ? How::copy : How::open) : (partial ? How::merge : How::fold);
   const Fold fold{&e, job.buffers.at(e.buffer), data, &kernels, e.description.element_count, how};
@@ -41,7 +46,7 @@ void Shard::fold_prefix(ShardJob& job, ChunkEntry& e, const Contribution& c,
   while (e.combined < job.fan_in && job.held_at(e, e.combined) != kNone) {
     std::uint32_t& next = job.held_at(e, e.combined);
     fold_one(job, e, job.order.child_at(e.combined), job.hold_buffers->at(next), kernels);
-    job.hold_buffers->put(next);
+    if (!job.hold_buffers->put(next)) break_off(job);
     next = kNone;
   }
 }
@@ -56,6 +61,10 @@ void Shard::collect(ShardJob& job, ChunkEntry& e, const Contribution& c, const K
     sources_[position] = buffer == kNone ? c.payload.data() : job.hold_buffers->at(buffer);
   }
   e.buffer = job.buffers.take();
+  if (e.buffer == kNone) {
+    break_off(job);
+    return;
+  }
   e.combined = job.fan_in & ChunkEntry::kMostCombined;
   if (job.order.evaluate(kernels, job.buffers.at(e.buffer), std::span(sources_).first(job.fan_in),
                          e.description.element_count, bracket_values_))
@@ -66,14 +75,18 @@ void Shard::collect(ShardJob& job, ChunkEntry& e, const Contribution& c, const K
 void Shard::put_back_held(ShardJob& job, const ChunkEntry& e) {
   for (std::uint16_t position = 0; position < job.fan_in; ++position) {
     std::uint32_t& buffer = job.held_at(e, position);
-    if (buffer != kNone) job.hold_buffers->put(buffer);
+    if (buffer != kNone && !job.hold_buffers->put(buffer)) break_off(job);
     buffer = kNone;
   }
 }
 
 void Shard::hold(ShardJob& job, ChunkEntry& e, const Contribution& c) {
   std::uint32_t& place = job.held_at(e, job.order.position_of(c.child));
-  place = job.hold_buffers->take();
+  if (TRIBUTARY_INVARIANT_HOLDS(place == kNone)) place = job.hold_buffers->take();
+  if (place == kNone || job.broken) {
+    break_off(job);
+    return;
+  }
   if (!c.payload.empty())
     std::memcpy(job.hold_buffers->at(place), c.payload.data(), c.payload.size());
 }
@@ -84,23 +97,30 @@ void Shard::pass_on(ShardJob& job, ChunkEntry& e, std::span<const std::byte> pay
   job.counters.contribution_bytes.add(payload.size());
   if (payload.empty()) return;
   if (e.buffer == kNone) e.buffer = job.buffers.take();
+  if (e.buffer == kNone) {
+    break_off(job);
+    return;
+  }
   std::memcpy(job.buffers.at(e.buffer), payload.data(), payload.size());
 }
 
-void Shard::release(const ShardJob& job, BufferPool& pool, std::uint32_t& buffer) {
+void Shard::release(ShardJob& job, BufferPool& pool, std::uint32_t& buffer) {
   if (buffer == kNone) return;
   folds_.settle();
   if (job.config.parent) {
-    unsent_.push_back({&pool, buffer});
+    if (pool.release(buffer))
+      unsent_.push_back({&pool, buffer});
+    else
+      break_off(job);
   } else {
-    pool.put_later(buffer);
+    if (!pool.put_later(buffer)) break_off(job);
     unsettled_ = true;
   }
   buffer = kNone;
 }
 
 void Shard::settle_unsent() {
-  for (const UnsentBuffer& sent : unsent_) sent.pool->put(sent.buffer);
+  for (const UnsentBuffer& sent : unsent_) sent.pool->put_released(sent.buffer);
   unsent_.clear();
 }
 
@@ -119,6 +139,7 @@ void Shard::release_data(ShardJob& job, ChunkEntry& e) {
 void Shard::release_acknowledged(ShardJob& job) {
   if (!job.table.has_acknowledged()) return;
   while (ChunkEntry* const e = job.table.pop_acknowledged()) keep_or_free(job, *e);
+  if (job.table.has_acknowledged()) break_off(job);
   job.refresh_gauges();
 }
 
@@ -136,7 +157,7 @@ void Shard::keep_or_free(ShardJob& job, ChunkEntry& e) {
     if (evicted.job != kNone) jobs_[evicted.job]->counters.cache_evictions.add();
     freed = evicted.buffer;
   }
-  if (freed != kNone) job.buffers.put(freed);
+  if (freed != kNone && !job.buffers.put(freed)) break_off(job);
   e.buffer = kNone;
 }
 

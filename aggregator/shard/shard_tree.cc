@@ -65,7 +65,7 @@ void Shard::address_parent(const ShardJob& job, Outgoing& o) {
 }
 
 Outgoing* Shard::begin_upward(ShardJob& job, wire::PacketType type, Outbox& out) {
-  Outgoing* const o = out.add();
+  Outgoing* const o = job.broken ? nullptr : out.add();
   if (o == nullptr) return nullptr;
   address_parent(job, *o);
   o->header.type = type;
@@ -244,7 +244,7 @@ Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Ins
     return {Verdict::dropped, DropReason::op_mismatch};
   ChunkEntry* e = nullptr;
   job.table.find(c.seq, e);
-  job.table.open(*e, c, now);
+  if (!job.table.open(*e, c, now)) return break_off(job);
   job.table.forget_arrivals(*e);
   e->first_child = kElsewhere;
   e->retried = packet.header.attempt != 0;
@@ -260,6 +260,10 @@ void Shard::keep_result(ShardJob& job, ChunkEntry& e, const wire::Packet& packet
   if (packet.payload.empty()) release(job, job.buffers, e.buffer);
   if (!packet.payload.empty()) {
     if (e.buffer == kNone) e.buffer = job.buffers.take();
+    if (e.buffer == kNone) {
+      break_off(job);
+      return;
+    }
     std::memcpy(job.buffers.at(e.buffer), packet.payload.data(), packet.payload.size());
   }
   e.overflow = (packet.header.flags & wire::kFlagOverflow) != 0;

@@ -108,7 +108,8 @@ std::uint16_t Engine::epoch_of(std::uint32_t job) const {
 Decision Engine::on_packet(const wire::Packet& packet, Instant now, Outbox& out) {
   Job* job = impl_->find_job(packet.header.job);
   if (job == nullptr) return {Verdict::dropped, DropReason::unknown_job};
-  return impl_->dispatch(*job, packet, now, out);
+  const Decision decision = impl_->dispatch(*job, packet, now, out);
+  return job->broken ? impl_->abort_broken(*job, out) : decision;
 }
 
 void Engine::expire(Instant now, Outbox& out) {
@@ -122,6 +123,7 @@ void Engine::expire(Instant now, Outbox& out) {
     } else if (const auto* overdue = static_cast<const Chunk*>(job->deadlines.due(now))) {
       impl_->abort_overdue(*job, *overdue, out);
     }
+    if (job->broken) impl_->abort_broken(*job, out);
   }
 }
 

@@ -51,6 +51,7 @@ struct Engine::Impl {
   Decision abort_mismatch(Job& job, const Chunk& chunk, const Arrival& got, Outbox& out);
   void abort_overdue(Job& job, const Chunk& chunk, Outbox& out);
   void abort_model(Job& job, const Chunk& chunk, wire::Reason reason, Outbox& out);
+  Decision abort_broken(Job& job, Outbox& out);
 
   std::vector<std::unique_ptr<Job>> jobs;
   std::unordered_map<std::uint32_t, Job*> by_id;

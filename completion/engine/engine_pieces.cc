@@ -185,9 +185,11 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
     if (count(job.lost) != 0) job.counters.overlaps_dropped.add();
     ask_again(job, chunk, job.lost, out);
   }
-  Piece& piece = job.take_piece();
-  fill(piece, arrival, job.ranks);
-  job.join(chunk, piece);
+  Piece* const piece = job.take_piece();
+  if (piece == nullptr) return {Verdict::dropped, DropReason::aborted};
+  fill(*piece, arrival, job.ranks);
+  job.join(chunk, *piece);
+  if (job.broken) return {Verdict::dropped, DropReason::aborted};
   (arrival.aggregate ? job.counters.aggregates : job.counters.singles).add();
   job.counters.piece_bytes.add(arrival.packet.payload.size());
   if (job.limits.trigger == config::Trigger::streaming && arrival.kernels != nullptr)

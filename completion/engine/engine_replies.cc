@@ -99,6 +99,7 @@ Decision Engine::Impl::on_probe(Job& job, const wire::Packet& packet, Outbox& ou
 }
 
 void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
+  if (job.broken) return;
   Outgoing* o = out.add();
   if (o == nullptr) return;  // kept: the probe of whoever misses it brings it
   const aggregator::ChunkDescription& d = chunk.description;
@@ -167,6 +168,18 @@ void Engine::Impl::abort_model(Job& job, const Chunk& chunk, wire::Reason reason
   job.counters.aborts_model.add();
   job.stop(JobState::aborted);
   repeat_abort(job, out);
+}
+
+// What is known of its chunks cannot be trusted, so none is named.
+Decision Engine::Impl::abort_broken(Job& job, Outbox& out) {
+  job.last_abort.reason = wire::Reason::broken_invariant;
+  job.last_abort.chunk = header_of(job, wire::PacketType::abort);
+  job.last_abort.missing.clear();
+  job.last_abort.has_error = false;
+  job.counters.aborts_broken.add();
+  job.stop(JobState::aborted);
+  repeat_abort(job, out);
+  return {Verdict::epoch_aborted, DropReason::aborted};
 }
 
 Decision Engine::Impl::repeat_abort(Job& job, Outbox& out) {

@@ -1,10 +1,10 @@
 #include "completion/engine/job.h"
 
 #include <algorithm>
-#include <cassert>
 #include <stdexcept>
 #include <string>
 
+#include "core/invariant.h"
 #include "core/seq.h"
 
 namespace tributary::completion {
@@ -72,7 +72,12 @@ void Job::start(std::uint16_t new_epoch, std::uint32_t first_seq, std::uint32_t 
 void Job::stop(JobState next) {
   for (Chunk& chunk : chunks_) forget(chunk);
   state = next;
-  assert(promised_ == 0 && pool_.taken() == 0 && open_count_ == 0);
+  if (!TRIBUTARY_INVARIANT_HOLDS(promised_ == 0 && pool_.taken() == 0 && open_count_ == 0)) {
+    pool_.reset();
+    promised_ = open_count_ = 0;
+    open_ = nullptr;
+  }
+  broken = false;
   refresh_gauges();
 }
 
@@ -119,13 +124,18 @@ bool Job::make_room(const aggregator::ChunkDescription& wanted) {
   return true;
 }
 
-Piece& Job::take_piece() {
-  Piece* piece = pool_.take();
-  assert(piece != nullptr);  // pieces are disjoint, so a chunk never needs more than its promise
-  return *piece;
+// Pieces are disjoint, so a chunk never needs more than its promise.
+Piece* Job::take_piece() {
+  Piece* const piece = pool_.take();
+  if (!TRIBUTARY_INVARIANT_HOLDS(piece != nullptr)) broken = true;
+  return piece;
 }
 
 void Job::join(Chunk& chunk, Piece& piece) {
+  if (!TRIBUTARY_INVARIANT_HOLDS(!overlap(chunk.covered, piece.ranks))) {
+    broken = true;
+    return give_back(&piece);
+  }
   piece.count = count(piece.ranks);
   piece.first =
       limits.order == wire::Order::fast ? lowest(piece.ranks) : order.position_of(piece.ranks);
@@ -134,7 +144,7 @@ void Job::join(Chunk& chunk, Piece& piece) {
   unite(chunk.covered, piece.ranks);
   chunk.covered_count += piece.count;
   ++chunk.piece_count;
-  assert(chunk.covered_count == count(chunk.covered));
+  if (!TRIBUTARY_INVARIANT_HOLDS(chunk.covered_count == count(chunk.covered))) broken = true;
   const std::uint64_t held = pool_.taken() * buffer_bytes(limits);
   counters.bytes_held.set(held);
   counters.bytes_high_water.raise_to(held);
@@ -148,7 +158,7 @@ void Job::absorb_newest(Chunk& chunk) {
   sum.first = std::min(sum.first, newest.first);
   chunk.pieces = &sum;
   --chunk.piece_count;
-  pool_.give_back(&newest);
+  give_back(&newest);
   counters.combined_early.add();
   refresh_gauges();
 }
@@ -165,7 +175,7 @@ std::uint32_t Job::remove_overlapping(Chunk& chunk, ConstRankSet wanted) {
     subtract(chunk.covered, piece->ranks);
     chunk.covered_count -= piece->count;
     --chunk.piece_count;
-    pool_.give_back(piece);
+    give_back(piece);
     ++removed;
   }
   return removed;
@@ -174,7 +184,7 @@ std::uint32_t Job::remove_overlapping(Chunk& chunk, ConstRankSet wanted) {
 void Job::complete(Chunk& chunk, Piece& result) {
   for (Piece* piece = chunk.pieces; piece != nullptr;) {
     Piece* next = piece->next;
-    if (piece != &result) pool_.give_back(piece);
+    if (piece != &result) give_back(piece);
     piece = next;
   }
   result.next = nullptr;
@@ -187,7 +197,10 @@ void Job::complete(Chunk& chunk, Piece& result) {
 }
 
 void Job::begin_attempt(Chunk& chunk, std::uint8_t attempt, Instant now) {
-  assert(chunk.state == ChunkState::open);
+  if (!TRIBUTARY_INVARIANT_HOLDS(chunk.state == ChunkState::open)) {
+    broken = true;
+    return;
+  }
   drop_pieces(chunk);
   clear(chunk.covered);
   chunk.covered_count = 0;
@@ -202,7 +215,10 @@ void Job::wait_again(Chunk& chunk, Instant now) {
 }
 
 void Job::release(Chunk& chunk) {
-  assert(chunk.state == ChunkState::complete);
+  if (!TRIBUTARY_INVARIANT_HOLDS(chunk.state == ChunkState::complete)) {
+    broken = true;
+    return;
+  }
   drop_pieces(chunk);
   chunk.state = ChunkState::released;
   --promised_;
@@ -258,7 +274,7 @@ void Job::unlink_open(Chunk& chunk) {
 void Job::drop_pieces(Chunk& chunk) {
   for (Piece* piece = chunk.pieces; piece != nullptr;) {
     Piece* next = piece->next;
-    pool_.give_back(piece);
+    give_back(piece);
     piece = next;
   }
   chunk.pieces = nullptr;

@@ -55,8 +55,9 @@ class Job {
   // `wanted` says how early it is.
   Chunk* open(std::uint8_t shard, std::uint32_t seq, const aggregator::ChunkDescription& wanted,
               Instant now);
-  // A piece to fill for an open chunk, and its joining of the cover.
-  Piece& take_piece();
+  // A piece to fill for an open chunk, and its joining of the cover. nullptr, or a piece that is
+  // covered in part already: the job is broken.
+  Piece* take_piece();
   void join(Chunk& chunk, Piece& piece);
   // The newest piece of a chunk is in the one before it now, and no piece of its own any more.
   void absorb_newest(Chunk& chunk);
@@ -91,6 +92,7 @@ class Job {
   std::uint32_t host_term = 0;
   bool float_retry = false;  // the epoch has a second attempt (rule 12)
   bool degrades = false;     // results of the epoch may lack ranks (rule 21)
+  bool broken = false;       // an invariant is: the epoch has to end, and nothing is said of it
   DeadlineQueue deadlines;
   AbortCause last_abort;
   Model* model = nullptr;  // none: nothing that concerns a model can be answered
@@ -113,6 +115,9 @@ class Job {
   void link_open(Chunk& chunk);
   void unlink_open(Chunk& chunk);
   void drop_pieces(Chunk& chunk);
+  void give_back(Piece* piece) {
+    if (!pool_.give_back(piece)) broken = true;
+  }
   void forget(Chunk& chunk);
 
   aggregator::KernelTable kernels_;

@@ -41,6 +41,7 @@ struct JobCounters {
   Counter aborts_deadline;
   Counter aborts_mismatch;
   Counter aborts_model;      // updates of a model that is not here, or elsewhere than they take it
+  Counter aborts_broken;     // an invariant is: a defect of this program
   Counter chunks_open;       // gauge
   Counter bytes_held;        // gauge: payload buffers in use
   Counter bytes_high_water;  // gauge

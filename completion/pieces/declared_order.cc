@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstring>
+
+#include "core/invariant.h"
 
 namespace tributary::completion {
 
@@ -53,7 +54,7 @@ DeclaredOrder::DeclaredOrder(const std::optional<config::Bracket>& declared, std
   config::Bracket alone;  // a single rank is a bracket of one
   if (order.items.empty()) alone.items.push_back(order);
   compile(order.items.empty() ? alone : order, 1);
-  assert(next_position_ == workers);
+  TRIBUTARY_INVARIANT(next_position_ == workers);
 }
 
 std::uint32_t DeclaredOrder::compile(const config::Bracket& bracket, std::size_t depth) {

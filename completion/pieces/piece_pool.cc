@@ -1,5 +1,7 @@
 #include "completion/pieces/piece_pool.h"
 
+#include "core/invariant.h"
+
 namespace tributary::completion {
 
 PiecePool::PiecePool(std::size_t pieces, std::size_t buffer_bytes, std::size_t rank_words)
@@ -8,8 +10,17 @@ PiecePool::PiecePool(std::size_t pieces, std::size_t buffer_bytes, std::size_t r
     Piece& piece = pieces_[i];
     piece.buffer = std::span(buffers_).subspan(i * buffer_bytes, buffer_bytes);
     piece.ranks = std::span(ranks_).subspan(i * rank_words, rank_words);
-    piece.next = free_;
-    free_ = &piece;
+  }
+  reset();
+}
+
+void PiecePool::reset() {
+  free_ = nullptr;
+  taken_ = 0;
+  for (std::size_t i = pieces_.size(); i-- > 0;) {
+    pieces_[i].taken = false;
+    pieces_[i].next = free_;
+    free_ = &pieces_[i];
   }
 }
 
@@ -18,6 +29,7 @@ Piece* PiecePool::take() {
   if (piece == nullptr) return nullptr;
   free_ = piece->next;
   ++taken_;
+  piece->taken = true;
   piece->next = nullptr;
   piece->count = piece->first = piece->payload_bytes = 0;
   piece->wide = piece->overflow = false;
@@ -25,10 +37,13 @@ Piece* PiecePool::take() {
   return piece;
 }
 
-void PiecePool::give_back(Piece* piece) {
+bool PiecePool::give_back(Piece* piece) {
+  if (!TRIBUTARY_INVARIANT_HOLDS(piece->taken)) return false;
+  piece->taken = false;
   piece->next = free_;
   free_ = piece;
   --taken_;
+  return true;
 }
 
 std::uint64_t PiecePool::memory_bytes() const {

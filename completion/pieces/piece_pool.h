@@ -18,6 +18,7 @@ struct Piece {
   std::uint32_t first = 0;  // of them: lowest, or leftmost in the declared order
   bool wide = false;        // payload is in accumulator type, else in wire type
   bool overflow = false;
+  bool taken = false;
   std::span<std::byte> buffer;
   std::uint32_t payload_bytes = 0;
 
@@ -34,7 +35,10 @@ class PiecePool {
 
   // nullptr when all are taken; else a piece whose rank set is empty.
   Piece* take();
-  void give_back(Piece* piece);
+  // False, and nothing has changed: it is not taken.
+  bool give_back(Piece* piece);
+  // All are free, whoever has them.
+  void reset();
 
   [[nodiscard]] std::size_t size() const { return pieces_.size(); }
   [[nodiscard]] std::size_t taken() const { return taken_; }

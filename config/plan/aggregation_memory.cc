@@ -144,12 +144,12 @@ AggregationMemory aggregation_memory(const SwitchConfig& config) {
   for (std::size_t s = 0; s < engine_shards(config); ++s) {
     for (const BufferClass& c : buffer_classes(config, static_cast<std::uint8_t>(s))) {
       sum.cache += c.cached * c.bytes;
-      sum.tables += std::uint64_t{c.cached} * (kBufferIndexBytes + kCacheEntryBytes);
+      sum.tables += std::uint64_t{c.cached} * (kBufferBytes + kCacheEntryBytes);
       if (c.cached > 0)
         sum.tables +=
             (std::bit_ceil(std::size_t{c.cached} * 2) + job_places(config)) * kBufferIndexBytes;
       sum.sums += c.bracket_values * c.bytes;
-      sum.tables += std::uint64_t{c.bracket_values} * kBufferIndexBytes;
+      sum.tables += std::uint64_t{c.bracket_values} * kBufferBytes;
     }
     sum.tables += std::uint64_t{pool_slots(config)} * kPoolSlotBytes;
   }

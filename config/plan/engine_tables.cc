@@ -87,14 +87,15 @@ std::size_t shard_job_tables(const JobConfig& job) {
   const std::size_t seqs = std::size_t{2} * job.window;
   const std::size_t bitmap_words = fan_in > 64 ? words(fan_in) : 0;
   std::size_t bytes = kShardJobBytes + copy_bytes(job) + child_map_bytes(job) + order_bytes(job);
-  bytes += seqs * (kChunkEntryBytes + bitmap_words * 8 + kBufferIndexBytes);
+  bytes += seqs * (kChunkEntryBytes + bitmap_words * 8 + kBufferBytes);
   bytes += fan_in * (kChildBytes + 4 + 1);
   bytes += kOpHistory * (kOpRecordBytes + fan_in * (2 * kArrivalBytes + kLatenessBytes));
   bytes += kIdListBytes;  // whom the parent waits for
   if (job.parent) bytes += job.window * kAskedBytes + most_unsent(job) * kUnsentBytes;
   if (degrades(job)) bytes += left_out_bytes(job.workers, seqs);
   if (holds_data(job))
-    bytes += (std::size_t{job.window} * fan_in + hold_buffers(job)) * kBufferIndexBytes;
+    bytes +=
+        std::size_t{job.window} * fan_in * kBufferIndexBytes + hold_buffers(job) * kBufferBytes;
   return bytes;
 }
 

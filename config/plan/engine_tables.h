@@ -19,7 +19,7 @@ inline constexpr std::size_t kEngineBytes = 2304;      // and what it points to 
 inline constexpr std::size_t kShardBytes = 13184;      // the same
 inline constexpr std::size_t kJobBytes = 2944;         // membership, counters, how it ended
 inline constexpr std::size_t kShardJobBytes = 2176;    // of each job in each shard
-inline constexpr std::size_t kBufferClassBytes = 128;  // of each size of buffers in each shard
+inline constexpr std::size_t kBufferClassBytes = 152;  // of each size of buffers in each shard
 inline constexpr std::size_t kChunkEntryBytes = 64;    // of each of the last 2 x window seqs
 inline constexpr std::size_t kChildBytes = 88;         // of each child in each shard
 inline constexpr std::size_t kMemberBytes = 56;        // of each child
@@ -33,6 +33,8 @@ inline constexpr std::size_t kAskedBytes = 16;   // of each chunk that the paren
 inline constexpr std::size_t kUnsentBytes = 16;  // of each buffer that it may still be sent
 inline constexpr std::size_t kOrderBytes = 8;    // of each bracket, and each run inside
 inline constexpr std::size_t kBufferIndexBytes = 4;
+inline constexpr std::size_t kBufferBytes =
+    5;  // of each buffer: its index, and whether it is taken
 inline constexpr std::uint32_t kOpHistory = 32;     // ops of a job whose time-lines are kept
 inline constexpr std::size_t kOpRecordBytes = 400;  // of each of them
 inline constexpr std::size_t kArrivalBytes = 8;     // of each child, in two chunks of each

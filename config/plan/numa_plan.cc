@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstdio>
 #include <optional>
 #include <stdexcept>
 
 #include "config/plan/lcore_plan.h"
 #include "config/plan/memory_plan.h"
+#include "core/invariant.h"
 
 namespace tributary::config {
 namespace {
@@ -106,7 +106,7 @@ void fill(NumaPlan& plan, std::size_t budget) {
   for (const PlannedPool& pool : plan.pools) demands.push_back({pool.least, pool.wanted});
   for (std::size_t i = 0; i < plan.pools.size(); ++i)
     plan.pools[i].buffers = share_of(budget, demands, demands[i]);
-  assert(sum(plan, &PlannedPool::buffers) <= budget);
+  TRIBUTARY_INVARIANT(sum(plan, &PlannedPool::buffers) <= budget);
 }
 
 // The socket on which most queues would have theirs.

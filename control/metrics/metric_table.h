@@ -129,6 +129,7 @@ inline constexpr std::array kAbortMetrics = {
     AbortMetric{"parent-lost", &JobCounters::aborts_parent},
     AbortMetric{"host-lost", &JobCounters::aborts_host},
     AbortMetric{"configuration-changed", &JobCounters::aborts_change},
+    AbortMetric{"broken-invariant", &JobCounters::aborts_broken},
     AbortMetric{"switch-above", &JobCounters::aborts_above},
     AbortMetric{"switch-below", &JobCounters::aborts_below},
 };

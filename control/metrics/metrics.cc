@@ -12,6 +12,7 @@
 #include "control/metrics/metric_table.h"
 #include "control/metrics/straggler_metrics.h"
 #include "control/text/show_text.h"
+#include "core/invariant.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/memif_hello.h"
 
@@ -46,6 +47,9 @@ void collect_process(Families& out, dataplane::Switch& sw) {
   sample(family(out, "tributary_outbox_overflows_total",
                 "Messages of the engine that found no room; any is a defect", false),
          {}, sum(sw, [](const dataplane::PacketLoop& w) { return number(w.outbox_overflows()); }));
+  sample(family(out, "tributary_invariant_breaches_total",
+                "What must never happen and did; any is a defect, and the log says which", false),
+         {}, static_cast<double>(invariant_breaches()));
   sample(family(out, "tributary_memif_clients_gone_total",
                 "Clients of memif that connected and left before HELLO", false),
          {}, number(dataplane::memif_clients_gone()));

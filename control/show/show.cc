@@ -10,6 +10,7 @@
 #include "config/plan/port_places.h"
 #include "config/text/codec.h"
 #include "config/topology/topology.h"
+#include "control/metrics/metric_table.h"
 #include "control/text/late_loops.h"
 #include "control/text/show_text.h"
 #include "core/net/udp_peer.h"
@@ -78,6 +79,12 @@ ordered_json refusal_of(const aggregator::JoinRefusal& refusal) {
 std::ptrdiff_t here(const aggregator::JobStatus& job) {
   return std::count_if(job.members.begin(), job.members.end(),
                        [](const auto& member) { return member.present; });
+}
+
+std::uint64_t aborts(const aggregator::JobCounters& counters) {
+  std::uint64_t all = 0;
+  for (const AbortMetric& metric : kAbortMetrics) all += (counters.*metric.counter).get();
+  return all;
 }
 
 // Of whose state a table is; counters that any thread may read are nobody's.
@@ -180,37 +187,33 @@ ordered_json Show::jobs() {
     const aggregator::JobCounters c = p.engine().counters(p.index);
     std::uint64_t escalations = 0;
     for (const Counter& reason : c.escalations) escalations += reason.get();
-    rows.push_back(
-        {{"job", job.id},
-         {"name", job.name},
-         {"plane", job.plane},
-         {"lcore", p.lcore},
-         {"state", aggregator::name_of(of_job->state)},
-         {"epoch", of_job->epoch},
-         {"workers", job.workers},
-         {"present", here(*of_job)},
-         {"slots_open", c.slots_open.get()},
-         {"slots_high_water", c.slots_high_water.get()},
-         {"contributions", c.contributions.get()},
-         {"completions", c.completions.get()},
-         {"duplicates", c.duplicates.get()},
-         {"probes", c.probes.get()},
-         {"resends", c.resends.get()},
-         {"results_resent", c.results_resent.get()},
-         {"collisions", c.collisions.get()},
-         {"escalations", escalations},
-         {"host_results", c.host_results.get()},
-         {"degraded_results", c.degraded.get()},
-         {"overflows", c.saturated.get()},
-         {"marked_data", c.marked_data.get()},
-         {"slot_marks", c.slot_marks.get()},
-         {"marked_results", c.marked_results.get()},
-         {"aborts", c.aborts_deadline.get() + c.aborts_lease.get() + c.aborts_left.get() +
-                        c.aborts_restart.get() + c.aborts_mismatch.get() + c.aborts_shutdown.get() +
-                        c.aborts_parent.get() + c.aborts_host.get() + c.aborts_above.get() +
-                        c.aborts_below.get()},
-         {"last_abort", wire::name_of(of_job->last_abort)},
-         {"last_abort_ranks", of_job->last_abort_ranks}});
+    rows.push_back({{"job", job.id},
+                    {"name", job.name},
+                    {"plane", job.plane},
+                    {"lcore", p.lcore},
+                    {"state", aggregator::name_of(of_job->state)},
+                    {"epoch", of_job->epoch},
+                    {"workers", job.workers},
+                    {"present", here(*of_job)},
+                    {"slots_open", c.slots_open.get()},
+                    {"slots_high_water", c.slots_high_water.get()},
+                    {"contributions", c.contributions.get()},
+                    {"completions", c.completions.get()},
+                    {"duplicates", c.duplicates.get()},
+                    {"probes", c.probes.get()},
+                    {"resends", c.resends.get()},
+                    {"results_resent", c.results_resent.get()},
+                    {"collisions", c.collisions.get()},
+                    {"escalations", escalations},
+                    {"host_results", c.host_results.get()},
+                    {"degraded_results", c.degraded.get()},
+                    {"overflows", c.saturated.get()},
+                    {"marked_data", c.marked_data.get()},
+                    {"slot_marks", c.slot_marks.get()},
+                    {"marked_results", c.marked_results.get()},
+                    {"aborts", aborts(c)},
+                    {"last_abort", wire::name_of(of_job->last_abort)},
+                    {"last_abort_ranks", of_job->last_abort_ranks}});
   }
   return rows;
 }

@@ -98,6 +98,7 @@ const char* name_of(Reason r) {
     case Reason::model_lost: return "model-lost";
     case Reason::model_mismatch: return "model-mismatch";
     case Reason::configuration_changed: return "configuration-changed";
+    case Reason::broken_invariant: return "broken-invariant";
   }
   return "?";
 }

@@ -251,6 +251,8 @@ enum class Reason : std::uint8_t {
   model_mismatch = 40,  // it has another one: other arrays, or at another place in a step
   // ABORT, and NACK to a switch's JOIN
   configuration_changed = 41,  // the job's tree is another one now: join again
+  // ABORT
+  broken_invariant = 42,  // a defect of whoever says so: what it knows of the epoch is wrong
 };
 const char* name_of(Reason r);
 

@@ -4,11 +4,11 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
-#include <cassert>
 #include <stdexcept>
 #include <string>
 
 #include "config/plan/memory_plan.h"
+#include "core/invariant.h"
 #include "dataplane/frame/devargs.h"
 #include "dataplane/frame/held_frames.h"
 #include "dataplane/host/prefault.h"
@@ -79,8 +79,8 @@ FramePool::FramePool(const PoolSize& size, int socket)
                              " packet buffers of " + std::to_string(size.data_room) +
                              " bytes; lower memory.megabytes, or give it more");
   }
-  assert(pool_->header_size + pool_->elt_size + pool_->trailer_size <=
-         buffer_bytes(size.data_room));
+  TRIBUTARY_INVARIANT(pool_->header_size + pool_->elt_size + pool_->trailer_size <=
+                      buffer_bytes(size.data_room));
 }
 
 FramePool::~FramePool() {

@@ -22,9 +22,10 @@
 #include <rte_atomic.h>
 
 #include <atomic>
-#include <cassert>
 #include <csetjmp>
 #include <cstdint>
+
+#include "core/invariant.h"
 
 namespace tributary::dataplane {
 
@@ -83,7 +84,7 @@ Guarded watched(F&& driver_call) {
 template <typename F>
 Guarded guarded(F&& driver_call) {
   detail::FaultState& state = detail::fault_state();
-  assert(!state.inside());
+  TRIBUTARY_INVARIANT(!state.inside());
   if (sigsetjmp(state.environment, 0) != 0) {
     state.end();
     return Guarded::cut_short;

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cassert>
 #include <cstring>
 #include <stdexcept>
 
 #include "config/plan/device_claims.h"
+#include "core/invariant.h"
 #include "dataplane/frame/frame_pool.h"
 #include "dataplane/host/interrupt_thread.h"
 #include "dataplane/host/stale_socket.h"
@@ -196,7 +196,7 @@ std::string Port::lacks(const config::PortConfig& wanted) const {
 }
 
 void Port::set_up(std::span<rte_mempool* const> pools) {
-  assert(pools.size() == config_.queues);
+  TRIBUTARY_INVARIANT(pools.size() == config_.queues);
   rte_eth_dev_info info;
   if (const int error = rte_eth_dev_info_get(ethdev_, &info); error != 0)
     fail("no device information", error);

@@ -39,7 +39,7 @@ local REASONS = {
   [23] = "settings-mismatch", [24] = "planes-mismatch", [32] = "lease-expired",
   [33] = "rank-left", [34] = "rank-restarted", [35] = "op-mismatch", [36] = "shutdown",
   [37] = "parent-lost", [38] = "host-lost", [39] = "model-lost", [40] = "model-mismatch",
-  [41] = "configuration-changed",
+  [41] = "configuration-changed", [42] = "broken-invariant",
 }
 local EXTENSIONS = {
   [0] = "padding", "missing-ids", "rank-bitmap", "task-information", "authentication", "crc32c",

@@ -383,11 +383,12 @@ void Checker::check_cause(const WorkerNode& node, const worker::Failure& f) {
     return violation(name(node) + " failed without a cause: '" + f.text + "'");
   const bool misplaced = f.reason == Reason::bad_rank || f.reason == Reason::unknown_job;
   const bool disagreement = f.reason == Reason::op_mismatch || f.reason == Reason::model_mismatch;
-  const bool impossible =
-      (misplaced && scenario_.changes.empty()) || f.reason == Reason::job_size_mismatch ||
-      (f.reason == Reason::configuration_changed &&
-       !jobs_[node.options().job_index].tree_changes) ||
-      (disagreement && !job.disagree) || f.text.find("cannot start") != std::string::npos;
+  const bool impossible = (misplaced && scenario_.changes.empty()) ||
+                          f.reason == Reason::job_size_mismatch ||
+                          (f.reason == Reason::configuration_changed &&
+                           !jobs_[node.options().job_index].tree_changes) ||
+                          (disagreement && !job.disagree) || f.reason == Reason::broken_invariant ||
+                          f.text.find("cannot start") != std::string::npos;
   if (impossible) violation(name(node) + " failed for a cause that does not exist: " + f.text);
 }
 

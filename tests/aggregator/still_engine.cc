@@ -82,6 +82,7 @@ class PathsTaken : public testing::Environment {
       Counted{"aborts: above", &C::aborts_above},
       Counted{"aborts: below", &C::aborts_below},
       Counted{"aborts: change", &C::aborts_change},
+      Counted{"aborts: broken", &C::aborts_broken},
   };
   struct Mode {
     const char* name;

@@ -53,7 +53,7 @@ REASONS = {
     32: "lease-expired", 33: "rank-left", 34: "rank-restarted", 35: "op-mismatch",
     36: "shutdown",
     37: "parent-lost", 38: "host-lost", 39: "model-lost", 40: "model-mismatch",
-    41: "configuration-changed",
+    41: "configuration-changed", 42: "broken-invariant",
 }
 EXTENSION_TYPES = {
     0: "padding", 1: "missing-ids", 2: "rank-bitmap", 3: "task-information", 4: "authentication",

@@ -181,6 +181,12 @@ Failure aborted(const wire::Packet& abort) {
       f.text = job_text(h.job) + ": the configuration of " + the_switch(h.slot) +
                " changed; the job can be joined again";
       break;
+    case Reason::broken_invariant:
+      f.text = job_text(h.job) +
+               ": the switch, or a completion host, has found a defect of its own and ended the "
+               "epoch, as its sums "
+               "may be wrong; its log says which; the job can be joined again";
+      break;
     case Reason::settings_mismatch:
       f.text = job_text(h.job) + ": " + the_switch(h.slot) +
                " and the one above it have different settings of this job";

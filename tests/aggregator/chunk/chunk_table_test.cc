@@ -38,7 +38,7 @@ class ChunkTableTest : public ::testing::Test {
     table_.note_sent(c.child, seq);
     release();
     if (place == ChunkTable::Place::unseen) {
-      table_.open(*entry_, c, now_);
+      EXPECT_TRUE(table_.open(*entry_, c, now_));
       deadlines_.arm(*entry_);
       sums_[index()] = value;
       return Add::opened;

@@ -7,6 +7,8 @@
 #include <bit>
 #include <set>
 
+#include "tests/core/survived_breaches.h"
+
 namespace tributary::aggregator {
 namespace {
 
@@ -39,15 +41,15 @@ TEST(SlotPool, AnotherSeedIsAnotherPlace) {
 TEST(SlotPool, Rule15_SlotsAreScarceForThoseWhoShareThem) {
   SlotPool pool(16, {16, 16});
   pool.start(0);
-  for (std::uint32_t s = 0; s < 15; ++s) pool.take(s, 0, s, Instant());
+  for (std::uint32_t s = 0; s < 15; ++s) EXPECT_TRUE(pool.take(s, 0, s, Instant()));
   EXPECT_FALSE(pool.scarce()) << "a job that is alone meets nobody";
   pool.start(1);
   EXPECT_TRUE(pool.scarce());
   EXPECT_TRUE(pool.crowded_by(0));
   EXPECT_FALSE(pool.crowded_by(1)) << "it has none";
-  pool.give(3, 0);
+  EXPECT_TRUE(pool.give(3, 0));
   EXPECT_FALSE(pool.scarce());
-  pool.take(3, 1, 0, Instant());
+  EXPECT_TRUE(pool.take(3, 1, 0, Instant()));
   EXPECT_TRUE(pool.scarce());
   EXPECT_TRUE(pool.crowded_by(1));
   pool.stop(1);
@@ -84,19 +86,37 @@ TEST(SlotPool, SharesFollowWhoRuns) {
   pool.start(0);
   for (std::uint32_t s = 0; s < 6; ++s) {
     EXPECT_TRUE(pool.may_take(0));
-    pool.take(s, 0, s, Instant());
+    EXPECT_TRUE(pool.take(s, 0, s, Instant()));
   }
   pool.start(1);  // comes late: what is free is its own, up to its share
   EXPECT_FALSE(pool.may_take(0));
   EXPECT_TRUE(pool.may_take(1));
-  pool.give(0, 0);
-  pool.give(1, 0);
+  EXPECT_TRUE(pool.give(0, 0));
+  EXPECT_TRUE(pool.give(1, 0));
   EXPECT_FALSE(pool.may_take(0));
   pool.stop(1);
   EXPECT_TRUE(pool.may_take(0));
   pool.stop(0);
   EXPECT_EQ(pool.free(), 8u);
   EXPECT_FALSE(pool.may_take(2));
+}
+
+// By a defect: nobody's slot changes hands.
+TEST(SlotPool, ASlotHasOneOwner) {
+  SlotPool pool(4, {4, 4});
+  pool.start(0);
+  pool.start(1);
+  EXPECT_TRUE(pool.take(2, 0, 10, Instant()));
+  const SurvivedBreaches breaches;
+  EXPECT_FALSE(pool.take(2, 1, 20, Instant()));
+  EXPECT_FALSE(pool.give(2, 1));
+  EXPECT_FALSE(pool.give(3, 1)) << "it is free";
+  EXPECT_EQ(breaches.count(), 3u);
+  EXPECT_EQ(pool.owner(2).job, 0u);
+  EXPECT_EQ(pool.owner(2).seq, 10u);
+  EXPECT_EQ(pool.free(), 3u);
+  EXPECT_EQ(pool.held(0), 1u);
+  EXPECT_EQ(pool.held(1), 0u);
 }
 
 }  // namespace

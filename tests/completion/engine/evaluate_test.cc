@@ -72,7 +72,7 @@ class EvaluateTest : public ::testing::Test {
     return out;
   }
   void hold(const std::vector<std::uint32_t>& ranks, const Bytes& payload, bool wide) {
-    Piece& piece = job_->take_piece();
+    Piece& piece = *job_->take_piece();
     for (const std::uint32_t r : ranks) insert(piece.ranks, r);
     piece.wide = wide;
     piece.payload_bytes = static_cast<std::uint32_t>(payload.size());

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "tests/core/survived_breaches.h"
+
 namespace tributary::completion {
 namespace {
 
@@ -72,7 +74,7 @@ TEST(Job, SeqsWrap) {
     Chunk* opened = job.open(0, seq, at(0, i), kNow);
     ASSERT_NE(opened, nullptr) << i;
     EXPECT_EQ(job.find(0, seq, chunk), Job::Find::found) << i;
-    Piece& piece = job.take_piece();
+    Piece& piece = *job.take_piece();
     job.join(*opened, piece);
     job.complete(*opened, piece);
     job.release(*opened);
@@ -100,7 +102,7 @@ TEST(Job, WhatAChunkHeldIsFreeWhenItIsGivenUp) {
   Job job(limits(1));
   job.start(1, 0, 0);
   Chunk* late = job.open(0, 2, at(0, 2), kNow);
-  Piece& piece = job.take_piece();
+  Piece& piece = *job.take_piece();
   insert(piece.ranks, 1);
   job.join(*late, piece);
   EXPECT_EQ(job.counters.bytes_held.get(), 128u);
@@ -121,7 +123,7 @@ TEST(Job, AResultKeepsOnePieceUntilItIsReleased) {
   Chunk* chunk = job.open(0, 0, at(0, 0), kNow);
   Piece* piece = nullptr;
   for (std::uint32_t r = 0; r < 3; ++r) {
-    piece = &job.take_piece();
+    piece = job.take_piece();
     insert(piece->ranks, r);
     job.join(*chunk, *piece);
   }
@@ -143,7 +145,7 @@ TEST(Job, AnEpochsEndLeavesNothing) {
   job.start(1, 0, 0);
   for (std::uint32_t seq = 0; seq < 4; ++seq) {
     Chunk* chunk = job.open(0, seq, at(0, seq), kNow);
-    Piece& piece = job.take_piece();
+    Piece& piece = *job.take_piece();
     insert(piece.ranks, seq % 3);
     job.join(*chunk, piece);
   }
@@ -152,6 +154,53 @@ TEST(Job, AnEpochsEndLeavesNothing) {
   EXPECT_EQ(job.counters.chunks_open.get(), 0u);
   EXPECT_EQ(job.first_open(), nullptr);
   EXPECT_EQ(job.deadlines.due(kNow + Duration::seconds(1)), nullptr);
+}
+
+// By a defect: what could count a rank twice counts for nothing.
+TEST(Job, PiecesOfAChunkAreDisjointOrTheJobIsBroken) {
+  Job job(limits(4));
+  job.start(1, 0, 0);
+  Chunk* const chunk = job.open(0, 0, at(0, 0), kNow);
+  const SurvivedBreaches breaches;
+  for (int twice = 0; twice < 2; ++twice) {
+    EXPECT_FALSE(job.broken);
+    Piece& piece = *job.take_piece();
+    insert(piece.ranks, 1);
+    job.join(*chunk, piece);
+  }
+  EXPECT_TRUE(job.broken);
+  EXPECT_EQ(breaches.count(), 1u);
+  EXPECT_EQ(chunk->covered_count, 1u);
+  EXPECT_EQ(chunk->piece_count, 1u);
+  job.stop(JobState::aborted);
+  EXPECT_FALSE(job.broken);
+  EXPECT_EQ(breaches.count(), 1u) << "and no piece is lost";
+}
+
+TEST(Job, AChunkThatIsNotCompleteIsNotReleased) {
+  Job job(limits(4));
+  job.start(1, 0, 0);
+  Chunk* const chunk = job.open(0, 0, at(0, 0), kNow);
+  const SurvivedBreaches breaches;
+  job.release(*chunk);
+  EXPECT_TRUE(job.broken);
+  EXPECT_EQ(breaches.count(), 1u);
+  EXPECT_EQ(chunk->state, ChunkState::open);
+}
+
+// A piece that nothing knows of is there for the next epoch again.
+TEST(Job, AnEpochsEndBringsBackWhatADefectHasLost) {
+  Job job(limits(1));
+  const SurvivedBreaches breaches;
+  for (std::uint16_t epoch = 1; epoch < 4; ++epoch) {
+    job.start(epoch, 0, 0);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_NE(job.take_piece(), nullptr);
+    EXPECT_FALSE(job.broken);
+    EXPECT_EQ(job.take_piece(), nullptr);
+    EXPECT_TRUE(job.broken);
+    job.stop(JobState::aborted);
+    EXPECT_EQ(breaches.count(), epoch * 2u);
+  }
 }
 
 }  // namespace

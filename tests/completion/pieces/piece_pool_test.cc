@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "tests/core/survived_breaches.h"
+
 namespace tributary::completion {
 namespace {
 
@@ -36,6 +38,21 @@ TEST(PiecePool, AUsedPieceComesBackClean) {
   EXPECT_EQ(count(piece->ranks), 0u);
   EXPECT_FALSE(piece->wide || piece->overflow);
   EXPECT_EQ(piece->count + piece->first + piece->payload_bytes, 0u);
+}
+
+TEST(PiecePool, APieceIsGivenBackOnce) {
+  PiecePool pool(2, 64, 1);
+  Piece* const piece = pool.take();
+  EXPECT_TRUE(pool.give_back(piece));
+  const SurvivedBreaches breaches;
+  EXPECT_FALSE(pool.give_back(piece));
+  EXPECT_EQ(breaches.count(), 1u);
+  EXPECT_EQ(pool.taken(), 0u);
+  EXPECT_NE(pool.take(), pool.take());
+  EXPECT_EQ(pool.take(), nullptr);
+  pool.reset();
+  EXPECT_EQ(pool.taken(), 0u);
+  EXPECT_NE(pool.take(), pool.take());
 }
 
 }  // namespace

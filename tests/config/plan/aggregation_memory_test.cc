@@ -35,8 +35,8 @@ TEST(AggregationMemory, TablesOfEachShardAndOfTheMembership) {
   const std::uint64_t order = 4 * (2 + 2) + 8 + 2 * kOrderBytes;
   const std::uint64_t history =
       kOpHistory * (kOpRecordBytes + 4 * (2 * kArrivalBytes + kLatenessBytes));
-  const std::uint64_t shard =
-      kShardJobBytes + map + order + 2 * 8 * (64 + 4) + 4 * (kChildBytes + 5) + history + 248 * 4;
+  const std::uint64_t shard = kShardJobBytes + map + order + 2 * 8 * (64 + kBufferBytes) +
+                              4 * (kChildBytes + 5) + history + 248 * 4;
   const std::uint64_t members = 4 * (kMemberBytes + 2);
   EXPECT_EQ(job_memory(job).tables, 2 * shard + kJobBytes + map + members + 2 * 8 + 248 * 4);
 }

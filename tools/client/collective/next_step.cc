@@ -33,6 +33,7 @@ const char* next_step(const CommunicatorError& failure) {
     case aborted:
     case shutdown:
     case parent_lost: return "start all ranks again once the switch runs";
+    case broken_invariant: return "report it, with the log of the switch";
     case host_lost: return "see in `tributary show hosts` which of them the switch hears";
     default: return nullptr;
   }
