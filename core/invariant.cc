@@ -1,7 +1,6 @@
 #include "core/invariant.h"
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 
 namespace tributary {
@@ -17,9 +16,10 @@ std::atomic<bool> fatal{false};
 std::atomic<bool> fatal{true};
 #endif
 
+std::atomic<BreachReport> report{nullptr};
+
 void tell(const char* what, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: broken invariant: %s; this is a defect, please report it\n", file,
-               line, what);
+  if (const BreachReport to = report.load(std::memory_order_relaxed)) to(what, file, line);
 }
 
 }  // namespace
@@ -34,6 +34,10 @@ bool breaches_are_fatal() {
 
 void make_breaches_fatal(bool yes) {
   fatal.store(yes, std::memory_order_relaxed);
+}
+
+void report_breaches(BreachReport to) {
+  report.store(to, std::memory_order_relaxed);
 }
 
 void end_for_breach(const char* what, const char* file, int line) {

@@ -2,7 +2,7 @@
 // they fail this program is wrong.
 //
 //   TRIBUTARY_INVARIANT(x)        no packet can make it false: the process ends with a core dump
-//   TRIBUTARY_INVARIANT_HOLDS(x)  a packet might, by a defect: false, counted and told on stderr;
+//   TRIBUTARY_INVARIANT_HOLDS(x)  a packet might, by a defect: false, counted and reported;
 //                                 the caller leaves out what would follow and ends that epoch alone
 //
 // For a checked build a breach of either kind is fatal, so that tests and fuzzers stop where it is.
@@ -16,13 +16,19 @@ namespace tributary {
 // Of the second kind, since the process began.
 std::uint64_t invariant_breaches();
 
+// Where a breach is told, of the second kind the first few: a daemon's log. nullptr, as at first:
+// nowhere.
+// Called by the thread that found it, which may be a packet loop.
+using BreachReport = void (*)(const char* what, const char* file, int line);
+void report_breaches(BreachReport to);
+
 // Whether the second kind ends the process, too; at first, where assert() does.
 bool breaches_are_fatal();
 void make_breaches_fatal(bool fatal);
 
 [[noreturn, gnu::cold, gnu::noinline]] void end_for_breach(const char* what, const char* file,
                                                            int line);
-// Returns false. Tells of the first few: packets that repeat one fill no log.
+// Returns false. Reports the first few: packets that repeat one fill no log.
 [[gnu::cold, gnu::noinline]] bool note_breach(const char* what, const char* file, int line);
 
 }  // namespace tributary

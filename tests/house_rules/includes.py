@@ -12,7 +12,7 @@ INSIDE = {
     "dataplane": ["host", "frame", "port", "io", "frontend", "udp", "multicast", "bridge", "aggregation", "loop", "switch"],
     "aggregator": ["kernels", "chunk", "shard", "engine"],
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
-    "control": ["socket", "text", "capture", "stragglers", "metrics", "show", "change"],
+    "control": ["socket", "text", "capture", "stragglers", "metrics", "show", "events", "change"],
     "worker": ["layout", "transport", "session", "api", "python", "torch", "mpi", "mpi/shim"],
     "pool": ["record", "segment", "store", "transport", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],

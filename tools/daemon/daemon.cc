@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/invariant.h"
 #include "tools/daemon/log.h"
 
 namespace tributary::tools {
@@ -81,6 +82,11 @@ void report(const std::string& line) {
 }
 
 Daemon::Daemon() {
+  report_breaches([](const char* what, const char* file, int line) {
+    write_log(LogLevel::error, std::string(file) + ":" + std::to_string(line) +
+                                   ": broken invariant: " + what +
+                                   "; this is a defect, please report it");
+  });
   sigemptyset(&signals_);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&signals_, signal);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);

@@ -8,8 +8,8 @@
 //
 // In, the kernel may merge what arrives the same way, and says the size. Neither is sure to work:
 // kernels before 4.18 and 5.0 have no such option, and some refuse to cut where the interface makes
-// no checksums (EIO), as docs/operations.md asks for on a veth. So the first refusal of a message
-// of several datagrams ends it for the socket, and they go out one by one.
+// no checksums (EIO), as docs/operating/ports.md asks for on a veth. So the first refusal of a
+// message of several datagrams ends it for the socket, and they go out one by one.
 #pragma once
 
 #include <netinet/in.h>
