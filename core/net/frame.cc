@@ -151,8 +151,7 @@ std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std
 }
 
 bool udp4_checksum_is_partial(const Udp4View& view) {
-  return word_of<std::uint16_t>(be16(view.checksum)) ==
-         pseudo_header_sum(view.endpoints, view.datagram.size());
+  return view.checksum == pseudo_header_sum(view.endpoints, view.datagram.size());
 }
 
 bool udp4_checksum_ok(const Udp4View& view) {

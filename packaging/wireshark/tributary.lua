@@ -114,6 +114,9 @@ for _, side in ipairs({ "expected", "got" }) do
     REDUCE_OPS)
   field("uint8", "error." .. side .. ".collective", side .. ": collective", base.DEC, COLLECTIVES)
   field("uint8", "error." .. side .. ".last", side .. ": last chunk of its op")
+  field("uint16", "error." .. side .. ".target", side .. ": root, receiver or array")
+  field("int16", "error." .. side .. ".scale_exponent", side .. ": scale exponent")
+  field("uint8", "error." .. side .. ".encoding", side .. ": encoding")
 end
 field("uint32", "target_rank", "Target rank")
 field("uint64", "nonce", "Nonce", base.HEX)
@@ -197,7 +200,8 @@ end
 
 local ERROR_SIDE = {
   { "total_elements", 8 }, { "rank", 4 }, { "element_count", 2 }, { "dtype", 1 },
-  { "reduce_op", 1 }, { "collective", 1 }, { "last", 1 },
+  { "reduce_op", 1 }, { "collective", 1 }, { "last", 1 }, { "target", 2 },
+  { "scale_exponent", 2 }, { "encoding", 1 },
 }
 local function error_row(side)
   local row = {}
@@ -226,9 +230,9 @@ local readers = {
     add_row(tree, range, 4, { { "result_info.window", 4 }, { "result_info.effective_from_seq", 4 },
       { "result_info.host_term", 4 }, { "result_info.seed_generation", 1 } })
   end },
-  [8] = { 44, function(tree, range)
+  [8] = { 52, function(tree, range)
     add_row(tree, range, 4, error_row("expected"))
-    add_row(tree, range, 24, error_row("got"))
+    add_row(tree, range, 28, error_row("got"))
   end },
   [9] = { 8, function(tree, range) tree:add(f.target_rank, range(4, 4)) end },
   [10] = { 12, function(tree, range) tree:add(f.nonce, range(4, 8)) end },

@@ -111,10 +111,10 @@ class Play {
   void leave_in_peace();
   void end();
   wire::Header header(PacketType type, std::uint32_t rank) const;
-  static wire::UdpPeer peer(std::uint32_t ipv4) {
+  static wire::UdpPeer peer(std::uint32_t ipv4, std::uint8_t shard = 0) {
     wire::UdpPeer p;
     p.ipv4 = ipv4;
-    p.udp_port = config::kDefaultUdpBasePort;
+    p.udp_port = static_cast<std::uint16_t>(config::kDefaultUdpBasePort + shard);
     return p;
   }
   [[nodiscard]] const config::JobConfig& job() const { return config_.jobs[0]; }
@@ -287,7 +287,7 @@ void Play::deliver(const Flying& f) {
   if (p == nullptr) return;
   if (f.to == kRoot) return to_root(*p, peer(kServerIpv4 + static_cast<std::uint32_t>(f.from)));
   if (!servers_[f.to]) return;
-  servers_[f.to]->on_packet(*p, peer(kRootIpv4), now_, *boxes_[f.to]);
+  servers_[f.to]->on_packet(*p, peer(kRootIpv4, p->header.shard), now_, *boxes_[f.to]);
   flush_server(f.to);
 }
 

@@ -89,7 +89,8 @@ class Golden(unittest.TestCase):
                                "error.got.total_elements": [(1 << 64) - 1],
                                "error.got.rank": [0xFFFFFFFF], "error.got.dtype": [3],
                                "error.got.reduce_op": [11], "error.got.collective": [5],
-                               "error.got.last": [1]},
+                               "error.got.last": [1], "error.got.target": [3],
+                               "error.got.encoding": [1]},
         }
         fields = sorted({"tributary." + f for of in wanted.values() for f in of})
         shown = dissect([codec.to_frame(generate.GOLDEN[name]) for name in wanted], fields)

@@ -23,6 +23,7 @@ class RootHostTest : public ::testing::Test {
     job.workers = 2;
     job.window = 4;
     job.deadline = Duration::ms(500);
+    job.on_deadline = config::OnDeadline::abort;
     config_.jobs = {job};
     host_ = std::make_unique<RootHost>(config_);
   }

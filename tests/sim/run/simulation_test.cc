@@ -235,7 +235,7 @@ TEST(Simulation, T10_KilledServersCostTimeOnly) {
 TEST(Simulation, T10_KilledServersOfATreeCostTimeOnly) {
   under_seeds(committed("tree-servers-killed"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.sessions_failed, 0u);
-    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 10u * 200u);
+    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 10u * 400u);
     const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
     EXPECT_GE(of(LegEvent::takeover), 8u);
     EXPECT_GE(of(LegEvent::result), 300u);
@@ -319,11 +319,13 @@ INSTANTIATE_TEST_SUITE_P(All, DegradedScenario,
                            return name;
                          });
 
-// Found by a long simulation. Each rank's result lacks the other, and says so.
-TEST(Simulation, T9_RanksThatDisagreeMayEachHaveAListOfTheirOwn) {
+// Found by a long simulation, when each rank's result lacked the other: ranks that disagree get an
+// error, however late one of them may be counted.
+TEST(Simulation, T9_RanksThatDisagreeGetAnErrorAndNoDegradedResult) {
   const Outcome outcome = simulate(committed("degraded-disagree"));
   EXPECT_FALSE(outcome.failure) << *outcome.failure;
-  EXPECT_GT(times(outcome, EngineEvent::degraded), 0u);
+  EXPECT_EQ(outcome.sessions_failed, 2u);
+  EXPECT_EQ(times(outcome, EngineEvent::degraded), 0u);
 }
 
 TEST(Simulation, TheSameSeedDoesTheSame) {
@@ -344,8 +346,8 @@ TEST(Simulation, TheSameSeedDoesTheSameEverywhere) {
     std::uint64_t seed;
     std::uint64_t hash;
   };
-  for (const Known& known : {Known{1, 0x6462ad90b1b06436}, Known{42, 0xd9775376b7bdfe26},
-                             Known{1234, 0xa7e803c6049f5cb7}, Known{10, 0x4138f4b68df3a048}}) {
+  for (const Known& known : {Known{1, 0x38be44dacf56a002}, Known{42, 0x61a4b2918ff0cff5},
+                             Known{1234, 0xa7e803c6049f5cb7}, Known{10, 0xf8913a7da3549af8}}) {
     const Outcome outcome = simulate(draw_scenario(known.seed));
     EXPECT_EQ(outcome.trace_hash, known.hash)
         << "seed " << known.seed << ": 0x" << std::hex << outcome.trace_hash;
