@@ -140,6 +140,7 @@ void take_ports(SwitchConfig& running, const SwitchConfig& next, const Seating& 
     tell(port.devargs != to.devargs, ".devargs");
     tell(port.mtu != to.mtu, ".mtu");
     tell(port.queues != to.queues && !is_closed(port), ".queues");
+    tell(port.required != to.required, ".required");
     port.name = to.name;
     port.devargs = to.devargs;
     port.mtu = to.mtu;

@@ -180,7 +180,7 @@ def refused(comm, _pipe):
     read_only.flags.writeable = False
     swapped = np.zeros(4, np.dtype(np.int32).newbyteorder())
     for array, kind, text in [
-        ([1, 2], TypeError, "not list"),
+        ([1, 2], TypeError, "array 0 of the list: a numpy.ndarray is needed, not int"),
         (None, TypeError, "not NoneType"),
         (np.zeros(4, np.complex64), TypeError, "arrays of complex64 are not supported; int8 to"),
         (np.zeros(4, np.uint16), TypeError, "uint16 with dtype='bfloat16'"),

