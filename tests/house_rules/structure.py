@@ -4,6 +4,7 @@ import re
 
 # Tests of what is not one source file, and why.
 NOT_MIRRORED = {
+    "tests/aggregator/broken_shard_test.cc": "what becomes of an epoch whose invariant broke",
     "tests/aggregator/engine_allocation_test.cc": "that no part of the engine allocates",
     "tests/aggregator/engine_footprint_test.cc": "that engines take what was derived",
     "tests/aggregator/engine_planes_test.cc": "an engine that has one plane of a job",
@@ -14,6 +15,7 @@ NOT_MIRRORED = {
     "tests/aggregator/reproducible_tree_test.cc": "the same bits from trees of the same brackets",
     "tests/aggregator/seq_wrap_test.cc": "the engine where sequence numbers wrap",
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
+    "tests/completion/broken_engine_test.cc": "what becomes of an epoch whose invariant broke",
     "tests/completion/exactly_once_test.cc": "the engine's promises, on random traffic",
     "tests/completion/late_switch_test.cc": "the engine, when a whole subtree is late",
     "tests/completion/server_model_test.cc": "a model, from the ranks' packets to their results",
