@@ -92,6 +92,7 @@ const char* unreachable(DropReason reason) {
     case DropReason::handover_full:
     case DropReason::job_moved: return "the simulated switch has one lcore";
     case DropReason::bad_op: return "no garbage names the one number of 32 bits that is no op";
+    case DropReason::checksum_offloaded: return "the simulated senders finish their checksums";
     case DropReason::spoofed_mac: return "the simulated switch has no static addresses";
     case DropReason::vlan_denied:
     case DropReason::vlan_stacked:
@@ -103,6 +104,7 @@ const char* unreachable(DropReason reason) {
     case DropReason::lldp_malformed:
     case DropReason::lldp_refused:
     case DropReason::bridge_reserved:
+    case DropReason::bpdu_guard:
     case DropReason::no_member:
       return "the simulated switch forwards without VLANs, rules and neighbours";
     case DropReason::overlap: return "the completion engine counts it by job, below";
@@ -116,6 +118,9 @@ Excuse excuse(DropReason reason) {
   // Engines' own tests lie, and so does the fuzz target of a tree.
   if (reason == DropReason::bad_coverage)
     return {"no simulated switch lies about its ranks; after a change of the tree one may be wrong",
+            true};
+  if (reason == DropReason::own_address)
+    return {"only garbage has the switch's address, and what a switch that moves has just sent",
             true};
   return {unreachable(reason)};
 }
