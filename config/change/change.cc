@@ -84,8 +84,10 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
     to.forwarding.snooping = snooping;
   });
   take(change.lldp, [&](SwitchConfig& to) { to.forwarding.lldp = next.forwarding.lldp; });
-  take(change.reserved,
-       [&](SwitchConfig& to) { static_cast<ReservedGroups&>(to.forwarding) = next.forwarding; });
+  take(change.reserved, [&](SwitchConfig& to) {
+    static_cast<ReservedGroups&>(to.forwarding) =
+        static_cast<const ReservedGroups&>(next.forwarding);
+  });
   take(change.routes, [&](SwitchConfig& to) { to.routes = next.routes; });
   take(change.idle_sleep, [&](SwitchConfig& to) { to.idle_sleep_max = next.idle_sleep_max; });
   return change;

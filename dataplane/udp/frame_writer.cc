@@ -41,7 +41,7 @@ Identity identity_of(const config::SwitchConfig& config) {
                                                   : std::uint16_t{0},
                     {}};
   identity.takes_fragments = config::takes_fragments(config);
-  identity.reserved = config.forwarding;
+  identity.reserved = static_cast<const config::ReservedGroups&>(config.forwarding);
   for (const auto& route : config.routes) identity.hears_arp = identity.hears_arp || route.via;
   for (const auto& job : config.jobs)
     if (job.parent) identity.parents.push_back({config::job_group_ipv4(job.id), job.parent->ipv4});

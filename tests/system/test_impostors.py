@@ -95,7 +95,7 @@ BPDU = b"\x01\x80\xc2\x00\x00\x00\x02\x09\x09\x09\x09\x09\x00\x26\x42\x42\x03" +
 @pytest.mark.parametrize("rule", ("forward", "drop", "guard"))
 def test_bpdus_follow_their_rule(make_bed, rule):
     """`forward`: neighbours find loops through the switch. `guard`: the port that hears one is down."""
-    bed = make_bed("veth", 2, jobs=[], forwarding={"bpdu": rule})
+    bed = make_bed("veth", 2, jobs=[], sections={"forwarding": {"bpdu": rule}})
     ear = hear(bed, 1)
     send(bed, 0, BPDU)
     if rule == "forward":
