@@ -1,41 +1,22 @@
 #include "control/events/event_log.h"
 
-#include <array>
 #include <charconv>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "control/text/utc_text.h"
 
 namespace tributary::control {
 namespace {
 
 using std::chrono::system_clock;
 
-// RFC 3339, in UTC, to the millisecond.
 std::string time_text(system_clock::time_point at) {
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
-  const auto seconds = static_cast<std::time_t>(milliseconds / 1000);
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  std::array<char, 40> text{};
-  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
-  std::string fraction = std::to_string(1000 + milliseconds % 1000);
-  fraction.front() = '.';
-  return std::string(text.data(), length) + fraction + "Z";
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch());
+  return utc_text(since.count());
 }
 
 }  // namespace
-
-const char* name_of(EventLevel level) {
-  switch (level) {
-    case EventLevel::error: return "error";
-    case EventLevel::warning: return "warning";
-    case EventLevel::notice: return "notice";
-    case EventLevel::info: return "info";
-  }
-  return "?";
-}
 
 void EventLog::add(Event event) {
   const std::lock_guard lock(mutex_);
@@ -59,8 +40,8 @@ std::uint64_t EventLog::lost() const {
   return lost_;
 }
 
-nlohmann::ordered_json event_rows(const EventLog& log, const std::string& which,
-                                  system_clock::time_point now) {
+ShowAnswer show_events(const EventLog& log, const std::string& which,
+                       system_clock::time_point now) {
   auto from = system_clock::time_point::min();
   if (!which.empty()) {
     std::uint32_t seconds = 0;
@@ -79,7 +60,10 @@ nlohmann::ordered_json event_rows(const EventLog& log, const std::string& which,
          {"kind", event.kind},
          {"job", event.job ? nlohmann::ordered_json(*event.job) : nlohmann::ordered_json()},
          {"text", event.text}});
-  return rows;
+  ShowAnswer answer(std::move(rows));
+  if (const std::uint64_t lost = log.lost(); lost != 0)
+    answer.notes.push_back(std::to_string(lost) + " older events are no longer kept");
+  return answer;
 }
 
 }  // namespace tributary::control

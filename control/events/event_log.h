@@ -1,5 +1,5 @@
-// What happened in a daemon: the latest events in a bounded ring, for `tributary events`, and each
-// of them to a sink, which writes the log.
+// Event log of a daemon: keeps the latest events in a bounded ring, for `tributary events`, and
+// hands each one to a sink, which writes the log.
 //
 // Any thread, at any time; the sink is called by one thread at a time, in the order of the events.
 #pragma once
@@ -10,20 +10,18 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace tributary::control {
+#include "control/text/show_answer.h"
+#include "core/log_level.h"
 
-// Numbers are syslog's (RFC 5424, section 6.2.1), and so journald's PRIORITY.
-enum class EventLevel : std::uint8_t { error = 3, warning = 4, notice = 5, info = 6 };
-const char* name_of(EventLevel level);
+namespace tributary::control {
 
 struct Event {
   std::chrono::system_clock::time_point at;
-  EventLevel level = EventLevel::notice;
+  LogLevel level = LogLevel::notice;
   std::string kind;  // "epoch", "host", "drops", "switch"
   std::optional<std::uint32_t> job;
   std::string text;  // one line, without the job's number
@@ -51,9 +49,9 @@ class EventLog {
   std::uint64_t lost_ = 0;
 };
 
-// Rows of `show events`: {"time","level","kind","job","text"}. `which` is "" or "SECONDS", back
-// from now. Throws std::invalid_argument.
-nlohmann::ordered_json event_rows(const EventLog& log, const std::string& which,
-                                  std::chrono::system_clock::time_point now);
+// `show events`: rows {"time","level","kind","job","text"}, and a note where older ones are lost.
+// `which` is "" or "SECONDS", back from now. Throws std::invalid_argument.
+ShowAnswer show_events(const EventLog& log, const std::string& which,
+                       std::chrono::system_clock::time_point now);
 
 }  // namespace tributary::control

@@ -46,15 +46,15 @@ void StateDiffer::look_at_job(const SwitchState::Job& job, std::vector<Event>& o
     if (!job.missing.empty()) text += "; rank(s) " + list_of(job.missing);
     if (job.aborts > known.aborts + 1)
       text += "; the latest of " + std::to_string(job.aborts - known.aborts);
-    out.push_back({now_, EventLevel::error, "epoch", job.id, text});
+    out.push_back({now_, LogLevel::error, "epoch", job.id, text});
   }
   if (job.running && (!known.running || known.epoch != job.epoch))
-    out.push_back({now_, EventLevel::notice, "epoch", job.id,
+    out.push_back({now_, LogLevel::notice, "epoch", job.id,
                    name_of(job) + "epoch " + std::to_string(job.epoch) + " runs with " +
                        std::to_string(job.workers) + " ranks"});
   else if (known.running && !job.running && job.aborts == known.aborts)
     out.push_back(
-        {now_, EventLevel::notice, "epoch", job.id,
+        {now_, LogLevel::notice, "epoch", job.id,
          name_of(job) + "epoch " + std::to_string(known.epoch) + " is over: its ranks left"});
   known = {job.running, job.epoch, job.aborts};
 }
@@ -62,7 +62,7 @@ void StateDiffer::look_at_job(const SwitchState::Job& job, std::vector<Event>& o
 void StateDiffer::look_at_seat(const SwitchState::Seat& seat, std::vector<Event>& out) {
   const auto [at, is_new] = hosts_.try_emplace({seat.job, seat.shard}, seat.host);
   if (is_new || at->second == seat.host) return;
-  out.push_back({now_, EventLevel::warning, "host", seat.job,
+  out.push_back({now_, LogLevel::warning, "host", seat.job,
                  "shard " + std::to_string(seat.shard) + " is completed at " + seat.host +
                      ", no longer at " + at->second + " (" + seat.why + ")"});
   at->second = seat.host;
@@ -78,7 +78,7 @@ void StateDiffer::look_at_drops(const SwitchState::Drops& drops, std::vector<Eve
   }
   const bool begins = is_new || now_ - known.grew >= kQuiet;
   if (begins)
-    out.push_back({now_, EventLevel::warning, "drops", std::nullopt,
+    out.push_back({now_, LogLevel::warning, "drops", std::nullopt,
                    "port " + drops.port + " drops packets: " + drops.reason + " (" +
                        std::to_string(drops.packets - known.packets) + " so far)"});
   known = {drops.packets, now_};

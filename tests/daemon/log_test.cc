@@ -22,10 +22,5 @@ TEST(Log, KeepsALineInOneLine) {
             R"({"time":"2023-11-14T22:13:20.042Z","level":"notice","text":"a\\n?"})");
 }
 
-TEST(Log, LevelsHaveNames) {
-  EXPECT_EQ(parse_log_level("warning"), LogLevel::warning);
-  EXPECT_EQ(parse_log_level("loud"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace tributary::tools

@@ -3,12 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
+
+#include "control/text/utc_text.h"
 
 namespace tributary::tools {
 namespace {
@@ -23,17 +23,6 @@ bool is_journal() {
   return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) == stream;
 }
 
-std::string time_text(std::int64_t time_ms) {
-  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  std::array<char, 40> text{};
-  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
-  std::string fraction = std::to_string(1000 + time_ms % 1000);
-  fraction.front() = '.';
-  return std::string(text.data(), length) + fraction + "Z";
-}
-
 std::string escaped(const std::string& line) {
   std::string text;
   for (const char c : line) {
@@ -45,30 +34,13 @@ std::string escaped(const std::string& line) {
 
 }  // namespace
 
-const char* name_of(LogLevel level) {
-  switch (level) {
-    case LogLevel::error: return "error";
-    case LogLevel::warning: return "warning";
-    case LogLevel::notice: return "notice";
-    case LogLevel::info: return "info";
-  }
-  return "?";
-}
-
-std::optional<LogLevel> parse_log_level(const std::string& name) {
-  for (const LogLevel level :
-       {LogLevel::error, LogLevel::warning, LogLevel::notice, LogLevel::info})
-    if (name == name_of(level)) return level;
-  return std::nullopt;
-}
-
 std::string log_line(LogFormat format, bool for_journal, LogLevel level, const std::string& line,
                      std::int64_t time_ms) {
   std::string plain = line;
   for (char& c : plain)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
   if (format == LogFormat::json)
-    return "{\"time\":\"" + time_text(time_ms) + "\",\"level\":\"" + name_of(level) +
+    return "{\"time\":\"" + control::utc_text(time_ms) + "\",\"level\":\"" + name_of(level) +
            "\",\"text\":\"" + escaped(plain) + "\"}";
   if (!for_journal) return plain;
   std::string marked(1, '<');

@@ -7,17 +7,14 @@
 // set_log() comes before other threads begin; write_log() may be called by any thread.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
+
+#include "core/log_level.h"
 
 namespace tributary::tools {
 
-// Numbers are syslog's (RFC 5424, section 6.2.1).
-enum class LogLevel : int { error = 3, warning = 4, notice = 5, info = 6 };
 enum class LogFormat { text, json };
-
-const char* name_of(LogLevel level);
-std::optional<LogLevel> parse_log_level(const std::string& name);
 
 struct LogOptions {
   LogLevel least = LogLevel::info;  // less important lines are left out

@@ -145,7 +145,7 @@ class Changer {
 // Where events go besides the ring that `show events` reads.
 void write_event(const control::Event& event) {
   const std::string job = event.job ? "job " + std::to_string(*event.job) + ": " : "";
-  tools::write_log(static_cast<tools::LogLevel>(event.level), job + event.text);
+  tools::write_log(event.level, job + event.text);
 }
 
 using Tell = std::function<void(const std::string&)>;
@@ -200,7 +200,7 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
   const dataplane::Eal eal(dataplane::eal_arguments(config, environment));
   control::EventLog log(write_event);
   const auto tell = [&log](const std::string& line) {
-    log.add({std::chrono::system_clock::now(), control::EventLevel::notice, "switch", {}, line});
+    log.add({std::chrono::system_clock::now(), LogLevel::notice, "switch", {}, line});
   };
   dataplane::Switch sw(config, tell);
   control::Show show(sw);
@@ -225,7 +225,7 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
               [&](const std::string& what) -> control::ShowAnswer {
                 if (what == "overrides") return running.overrides();
                 if (const auto which = events_asked(what))
-                  return control::event_rows(log, *which, std::chrono::system_clock::now());
+                  return control::show_events(log, *which, std::chrono::system_clock::now());
                 return show.answer(what);
               },
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
@@ -312,7 +312,7 @@ int main(int argc, char** argv) {
                                         tributary::dataplane::dpdk_version());
   if (const auto status = app.run(argc, argv)) return *status;
   namespace tools = tributary::tools;
-  tools::set_log({*tools::parse_log_level(options.log_level),
+  tools::set_log({*tributary::parse_log_level(options.log_level),
                   options.log_format == "json" ? tools::LogFormat::json : tools::LogFormat::text});
   const int status = tributary::run(options);
   // What a server says at its start may go nowhere; what was asked for may not.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/text/codec.h"
+#include "core/log_level.h"
 #include "tools/client/commands.h"
 #include "tools/client/control/control_client.h"
 #include "tools/client/control/table.h"
@@ -28,27 +29,26 @@ Duration parse_since(const std::string& text) {
   return *since;
 }
 
-int rank_of(const std::string& level) {
-  int rank = 0;
-  for (const char* const name : {"error", "warning", "notice", "info"}) {
-    if (level == name) break;
-    ++rank;
-  }
-  return rank;
+// A level that this client does not know is shown.
+bool is_wanted(const Json& row, LogLevel least) {
+  const auto level = parse_log_level(row.value("level", ""));
+  return !level || *level <= least;
 }
 
 void run(const EventOptions& options) {
   std::string what = "events";
   if (options.since != Duration())
     what += ' ' + std::to_string(options.since.to_ns() / 1'000'000'000);
-  const Json rows = ask_switch(options.socket, Json{{"command", "show"}, {"what", what}});
+  const Reply reply = ask_with_notes(options.socket, Json{{"command", "show"}, {"what", what}});
   Json chosen = Json::array();
-  for (const Json& row : rows)
-    if (rank_of(row.value("level", "")) <= rank_of(options.least)) chosen.push_back(row);
+  for (const Json& row : reply.data)
+    if (is_wanted(row, *parse_log_level(options.least))) chosen.push_back(row);
   if (options.json)
     std::cout << chosen.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   else
     std::cout << render_table(chosen, "no events");
+  tools::check_output();
+  for (const std::string& note : reply.notes) std::cerr << "note: " << harmless(note) << '\n';
 }
 
 }  // namespace
