@@ -28,7 +28,7 @@ struct NodeId {
 constexpr NodeId node_of_ipv4(std::uint32_t ipv4) {
   return {0, std::uint64_t{0xFFFF} << 32 | ipv4};
 }
-// Of a node that is one.
+// For a node that is an IPv4 address.
 constexpr std::uint32_t ipv4_of(const NodeId& node) {
   return static_cast<std::uint32_t>(node.low);
 }

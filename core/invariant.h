@@ -13,12 +13,12 @@
 
 namespace tributary {
 
-// Of the second kind, since the process began.
+// Breaches of the second kind since the process began.
 std::uint64_t invariant_breaches();
 
-// Where a breach is told, of the second kind the first few: a daemon's log. nullptr, as at first:
-// nowhere.
-// Called by the thread that found it, which may be a packet loop.
+// Sets what is called on a breach: every one of the first kind, the first few of the second.
+// nullptr, the initial value: nothing is called.
+// The caller is the thread that found the breach, which may be a packet loop.
 using BreachReport = void (*)(const char* what, const char* file, int line);
 void report_breaches(BreachReport to);
 

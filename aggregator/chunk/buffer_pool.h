@@ -1,8 +1,8 @@
 // Equal buffers cut from one piece of memory. The buffer returned last is taken first, because it
 // is the likeliest to be in cache.
 //
-// Who may take how many is reserved when the shard is built, and a buffer has one owner: where
-// either is not so, that is a defect, which nobody but its owner may suffer from. A buffer that a
+// Each user's share is reserved when the shard is built, and a buffer has one owner. take() and
+// put() refuse what would break that, so a defect hurts its own epoch alone. A buffer that a
 // message still refers to is put back later: settle(), at the beginning of the next call, returns
 // those.
 #pragma once

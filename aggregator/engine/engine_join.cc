@@ -256,7 +256,7 @@ void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Endpoi
   say_forming(job, below, now, out);
 }
 
-// Of a switch that has not joined: the ranks that it waits for, where it said so.
+// The ranks below that are missing. A switch below that has named its own counts with those alone.
 std::span<const std::uint32_t> Engine::Impl::awaited_below(const Job& job, Instant now) {
   const std::size_t children = job.membership.awaited(scratch_ids, now);
   std::size_t used = 0;

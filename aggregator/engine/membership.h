@@ -5,8 +5,8 @@
 //                    ▲                              │
 //                    └────JOIN──── aborted ◀────────┘ restart, lapse, leave with open chunks, ...
 //
-// A rank is bound to the Endpoint it joined from; while its lease lasts nobody else may take its
-// place from another port or address. Until it has sent more than JOINs, a JOIN with its nonce may
+// A rank is bound to the Endpoint it joined from. While its lease lasts, a JOIN from another port
+// or address does not take its place. Until it has sent more than JOINs, a JOIN with its nonce may
 // bring a new MAC address.
 //
 // An epoch begins only with ranks that are waiting for it: each has sent a JOIN since the last one

@@ -86,7 +86,7 @@ bool Shard::ask_parent(ShardJob& job, const wire::Header& question, const ChunkE
   if (last.seq != question.seq) last = {question.seq, false, Instant()};
   const bool pending = last.pending;
   if (now - last.at < kProbeSpacing) return pending;
-  // Who only receives says what it holds by ACK alone.
+  // A rank that only receives acknowledges by ACK alone, so the probe carries no news of it.
   if (e == nullptr || job.degraded.allowed()) repeat_held(job, now, out);
   Outgoing* const o = begin_upward(job, wire::PacketType::probe, out);
   if (o == nullptr) return pending;

@@ -170,7 +170,7 @@ void Engine::Impl::abort_model(Job& job, const Chunk& chunk, wire::Reason reason
   repeat_abort(job, out);
 }
 
-// What is known of its chunks cannot be trusted, so none is named.
+// Names no chunk: after a broken invariant the tables of chunks cannot be trusted.
 Decision Engine::Impl::abort_broken(Job& job, Outbox& out) {
   job.last_abort.reason = wire::Reason::broken_invariant;
   job.last_abort.chunk = header_of(job, wire::PacketType::abort);

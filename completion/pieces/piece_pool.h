@@ -37,7 +37,7 @@ class PiecePool {
   Piece* take();
   // False, and nothing has changed: it is not taken.
   bool give_back(Piece* piece);
-  // All are free, whoever has them.
+  // Frees all pieces, taken or not.
   void reset();
 
   [[nodiscard]] std::size_t size() const { return pieces_.size(); }

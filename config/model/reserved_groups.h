@@ -1,5 +1,6 @@
-// What becomes of frames to groups that IEEE 802.1Q-2018 (8.6.3) reserves for neighbours, where the
-// switch does not speak the protocol itself. (LLDP has keys of its own: config/model/lldp.h.)
+// Rules for frames to the groups that IEEE 802.1Q-2018 (8.6.3) reserves for neighbours, by
+// protocol. The switch speaks none of these itself. (LLDP has keys of its own:
+// config/model/lldp.h.)
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@ enum class ReservedRule : std::uint8_t {
   guard,  // and the port that hears one is down until its link is lost, or it is opened again
 };
 
-// By protocol.
+// The rule of each protocol.
 struct ReservedGroups {
-  // Spanning tree: a switch that speaks none and drops them lets nobody cut a loop through it.
+  // Spanning tree. If the switch dropped BPDUs, its neighbours could not cut a loop through it.
   ReservedRule bpdu = ReservedRule::forward;
-  // Of two neighbours on one link: passed on, they would bundle or authenticate the wrong ones.
+  // Forwarded, these would bundle or authenticate two devices that share no link.
   ReservedRule lacp = ReservedRule::drop;
   ReservedRule eapol = ReservedRule::drop;
   ReservedRule pdelay = ReservedRule::drop;

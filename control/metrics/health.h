@@ -1,4 +1,4 @@
-// What probes of an orchestrator ask: is the switch alive, and does it serve?
+// Pages for an orchestrator's probes: is the switch alive, and does it serve?
 //
 //   /healthz  200 while every packet loop answers; 503 names those that do not: restart the daemon
 //   /readyz   the same, and 503 while a port has no device, by name: send no workers there yet

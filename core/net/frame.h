@@ -90,8 +90,8 @@ DropReason parse_udp4(std::span<const std::byte> ip_packet, Udp4View& view, bool
 
 // True when the (non-zero) UDP checksum is right, pseudo header included.
 bool udp4_checksum_ok(const Udp4View& view);
-// Of a wrong one: it is the pseudo header's sum, as a kernel leaves it to a device that is to
-// finish it (CHECKSUM_PARTIAL), and that did not.
+// True when a wrong checksum is the pseudo header's sum: the sender's kernel left it to a device
+// that was to finish it (CHECKSUM_PARTIAL), and did not.
 bool udp4_checksum_is_partial(const Udp4View& view);
 
 // Everything of a frame that is not payload.

@@ -252,7 +252,7 @@ enum class Reason : std::uint8_t {
   // ABORT, and NACK to a switch's JOIN
   configuration_changed = 41,  // the job's tree is another one now: join again
   // ABORT
-  broken_invariant = 42,  // a defect of whoever says so: what it knows of the epoch is wrong
+  broken_invariant = 42,  // a defect of the sender: its state of the epoch is wrong
 };
 const char* name_of(Reason r);
 

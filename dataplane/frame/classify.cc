@@ -112,7 +112,7 @@ config::ReservedRule rule_of(const config::ReservedGroups& rules, const wire::Et
   return config::ReservedRule::drop;
 }
 
-// Of neighbours to each other: ends here, whoever it is for, where no rule passes it on.
+// Neighbours' protocols: forwarded where a rule says so; any other frame ends here.
 void classify_reserved(const Identity& identity, bool linear, Classified& c) {
   const config::ReservedRule rule = rule_of(identity.reserved, c.ethernet);
   if (rule == config::ReservedRule::forward) return;

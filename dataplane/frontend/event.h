@@ -1,4 +1,4 @@
-// What a front end makes of a received frame, and all that engines are told of it.
+// A received frame as a front end hands it to the engines; they see nothing else of it.
 #pragma once
 
 #include <cstdint>

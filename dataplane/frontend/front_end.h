@@ -37,9 +37,9 @@ concept FrontEnd = requires(const F& f, F& own, const typename F::Frame& frame, 
   { f.read(std::uint16_t{}, frame, event) } -> std::same_as<DropReason>;
   { f.check(frame, event) } -> std::same_as<DropReason>;
   { copy.ports } -> std::convertible_to<std::span<const std::uint16_t>>;
-  // Of a message to the job's group.
+  // The copies that a message to the job's group takes.
   { own.copies(message, members) } -> std::convertible_to<std::span<const typename F::Copy>>;
-  // Of a message to one endpoint, or to the switch above.
+  // The only copy of a message to one endpoint, or to the switch above.
   { f.copy_to(std::span<const std::uint16_t>{}) } -> std::same_as<typename F::Copy>;
   { f.write(message, copy, room).bytes } -> std::convertible_to<std::size_t>;
   { f.write(message, copy, room).why } -> std::convertible_to<DropReason>;  // where it is 0

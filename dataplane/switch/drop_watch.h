@@ -1,6 +1,6 @@
-// Turns drops whose cause is a mistake elsewhere into lines for the operator: who claims to be the
-// switch, and whose kernel leaves checksums unfinished. One line at once, and then at most one a
-// minute for each port and reason.
+// Turns drops that a mistake elsewhere causes into lines for the operator: another host claims the
+// switch's address, or a sender's kernel leaves checksums unfinished. One line at once, and then at
+// most one a minute for each port and reason.
 #pragma once
 
 #include <array>

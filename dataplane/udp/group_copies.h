@@ -19,19 +19,19 @@ namespace tributary::dataplane {
 
 struct UdpCopy {
   std::span<const std::uint16_t> ports;
-  // Of a message to the group, who gets this copy:
+  // The receivers of this copy of a message to the group:
   std::optional<std::uint16_t> group_vlan = {};  // members with that tag
   const wire::UdpPeer* member = nullptr;         // or one of them alone
 };
 
 class GroupCopies {
  public:
-  // Of the jobs of this configuration.
+  // Reserves for the jobs of this configuration.
   explicit GroupCopies(const config::SwitchConfig& config);
   GroupCopies(GroupCopies&&) = default;
   GroupCopies& operator=(GroupCopies&&) = default;
 
-  // Of a job, whose engine says these members. Valid until the next call for the job.
+  // The copies for a job with these members. Valid until the next call for the job.
   std::span<const UdpCopy> of(std::uint32_t job, const aggregator::Members& members) {
     Plan* const plan = by_job_.find(job);
     if (plan == nullptr || members.serial == 0) return {};

@@ -86,7 +86,7 @@ tributary_pool_status tributary_pool_wait(tributary_pool* pool);
 tributary_pool_status tributary_pool_get_stats(const tributary_pool* pool,
                                                tributary_pool_stats* stats);
 
-/* Of the calling thread; "" where nothing went wrong yet. Lives until its next failure. */
+/* The calling thread's latest problem; "" if there was none. Valid until its next failure. */
 const char* tributary_pool_last_error(void);
 
 #ifdef __cplusplus

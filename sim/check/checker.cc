@@ -31,8 +31,8 @@ bool reduces(wire::Collective c) {
          c == wire::Collective::reduce_scatter;
 }
 
-// What only the switch above may say. (ACK may be a member's own, too; and PENDING with that flag
-// is a switch's below, of whose ranks not all have joined.)
+// Messages that only the switch above may send. (ACK may be a member's own, too; and PENDING with
+// that flag is a switch's below, of whose ranks not all have joined.)
 bool is_from_above(const wire::Header& h) {
   const PacketType type = h.type;
   if (type == PacketType::pending) return (h.flags & wire::kFlagCompleteSubtree) == 0;

@@ -71,7 +71,7 @@ void Checker::check_wait(const JobView& view, const wire::Header& result, const 
     violation(which + " waited for its ranks for " +
               std::to_string((now - first).to_ns() / 1'000'000) + " ms only");
   if (!punctual_) return;
-  // What is ahead of the slowest rank by two windows is sent again when a probe finds room.
+  // A chunk two windows ahead of the slowest rank is sent again when a probe finds room.
   const bool ahead = result.seq - scenario_.first_seq >= 2 * job.window;
   Duration slack = job.deadline + kOnTheWay;
   if (ahead) slack = std::max(slack, *job.degraded_after + kOnTheWay);

@@ -1,5 +1,5 @@
 // A defect in what a shard knows of one job ends that job's epoch, and no other's; and what was
-// summed wrongly is told nobody.
+// summed wrongly reaches no rank.
 #include <array>
 
 #include "aggregator/shard/shard.h"

@@ -19,7 +19,7 @@ using wire::ReduceOp;
 constexpr std::size_t kElements = 512;  // two chunks
 constexpr std::uint32_t kRanks = 3;
 
-// Of one rank.
+// One rank's part.
 struct Memory {
   std::array<float, kRanks * kElements> data{};
   std::array<float, kRanks * kElements> output{};

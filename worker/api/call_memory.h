@@ -37,7 +37,7 @@ class CallMemory {
   // Throws std::invalid_argument where data and output overlap in another way than above. The call
   // has passed check_call().
   CallMemory(const CollectiveCall& call, std::uint32_t rank, std::uint32_t ranks);
-  // Of a call on a list of arrays. Throws std::invalid_argument where two of them overlap and are
+  // For a call on a list of arrays. Throws std::invalid_argument where two of them overlap and are
   // written.
   CallMemory(const CollectiveCall& call, std::span<const ArrayPart> arrays, bool written);
 

@@ -74,7 +74,7 @@ struct Op {
     return collective == wire::Collective::allreduce || collective == wire::Collective::reduce ||
            collective == wire::Collective::reduce_scatter || wire::concerns_model(collective);
   }
-  // Of a chunk: one rank alone sends it.
+  // True if one rank alone sends the chunk.
   [[nodiscard]] bool has_one_sender(std::uint32_t chunk) const {
     return wire::moves_data(collective) && chunk >= first_data_chunk();
   }

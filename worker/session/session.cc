@@ -156,7 +156,7 @@ void Session::send_acks(Instant now, SendBatch& batch) {
   for (std::uint8_t s = 0; s < start_.shards && !batch.full(); ++s) {
     ShardWindow& shard = shards_[s];
     if (!shard.ack_due || now < ack_at(shard)) continue;
-    // Who only receives has nothing else that the mark could go with.
+    // A rank that only receives sends nothing else that could carry the mark.
     const std::uint32_t flags = shard.mark_to_report ? std::uint32_t{wire::kFlagCe} : 0u;
     put_control(batch, wire::PacketType::ack, s, shard.base, flags);
     shard.ack_due = shard.mark_to_report = false;

@@ -56,8 +56,8 @@ class Transport {
   [[nodiscard]] virtual std::size_t max_datagram_bytes() const = 0;
   // Largest one that can be sent and received in fragments; 0: none.
   [[nodiscard]] virtual std::size_t max_cut_bytes() const { return 0; }
-  // What may keep the switch from answering, behind the error that says that it did not; "":
-  // unknown.
+  // Appended to the error that the switch does not answer: a likely cause, such as an interface
+  // that leaves checksums unfinished; "" if none is known.
   [[nodiscard]] virtual std::string silence_hint() const { return {}; }
   [[nodiscard]] virtual const DropCounters& drops() const = 0;
   [[nodiscard]] virtual std::string describe() const = 0;

@@ -101,7 +101,7 @@ TEST(SlotPool, SharesFollowWhoRuns) {
   EXPECT_FALSE(pool.may_take(2));
 }
 
-// By a defect: nobody's slot changes hands.
+// A defect changes no slot's owner.
 TEST(SlotPool, ASlotHasOneOwner) {
   SlotPool pool(4, {4, 4});
   pool.start(0);

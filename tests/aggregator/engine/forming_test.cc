@@ -1,5 +1,5 @@
-// Whom an epoch waits for in a tree: the ranks that are missing, on whatever switch, and none that
-// waits itself (protocol, "Trees").
+// The ranks that an epoch waits for in a tree: the ranks that are missing, on whatever switch, and
+// none that waits itself (protocol, "Trees").
 #include "aggregator/engine/forming.h"
 
 #include <gmock/gmock.h>

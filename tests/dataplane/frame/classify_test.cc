@@ -31,7 +31,7 @@ TEST(Classify, AggregationPortsOfTheSwitchsAddress) {
   EXPECT_EQ(action(udp(kBroadcast, kSwitch.ipv4, 47000)), Action::aggregate);
 }
 
-// Ranks believe what has the switch's address: nobody else may send from it, to whom it may be.
+// Ranks believe what has the switch's address: no other host may send from it, to any destination.
 TEST(Classify, FramesFromTheSwitchsOwnAddressAreDropped) {
   const auto from = [](std::uint32_t ip, const wire::MacAddress& to) {
     std::vector<std::byte> frame(100);
