@@ -9,6 +9,7 @@ namespace {
 constexpr std::uint64_t kMostTold = 16;
 
 std::atomic<std::uint64_t> breaches{0};
+std::atomic<std::uint64_t> told{0};
 
 #ifdef NDEBUG
 std::atomic<bool> fatal{false};
@@ -38,6 +39,7 @@ void make_breaches_fatal(bool yes) {
 
 void report_breaches(BreachReport to) {
   report.store(to, std::memory_order_relaxed);
+  told.store(0, std::memory_order_relaxed);
 }
 
 void end_for_breach(const char* what, const char* file, int line) {
@@ -47,7 +49,8 @@ void end_for_breach(const char* what, const char* file, int line) {
 
 bool note_breach(const char* what, const char* file, int line) {
   if (breaches_are_fatal()) end_for_breach(what, file, line);
-  if (breaches.fetch_add(1, std::memory_order_relaxed) < kMostTold) tell(what, file, line);
+  breaches.fetch_add(1, std::memory_order_relaxed);
+  if (told.fetch_add(1, std::memory_order_relaxed) < kMostTold) tell(what, file, line);
   return false;
 }
 

@@ -16,8 +16,8 @@ namespace tributary {
 // Breaches of the second kind since the process began.
 std::uint64_t invariant_breaches();
 
-// Sets what is called on a breach: every one of the first kind, the first few of the second.
-// nullptr, the initial value: nothing is called.
+// Sets what is called on a breach: every one of the first kind; of the second, the first few after
+// this call. nullptr, the initial value: nothing is called.
 // The caller is the thread that found the breach, which may be a packet loop.
 using BreachReport = void (*)(const char* what, const char* file, int line);
 void report_breaches(BreachReport to);
