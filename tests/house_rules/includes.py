@@ -5,7 +5,7 @@ import re
 from tree import is_cpp
 
 # Lowest first: a folder includes itself and what stands before it.
-ORDER = ["core", "config", "aggregator", "completion", "worker", "pool", "dataplane", "control", "sim", "tools"]
+ORDER = ["core", "config", "aggregator", "completion", "worker", "pool", "dataplane", "control", "manager", "sim", "tools"]
 # The same inside a folder; "" is the folder itself.
 INSIDE = {
     "core": ["", "net", "wire"],
@@ -16,6 +16,7 @@ INSIDE = {
     "worker": ["layout", "transport", "session", "api", "python", "torch", "mpi", "mpi/shim"],
     "pool": ["record", "segment", "store", "transport", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],
+    "manager": ["store", "topology", "admission"],
     "sim": ["network", "scenario", "node", "check", "run"],
 }
 # Folders that stand alone: of the product, they include these and nothing else.
@@ -24,7 +25,7 @@ ALONE = {"pool": ("core/", "config/text/", "pool/")}
 OUTSIDE = ["tests", "bench", "examples"]
 # Mains that stand beside the sub-folders of what they are made of.
 AT_THE_FOLDERS_TOP = {"sim/sim_swarm.cc"}
-PURE = ["core", "aggregator", "completion", "config", "pool/record"]
+PURE = ["core", "aggregator", "completion", "config", "pool/record", "manager/topology", "manager/admission"]
 DPDK_ALLOWED = re.compile(r"(dataplane/|worker/transport/memif|tools/impair/|tools/loadgen/|"
                           r"(tests|bench)/(dataplane|forward_load|fuzz/packet_|impair|ring_(bench|forward)|worker_memif))")
 

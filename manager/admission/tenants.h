@@ -1,0 +1,59 @@
+// Tenants: who may have how much of the cluster at once, and whose turn it is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "manager/admission/amount.h"
+
+namespace tributary::manager {
+
+// Of all of a tenant's jobs that run; an absent limit is none.
+struct Quota {
+  std::optional<std::uint64_t> jobs = {};
+  std::optional<std::uint64_t> workers = {};
+  std::optional<std::uint64_t> slots = {};  // on all switches together
+  std::optional<std::uint64_t> bytes = {};  // aggregation memory, on all switches together
+};
+
+struct Tenant {
+  std::string name;
+  std::uint32_t weight = 1;  // of fair share: twice the weight, twice the share
+  Quota quota = {};
+};
+
+// What one job takes of its tenant's quota, or all of them together.
+struct Usage {
+  std::uint64_t jobs = 0;
+  std::uint64_t workers = 0;
+  Amount amount;  // `jobs` of it counts (job, switch) pairs
+
+  bool operator==(const Usage&) const = default;
+  Usage& operator+=(const Usage& other);
+  Usage& operator-=(const Usage& other);
+};
+
+class Tenants {
+ public:
+  explicit Tenants(std::vector<Tenant> tenants);
+
+  [[nodiscard]] bool knows(const std::string& name) const;
+  // "vision, speech": for messages.
+  [[nodiscard]] std::string names() const;
+  // What of the quota `more` on top of `used` would exceed, with figures; empty: nothing.
+  [[nodiscard]] std::string excess(const std::string& name, const Usage& used,
+                                   const Usage& more) const;
+  // The larger part of `all` that `used` is, over the weight: who has the least is next.
+  [[nodiscard]] double share(const std::string& name, const Usage& used, const Amount& all) const;
+  [[nodiscard]] const std::vector<Tenant>& all() const { return tenants_; }
+
+ private:
+  [[nodiscard]] const Tenant* find(const std::string& name) const;
+
+  std::vector<Tenant> tenants_;
+};
+
+}  // namespace tributary::manager

@@ -1,0 +1,211 @@
+// Admission as users see it: what runs, what waits and for what, and in which order.
+#include "manager/admission/admission.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/manager/tree.h"
+
+namespace tributary::manager {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Instant at(int seconds) {
+  return Instant::from_ns(std::int64_t{seconds} * 1'000'000'000);
+}
+
+JobRequest request(const std::string& name, std::uint32_t workers, const std::string& tenant = "a",
+                   std::uint32_t priority = 0) {
+  JobRequest request;
+  request.tenant = tenant;
+  request.priority = priority;
+  request.job.config.name = name;
+  request.job.config.workers = workers;
+  return request;
+}
+
+std::vector<std::string> names(const std::vector<Decision>& decisions) {
+  std::vector<std::string> out;
+  for (const Decision& d : decisions) out.push_back(d.job + " " + name_of(d.outcome));
+  return out;
+}
+
+std::vector<std::string> workers_of(const Job& job) {
+  std::vector<std::string> out;
+  for (const auto& member : job.placed->members) out.push_back(member.worker);
+  return out;
+}
+
+class AdmissionTest : public testing::Test {
+ protected:
+  AdmissionTest() { set_slots(4096); }
+  // Of each switch; a job's window is 64.
+  void set_slots(std::uint32_t slots) {
+    Inventory inventory = two_level_tree();
+    for (auto& sw : inventory.switches) sw.slots = slots;
+    admission_.set_topology(assemble(inventory));
+  }
+  Decision submit(const JobRequest& r, int seconds = 0) {
+    return admission_.submit(r, at(seconds));
+  }
+  const Job& job(const std::string& name) { return admission_.jobs().at(name); }
+
+  Admission admission_{{{.name = "a", .weight = 1, .quota = {.jobs = 3}}, {.name = "b"}}, {}};
+};
+
+TEST_F(AdmissionTest, FewestSwitchesThenLeastLoad) {
+  submit(request("one", 2));
+  EXPECT_THAT(names(admission_.advance(at(0))), ElementsAre("one admitted"));
+  EXPECT_EQ(job("one").needs.size(), 1u);
+  const std::string first = job("one").needs.begin()->first;
+  submit(request("two", 2));
+  admission_.advance(at(0));
+  EXPECT_NE(job("two").needs.begin()->first, first);
+  submit(request("all", 5));
+  admission_.advance(at(0));
+  EXPECT_EQ(job("all").needs.size(), 3u);
+  EXPECT_EQ(job("all").placed->config.id, job("all").id);
+}
+
+TEST_F(AdmissionTest, NamedMembersStayWhereTheyAre) {
+  JobRequest r = request("pair", 2);
+  r.job.members = {{0, "w4"}, {1, "w0"}};
+  submit(r);
+  admission_.advance(at(0));
+  EXPECT_THAT(workers_of(job("pair")), ElementsAre("w4", "w0"));
+  EXPECT_EQ(admission_.used_at("root"), job("pair").needs.at("root"));
+}
+
+TEST_F(AdmissionTest, WhatCanNeverRunIsRefusedWithFigures) {
+  EXPECT_EQ(submit(request("x", 2, "c")).reason, "there is no tenant c; allowed: a, b");
+  EXPECT_THAT(submit(request("x", 9)).reason, HasSubstr("needs 9 workers"));
+  JobRequest wide = request("x", 2);
+  wide.job.config.window = 4096;
+  set_slots(1024);
+  EXPECT_THAT(submit(wide).reason, HasSubstr("1024 slots"));
+  JobRequest stranger = request("x", 1);
+  stranger.job.members = {{0, "w77"}};
+  EXPECT_THAT(submit(stranger).reason, HasSubstr("there is no worker 'w77'"));
+  EXPECT_TRUE(admission_.jobs().empty());
+}
+
+TEST_F(AdmissionTest, AJobTwiceIsRefused) {
+  submit(request("x", 2));
+  EXPECT_THAT(submit(request("x", 2)).reason, HasSubstr("already queued"));
+  admission_.advance(at(0));
+  EXPECT_THAT(submit(request("x", 2)).reason, HasSubstr("already running"));
+}
+
+TEST_F(AdmissionTest, WaitsForRoomAndGetsItWhenAnotherEnds) {
+  set_slots(64);
+  submit(request("first", 5));
+  submit(request("second", 5));
+  EXPECT_THAT(names(admission_.advance(at(0))), ElementsAre("first admitted"));
+  EXPECT_THAT(job("second").waits_for,
+              HasSubstr("needs 64 slots at A, which has 64 and 64 in use"));
+  EXPECT_EQ(admission_.cancel("first", at(1), "asked")->outcome, Outcome::cancelled);
+  EXPECT_THAT(names(admission_.advance(at(1))), ElementsAre("second admitted"));
+  EXPECT_FALSE(admission_.cancel("first", at(1), "asked").has_value());
+}
+
+TEST_F(AdmissionTest, PriorityThenFirstCome) {
+  set_slots(64);
+  submit(request("running", 5));
+  admission_.advance(at(0));
+  submit(request("low", 5));
+  submit(request("high", 5, "a", 7));
+  submit(request("high-too", 5, "a", 7));
+  admission_.cancel("running", at(1), "");
+  EXPECT_THAT(names(admission_.advance(at(1))), ElementsAre("high admitted"));
+  admission_.cancel("high", at(2), "");
+  EXPECT_THAT(names(admission_.advance(at(2))), ElementsAre("high-too admitted"));
+}
+
+TEST_F(AdmissionTest, AJobThatWaitsForASwitchKeepsItsRoom) {
+  set_slots(128);
+  JobRequest a = request("on-a", 1);
+  a.job.members = {{0, "w0"}};
+  a.job.config.window = 128;
+  submit(a);
+  admission_.advance(at(0));
+  submit(request("everywhere", 5, "b"));
+  JobRequest b = request("on-b", 1, "b");
+  b.job.members = {{0, "w3"}};
+  submit(b);
+  EXPECT_TRUE(admission_.advance(at(0)).empty());
+  EXPECT_THAT(job("on-b").waits_for, HasSubstr("waits for a job before it at B"));
+}
+
+TEST_F(AdmissionTest, AQuotaHoldsUpItsTenantAlone) {
+  for (const char* name : {"1", "2", "3", "4"}) submit(request(name, 1));
+  submit(request("other", 1, "b"));
+  EXPECT_EQ(admission_.advance(at(0)).size(), 4u);
+  EXPECT_THAT(job("4").waits_for, HasSubstr("quota of 3, of which 3 are in use"));
+  EXPECT_TRUE(job("other").admitted());
+}
+
+TEST_F(AdmissionTest, FairShareGoesBeforeFirstCome) {
+  set_slots(192);
+  submit(request("a1", 5));
+  submit(request("a2", 5));
+  submit(request("a3", 5));
+  admission_.advance(at(0));
+  submit(request("a4", 5));
+  submit(request("b1", 5, "b"));
+  admission_.cancel("a1", at(1), "");
+  EXPECT_THAT(names(admission_.advance(at(1))), ElementsAre("b1 admitted"));
+}
+
+TEST_F(AdmissionTest, ASilentJobIsFreedEverywhere) {
+  JobRequest leased = request("leased", 5);
+  leased.lease = Duration::seconds(10);
+  submit(leased);
+  admission_.advance(at(0));
+  EXPECT_TRUE(admission_.renew("leased", at(5)));
+  EXPECT_TRUE(admission_.advance(at(14)).empty());
+  EXPECT_THAT(names(admission_.advance(at(15))), ElementsAre("leased expired"));
+  for (const char* node : {"root", "A", "B"}) EXPECT_EQ(admission_.used_at(node), Amount{});
+  EXPECT_FALSE(admission_.renew("leased", at(15)));
+}
+
+TEST_F(AdmissionTest, ASwitchThatHasLessThanItSaidIsBelieved) {
+  submit(request("all", 5));
+  admission_.advance(at(0));
+  admission_.requeue("all", at(1), "A refused it: no memory");
+  EXPECT_EQ(admission_.used_at("A"), Amount{});
+  EXPECT_FALSE(job("all").admitted());
+  admission_.cap("A", {});
+  EXPECT_TRUE(admission_.advance(at(1)).empty());
+  EXPECT_THAT(job("all").waits_for, HasSubstr("at A, which has 0"));
+}
+
+TEST_F(AdmissionTest, ADrainedWorkerGetsNoNewJobs) {
+  admission_.drain("w3", true);
+  submit(request("pair", 4));
+  admission_.advance(at(0));
+  EXPECT_THAT(workers_of(job("pair")), testing::Not(testing::Contains("w3")));
+  EXPECT_THAT(submit(request("all", 5)).reason, HasSubstr("4 workers can be used"));
+  admission_.drain("w3", false);
+  EXPECT_EQ(submit(request("all", 5)).outcome, Outcome::queued);
+}
+
+TEST_F(AdmissionTest, IsTheSameAfterARestart) {
+  set_slots(64);
+  submit(request("runs", 5));
+  admission_.advance(at(0));
+  submit(request("waits", 5));
+  admission_.advance(at(0));
+  Admission after({{.name = "a"}}, {});
+  after.set_topology(admission_.topology());
+  for (const auto& [name, job] : admission_.jobs()) after.restore(job, at(9));
+  EXPECT_EQ(after.used_at("root"), admission_.used_at("root"));
+  EXPECT_TRUE(after.advance(at(9)).empty());
+  Job copy = admission_.jobs().at("runs");
+  EXPECT_THROW(after.restore(copy, at(9)), std::invalid_argument);
+  copy.request.job.config.name = "other";
+  EXPECT_THROW(after.restore(copy, at(9)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tributary::manager
