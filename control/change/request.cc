@@ -50,9 +50,20 @@ SetRequest set_request(const ordered_json& request) {
   return wish;
 }
 
+AssignRequest assign_request(const ordered_json& request) {
+  check_keys(request, {"command", "file", "dry_run"});
+  AssignRequest wish;
+  wish.file = text_of(request, "file");
+  if (const auto dry = request.find("dry_run"); dry != request.end()) {
+    if (!dry->is_boolean()) throw std::invalid_argument("\"dry_run\" must be true or false");
+    wish.dry_run = dry->get<bool>();
+  }
+  return wish;
+}
+
 ordered_json answer(std::string_view line, const ShowFunction& show, const ExcludeFunction& exclude,
                     const ReloadFunction& reload, const PlaceHostFunction& place_host,
-                    const SetFunction& set) {
+                    const SetFunction& set, const AssignFunction& assign) {
   const ordered_json request = ordered_json::parse(line, nullptr, false);
   if (request.is_discarded() || !request.is_object())
     throw std::invalid_argument("the request is not a JSON object on one line");
@@ -77,10 +88,12 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
     return {{"ok", true}, {"data", reload()}};
   }
   if (set && command == "set") return {{"ok", true}, {"data", set(set_request(request))}};
+  if (assign && command == "assign")
+    return {{"ok", true}, {"data", assign(assign_request(request))}};
   throw std::invalid_argument("no command is called '" + command + "'; allowed: show" +
                               (exclude ? ", exclude, reinstate" : "") +
                               (place_host ? ", place-host" : "") + (reload ? ", reload" : "") +
-                              (set ? ", set" : ""));
+                              (set ? ", set" : "") + (assign ? ", assign" : ""));
 }
 
 }  // namespace
@@ -89,15 +102,17 @@ bool takes_long(std::string_view line) {
   const ordered_json request = ordered_json::parse(line, nullptr, false);
   if (!request.is_object()) return false;
   const auto command = request.find("command");
-  return command != request.end() && (*command == "reload" || *command == "set");
+  return command != request.end() &&
+         (*command == "reload" || *command == "set" || *command == "assign");
 }
 
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude, const ReloadFunction& reload,
-                           const PlaceHostFunction& place_host, const SetFunction& set) {
+                           const PlaceHostFunction& place_host, const SetFunction& set,
+                           const AssignFunction& assign) {
   ordered_json reply;
   try {
-    reply = answer(line, show, exclude, reload, place_host, set);
+    reply = answer(line, show, exclude, reload, place_host, set, assign);
   } catch (const std::exception& error) {
     reply = {{"ok", false}, {"error", error.what()}};
   }

@@ -6,6 +6,8 @@
 //   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": as soon as can
 //   {"command":"place-host","job":1,"loads":{"A":7,"ps1":3},"candidates":["A"]}
 //                                      →  {"ok":true,"data":{"moved":1,"hosts":[...]}}
+//   {"command":"assign","file":"/path","dry_run":false}  →  {"ok":true,"data":{"version":{...},
+//                                          "change":"jobs: 1 added"}}; a manager's document
 //   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
 //   {"command":"set","values":{"ports.w0.storm.broadcast":"1000","switch.idle_sleep_max":null},
 //    "dry_run":false}                  →  {"ok":true,"data":{"keys":[...],"change":"changed: ...",
@@ -45,6 +47,14 @@ struct PlaceHostRequest {
 // Who serves now, as `show hosts` has it, and how many shards have moved.
 using PlaceHostFunction = std::function<nlohmann::ordered_json(const PlaceHostRequest&)>;
 
+// A manager's document, from a file of this machine: it may be larger than a request.
+struct AssignRequest {
+  std::string file;
+  std::string text = {};  // the file's; read by the function
+  bool dry_run = false;
+};
+using AssignFunction = std::function<nlohmann::ordered_json(const AssignRequest&)>;
+
 // Reads the configuration anew; returns what came of it.
 using ReloadFunction = std::function<std::string()>;
 
@@ -63,6 +73,7 @@ bool takes_long(std::string_view line);
 // Never throws; the reply has no newline. Commands without a function do not exist.
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {},
-                           const PlaceHostFunction& place_host = {}, const SetFunction& set = {});
+                           const PlaceHostFunction& place_host = {}, const SetFunction& set = {},
+                           const AssignFunction& assign = {});
 
 }  // namespace tributary::control

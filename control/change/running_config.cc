@@ -34,8 +34,14 @@ void check_both(const config::Place& one, const config::Place& other) {
 
 }  // namespace
 
-RunningConfig::RunningConfig(config::Document document, Shell shell)
-    : file_(std::move(document)), shell_(std::move(shell)) {}
+RunningConfig::RunningConfig(config::Document document, Shell shell,
+                             std::optional<config::Assigned> assigned)
+    : file_(std::move(document)), assigned_(std::move(assigned)), shell_(std::move(shell)) {}
+
+config::SwitchConfig RunningConfig::whole(const config::Document& document) const {
+  config::SwitchConfig local = config::switch_config(document);
+  return assigned_ ? config::merged(std::move(local), *assigned_) : local;
+}
 
 std::unique_lock<std::mutex> RunningConfig::take_turn() {
   std::unique_lock lock(changing_, std::try_to_lock);
@@ -56,7 +62,7 @@ std::string RunningConfig::reload_patiently() {
 
 std::string RunningConfig::read_anew() {
   config::Document next = config::parse_document(shell_.read(), file_.file, file_.node);
-  const config::Change change = shell_.apply(config::switch_config(next));
+  const config::Change change = shell_.apply(whole(next));
   std::string text = config::describe(change);
   {
     const std::lock_guard write(written_);
@@ -113,12 +119,16 @@ ordered_json RunningConfig::set(const SetRequest& request) {
   std::vector<config::Place> places;
   for (const auto& [path, value] : request.values) {
     places.push_back(config::find_place(file_, path));
+    if (assigned_ && config::is_assigned_key(places.back().path))
+      throw std::invalid_argument(path + ": is assigned by the manager, revision " +
+                                  std::to_string(assigned_->version.revision) +
+                                  "; allowed: keys of the switch's own file");
     for (std::size_t i = 0; i + 1 < places.size(); ++i) check_both(places[i], places.back());
     override_key(places.back(), value, next);
   }
   const config::Document before = overridden(overrides_);
   const config::Document after = overridden(next);
-  const config::SwitchConfig config = config::switch_config(after);
+  const config::SwitchConfig config = whole(after);
   const config::Change change = request.dry_run ? shell_.compare(config) : shell_.apply(config);
   if (!request.dry_run) {
     const std::lock_guard write(written_);
@@ -135,6 +145,61 @@ ordered_json RunningConfig::set(const SetRequest& request) {
   return {{"keys", std::move(keys)},
           {"change", config::describe(change)},
           {"dry_run", request.dry_run}};
+}
+
+namespace {
+
+void check_newer(const config::Assigned& next, const std::optional<config::Assigned>& now) {
+  if (!now || next.version > now->version) return;
+  const auto text = [](const config::Version& v) {
+    return "term " + std::to_string(v.term) + ", revision " + std::to_string(v.revision);
+  };
+  throw std::invalid_argument("the document has " + text(next.version) + ", and " +
+                              text(now->version) + " is in force; allowed: a later one");
+}
+
+}  // namespace
+
+ordered_json RunningConfig::assign(const AssignRequest& request) {
+  const auto turn = take_turn();
+  config::Assigned next = config::parse_assigned(request.text, request.file);
+  const ordered_json version = {{"term", next.version.term}, {"revision", next.version.revision}};
+  if (assigned_ && assigned_->text == next.text) return {{"version", version}, {"change", ""}};
+  check_newer(next, assigned_);
+  const config::SwitchConfig config =
+      config::merged(config::switch_config(overridden(overrides_)), next);
+  const config::Change change = request.dry_run ? shell_.compare(config) : shell_.apply(config);
+  std::string lost;
+  if (!request.dry_run) {
+    const std::string text = next.text;
+    {
+      const std::lock_guard write(written_);
+      assigned_ = std::move(next);
+    }
+    try {
+      if (shell_.keep) shell_.keep(text);
+    } catch (const std::exception& error) {
+      lost = error.what();
+    }
+  }
+  check_whole(change, config::describe(change));
+  if (!lost.empty())
+    throw TakenButNotWhole(config::describe(change) + "; but a restart would not know it: " + lost);
+  return {{"version", version}, {"change", config::describe(change)}};
+}
+
+ordered_json RunningConfig::assigned() {
+  const std::lock_guard read(written_);
+  ordered_json rows = ordered_json::array();
+  if (!assigned_) return rows;
+  std::string jobs;
+  for (const auto& job : config::node_config(assigned_->topology, assigned_->node).jobs)
+    jobs.append(jobs.empty() ? "" : ", ").append(job.name);
+  rows.push_back({{"term", assigned_->version.term},
+                  {"revision", assigned_->version.revision},
+                  {"node", assigned_->node},
+                  {"jobs", jobs}});
+  return rows;
 }
 
 ordered_json RunningConfig::overrides() {

@@ -3,8 +3,10 @@
 //
 //   reload   the file is what counts: it is read anew, and what was overridden is dropped, by name
 //   set      keys of it say something else, or again what the file says; nothing is written
+//   assign   a manager's document says which jobs there are (config/topology/assigned.h); it holds
+//            over reloads, and `set` changes none of its keys
 //
-// Both make a whole configuration, check it as any file, and hand it to the switch, which takes it
+// Each makes a whole configuration, check it as any file, and hand it to the switch, which takes it
 // whole or refuses it; then nothing has changed here, either. What it has taken holds here, too,
 // and is an error none the less while something of it is not so: a port that it had to close, and
 // could not open again, or a packet loop that has yet to come to its part. One change at a time:
@@ -23,6 +25,7 @@
 
 #include "config/change/change.h"
 #include "config/change/override.h"
+#include "config/topology/assigned.h"
 #include "config/topology/document.h"
 #include "control/change/request.h"
 
@@ -43,9 +46,12 @@ class RunningConfig {
     std::function<std::string()> read;  // the text of the file, now
     std::function<config::Change(const config::SwitchConfig& next)> compare;
     std::function<config::Change(const config::SwitchConfig& next)> apply;
+    // The text of the assigned document that is in force now, for the next start.
+    std::function<void(const std::string& text)> keep = {};
   };
   // `document`: what the switch was started with.
-  RunningConfig(config::Document document, Shell shell);
+  RunningConfig(config::Document document, Shell shell,
+                std::optional<config::Assigned> assigned = {});
 
   // Any thread. Throw TakenButNotWhole, when all is as the text says; else nothing has changed, and
   // they throw std::runtime_error when another change is under way, what is wrong with a file or a
@@ -53,6 +59,10 @@ class RunningConfig {
   std::string reload();            // what came of it
   std::string reload_patiently();  // waits for its turn
   nlohmann::ordered_json set(const SetRequest& request);
+  // Another assigned document. Older ones are refused, the one in force is taken without a change.
+  nlohmann::ordered_json assign(const AssignRequest& request);
+  // The only row of `show assigned`; none: nothing is assigned.
+  nlohmann::ordered_json assigned();
   // Rows of `show overrides`, as they were before a change that is under way.
   nlohmann::ordered_json overrides();
 
@@ -65,6 +75,7 @@ class RunningConfig {
 
   [[nodiscard]] std::unique_lock<std::mutex> take_turn();
   std::string read_anew();
+  [[nodiscard]] config::SwitchConfig whole(const config::Document& document) const;
   [[nodiscard]] config::Document overridden(const Overrides& overrides) const;
   [[nodiscard]] std::string text_in(const config::Document& document,
                                     const config::Place& place) const;
@@ -77,6 +88,7 @@ class RunningConfig {
   std::mutex written_;
   config::Document file_;
   Overrides overrides_;
+  std::optional<config::Assigned> assigned_;
   Shell shell_;
 };
 

@@ -21,6 +21,7 @@ NOT_MIRRORED = {
     "tests/completion/server_model_test.cc": "a model, from the ranks' packets to their results",
     "tests/completion/storm_test.cc": "both engines of a root switch together, in storms",
     "tests/manager/admission/random_admission_test.cc": "all of admission, on random traffic",
+    "tests/control/change/assigned_config_test.cc": "a manager's document in running_config.cc",
     "tests/config/change_keys_test.cc": "the handbook's table of keys that may change",
     "tests/dataplane/bad_input_test.cc": "what ranks get wrong, counted at their ports",
     "tests/dataplane/planes_test.cc": "one job on several packet loops",

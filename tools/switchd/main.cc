@@ -4,9 +4,11 @@
 //
 // The first SIGINT or SIGTERM stops it gracefully: every job is told, ports are closed, exit 0.
 // A second one ends the process at once. SIGHUP, or `reload` on the control socket, reads the
-// configuration anew; `set` changes single keys of it.
+// configuration anew; `set` changes single keys of it; `assign` brings a manager's document, which
+// --assigned keeps for the next start.
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "config/plan/aggregation_memory.h"
 #include "config/plan/memory_plan.h"
 #include "config/text/file.h"
+#include "config/topology/assigned.h"
 #include "config/topology/document.h"
 #include "config/topology/topology.h"
 #include "control/capture/capture.h"
@@ -35,6 +38,7 @@
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log.h"
+#include "tools/program/output_file.h"
 #include "tools/program/standard_output.h"
 
 namespace tributary {
@@ -43,6 +47,7 @@ namespace {
 struct Options {
   std::string config_path;
   std::string node;
+  std::string assigned_path;
   std::string dpdk_log_level = "error";
   std::string log_level = "info";
   std::string log_format = "text";
@@ -193,7 +198,32 @@ std::optional<std::string> events_asked(const std::string& what) {
   return std::nullopt;
 }
 
-int serve(const config::SwitchConfig& config, config::Document document, const Options& options) {
+nlohmann::ordered_json assign(control::RunningConfig& running, control::AssignRequest request,
+                              const Options& options, const Tell& tell) {
+  if (options.assigned_path.empty())
+    throw std::invalid_argument("the switch was started without --assigned, so it has no manager");
+  request.text = config::read_file(request.file);
+  nlohmann::ordered_json answer = running.assign(request);
+  if (!request.dry_run && !answer["change"].get<std::string>().empty())
+    tell("assigned, revision " + answer["version"]["revision"].dump() + ": " +
+         answer["change"].get<std::string>());
+  return answer;
+}
+
+// What a manager assigned before the switch stopped.
+std::optional<config::Assigned> kept_document(const Options& options) {
+  if (options.assigned_path.empty() || !std::filesystem::exists(options.assigned_path)) return {};
+  return config::parse_assigned(config::read_file(options.assigned_path), options.assigned_path);
+}
+
+struct Start {
+  config::SwitchConfig config;  // by both documents
+  config::Document document;
+  std::optional<config::Assigned> assigned;
+};
+
+int serve(Start start, const Options& options) {
+  const config::SwitchConfig& config = start.config;
   tools::Daemon daemon;
   auto environment = dataplane::current_environment();
   environment.log_level = options.dpdk_log_level;
@@ -210,10 +240,12 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
   std::optional<control::EventWatch> events(
       std::in_place, [&sw] { return control::look_at(sw); }, log);
   control::RunningConfig running(
-      std::move(document),
+      std::move(start.document),
       {[&] { return config::read_file(options.config_path); },
        [&](const config::SwitchConfig& next) { return sw.compare(next); },
-       [&](const config::SwitchConfig& next) { return changer->apply(next); }});
+       [&](const config::SwitchConfig& next) { return changer->apply(next); },
+       [&](const std::string& text) { tools::write_file(options.assigned_path, text); }},
+      std::move(start.assigned));
   std::optional<control::CaptureServer> captures(std::in_place, sw, tell);
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
@@ -224,6 +256,7 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
               line,
               [&](const std::string& what) -> control::ShowAnswer {
                 if (what == "overrides") return running.overrides();
+                if (what == "assigned") return running.assigned();
                 if (const auto which = events_asked(what))
                   return control::show_events(log, *which, std::chrono::system_clock::now());
                 return show.answer(what);
@@ -231,7 +264,10 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
               [&] { return reload(running, options.config_path, tell); },
               [&](const control::PlaceHostRequest& wish) { return control::place_hosts(sw, wish); },
-              [&](const control::SetRequest& wish) { return set_keys(running, wish, tell); });
+              [&](const control::SetRequest& wish) { return set_keys(running, wish, tell); },
+              [&](const control::AssignRequest& wish) {
+                return assign(running, wish, options, tell);
+              });
         },
         control::SocketServer::Options{
             .takeover = [&](std::string_view line,
@@ -255,13 +291,14 @@ int serve(const config::SwitchConfig& config, config::Document document, const O
 }
 
 int run(const Options& options) {
-  config::Document document;
-  config::SwitchConfig config;
+  Start start;
   try {
     const std::string text = config::read_file(options.config_path);
     if (options.node.empty() && config::is_topology(text)) return check_whole_topology(options);
-    document = config::parse_document(text, options.config_path, options.node);
-    config = config::switch_config(document);
+    start.document = config::parse_document(text, options.config_path, options.node);
+    start.config = config::switch_config(start.document);
+    start.assigned = kept_document(options);
+    if (start.assigned) start.config = config::merged(std::move(start.config), *start.assigned);
   } catch (const config::ConfigErrors& errors) {
     report(errors.what());
     return 1;
@@ -269,6 +306,7 @@ int run(const Options& options) {
     report(options.config_path + ": " + error.what());
     return 1;
   }
+  const config::SwitchConfig& config = start.config;
   const auto mistakes = device_mistakes(config);
   for (const auto& mistake : mistakes) report(options.config_path + ": " + mistake);
   if (!mistakes.empty()) return 1;
@@ -282,7 +320,7 @@ int run(const Options& options) {
   }
   if (options.check || options.print_config) return 0;
   try {
-    return serve(config, std::move(document), options);
+    return serve(std::move(start), options);
   } catch (const std::exception& error) {
     report(std::string("tributary-switchd: ") + error.what());
     return 1;
@@ -298,6 +336,8 @@ int main(int argc, char** argv) {
   tributary::Options options;
   app.add_option("--config", options.config_path, "configuration file")->required();
   app.add_option("--node", options.node, "which switch of the file, if that is a topology");
+  app.add_option("--assigned", options.assigned_path,
+                 "file that keeps what a manager assigns, for the next start");
   app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_ready_fd(options.ready_fd);

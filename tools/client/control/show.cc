@@ -164,6 +164,7 @@ constexpr std::array kTables = {
     ShowTable{"buffers", "packet buffers in use, and free"},
     ShowTable{"config", "the configuration in force, defaults included"},
     ShowTable{"events", "what happened, and when; of the latest SECONDS, or all that is known"},
+    ShowTable{"assigned", "a manager's document: its term, revision and jobs"},
     ShowTable{"overrides", "keys that `tributary set` changed, and what the file says of them"},
 };
 
