@@ -385,6 +385,27 @@ def pool_inputs():
     write("pool_manifest", "member", bytes(member) + b"data" + bytes(508 + 1024))
 
 
+def telemetry_wire():
+    """A choice, a marking (port, by DSCP or not), then a frame, a report or an IPv6 packet."""
+    port = struct.pack("<HB", 5000, 0)
+    udp = bytes.fromhex("9c40138800240000")
+    stack = bytes.fromhex("14052328200001079000000000000000") + bytes.fromhex("0000001100000022")
+    ip = bytes.fromhex("450000380000400040110000" "0a0000010a000002")
+    total = sum(struct.unpack(">10H", ip))
+    total = (total & 0xFFFF) + (total >> 16)
+    ip = ip[:10] + struct.pack(">H", ~total & 0xFFFF) + ip[12:]
+    udp = udp[:4] + struct.pack(">H", 36) + udp[6:]
+    packet = ip + udp + stack + b"data"
+    choices = struct.pack("<HBH", 0x9000, 8, 1500)
+    ether = bytes(12) + b"\x08\x00"
+    write("telemetry_wire", "marked", b"\x00" + port + choices + ether + packet)
+    write("telemetry_wire", "insert", b"\x00" + struct.pack("<HB", 5001, 0) + choices + ether + packet)
+    head = bytes.fromhex("22000001000000071413022050000000000000000001000200000003")
+    write("telemetry_wire", "report", b"\x01" + port + head + packet)
+    trace = bytes.fromhex("600000000018003d") + bytes(32) + bytes.fromhex("3b020100310e0000007b08028000000000")
+    write("telemetry_wire", "ioam", b"\x02" + struct.pack("<H", 123) + trace + bytes(16))
+
+
 def patterns():
     ramp = bytes(range(256))
     for target in ("wire_build", "c_api", "fdb", "engine", "engine_tree", "completion", "servers",
@@ -413,4 +434,5 @@ if __name__ == "__main__":
     npy()
     checkpoints()
     pool_inputs()
+    telemetry_wire()
     patterns()

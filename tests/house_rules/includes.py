@@ -5,10 +5,11 @@ import re
 from tree import is_cpp
 
 # Lowest first: a folder includes itself and what stands before it.
-ORDER = ["core", "config", "aggregator", "completion", "worker", "pool", "dataplane", "control", "manager", "sim", "tools"]
+ORDER = ["core", "telemetry", "config", "aggregator", "completion", "worker", "pool", "dataplane", "control", "manager", "sim", "tools"]
 # The same inside a folder; "" is the folder itself.
 INSIDE = {
     "core": ["", "net", "wire"],
+    "telemetry": ["wire", "table", "path"],
     "dataplane": ["host", "frame", "port", "io", "frontend", "udp", "multicast", "bridge", "aggregation", "loop", "switch"],
     "aggregator": ["kernels", "chunk", "shard", "engine"],
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
@@ -25,7 +26,7 @@ ALONE = {"pool": ("core/", "config/text/", "pool/")}
 OUTSIDE = ["tests", "bench", "examples"]
 # Mains that stand beside the sub-folders of what they are made of.
 AT_THE_FOLDERS_TOP = {"sim/sim_swarm.cc"}
-PURE = ["core", "aggregator", "completion", "config", "pool/record", "manager/topology", "manager/admission"]
+PURE = ["core", "telemetry", "aggregator", "completion", "config", "pool/record", "manager/topology", "manager/admission"]
 DPDK_ALLOWED = re.compile(r"(dataplane/|worker/transport/memif|tools/impair/|tools/loadgen/|"
                           r"(tests|bench)/(dataplane|forward_load|fuzz/packet_|impair|ring_(bench|forward)|worker_memif))")
 

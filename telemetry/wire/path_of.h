@@ -1,0 +1,38 @@
+// The hops that a report tells of: the reporter's own, then those of the INT stack in the truncated
+// packet, newest first; and the flow that the packet belongs to.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "telemetry/wire/int_md.h"
+#include "telemetry/wire/report.h"
+
+namespace tributary::telemetry {
+
+inline constexpr std::size_t kMostHops = 16;
+
+struct FlowKey {
+  std::array<std::uint8_t, 16> source{};  // IPv4 as ::ffff:a.b.c.d
+  std::array<std::uint8_t, 16> destination{};
+  std::uint16_t source_port = 0;
+  std::uint16_t destination_port = 0;  // the original one
+  bool operator==(const FlowKey&) const = default;
+};
+
+struct ReportedPath {
+  std::array<Hop, kMostHops> hops;  // newest first
+  std::size_t count = 0;
+  bool has_flow = false;
+  bool has_source = false;  // the stack tells of all hops from the INT source on
+  FlowKey flow;
+};
+
+// done, or what is wrong with the truncated packet: then the reporter's own hop is there all the
+// same. absent: the packet has no INT, or the report no packet.
+Outcome path_of(const Report& report, std::uint32_t node, const Marking& marking,
+                ReportedPath& path);
+
+}  // namespace tributary::telemetry
