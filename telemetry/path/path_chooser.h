@@ -1,0 +1,68 @@
+// Keeps to one path between two nodes until another is better by a margin, and has been for a
+// while, so that paths do not flap.
+//
+//   none ──a candidate──▶ on a path ──better by the margin for `settle`, after `hold`──▶ moved
+//                            └──a link of it is down──▶ moved at once, or none
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+#include "telemetry/path/best_path.h"
+
+namespace tributary::telemetry {
+
+struct ChooserOptions {
+  PathGoal goal = PathGoal::least_latency;
+  unsigned margin_percent = 20;            // of the current path's figure
+  Duration least_gain = Duration::us(20);  // of latency, beside the margin
+  Duration settle = Duration::ms(200);     // for so long the other one must have been better
+  Duration hold = Duration::seconds(5);    // after a move
+};
+
+enum class PathReason : std::uint8_t {
+  first,
+  stays,
+  within_margin,
+  settling,
+  held,
+  moved,
+  link_down,
+  no_path
+};
+const char* text_of(PathReason reason);
+
+struct PathDecision {
+  bool changed = false;
+  PathReason reason = PathReason::no_path;
+  Candidate chosen;                   // no links: there is none
+  std::vector<Candidate> candidates;  // best first, with the figures that were compared
+};
+
+class PathChooser {
+ public:
+  PathChooser(std::size_t from, std::size_t to, const ChooserOptions& options)
+      : from_(from), to_(to), options_(options) {}
+
+  // With the network as it is now; indices of its links must stay those of the calls before.
+  PathDecision decide(const PathNetwork& network, Instant now);
+
+ private:
+  [[nodiscard]] bool clearly_better(const PathFigures& a, const PathFigures& b) const;
+  PathReason weigh(const Candidate& best, const PathFigures& current, Instant now);
+
+  std::size_t from_;
+  std::size_t to_;
+  ChooserOptions options_;
+  std::vector<std::size_t> links_;
+  std::optional<Instant> moved_;
+  std::optional<Instant> better_since_;
+};
+
+// For operators: the path, why, and each candidate with its figures.
+std::string explain(const PathNetwork& network, const PathDecision& decision);
+
+}  // namespace tributary::telemetry

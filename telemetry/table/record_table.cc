@@ -1,0 +1,136 @@
+#include "telemetry/table/record_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tributary::telemetry {
+namespace {
+
+constexpr std::uint64_t kEwmaShare = 8;
+
+std::uint64_t averaged(std::uint64_t before, std::uint64_t sample) {
+  return before - before / kEwmaShare + sample / kEwmaShare;
+}
+
+FlowHop flow_hop(const Hop& hop) {
+  return {hop.node, hop.egress_port, hop.latency_ns};
+}
+
+bool same_way(const FlowPath& flow, const ReportedPath& path) {
+  if (flow.count != path.count) return false;
+  for (std::size_t i = 0; i < path.count; ++i) {
+    const Hop& hop = path.hops[path.count - 1 - i];
+    if (flow.hops[i].node != hop.node || flow.hops[i].egress_port != hop.egress_port) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::size_t RecordTable::Hash::operator()(const FlowKey& key) const {
+  std::uint64_t words[5] = {};
+  std::memcpy(words, key.source.data(), key.source.size());
+  std::memcpy(words + 2, key.destination.data(), key.destination.size());
+  words[4] = std::uint64_t{key.source_port} << 16 | key.destination_port;
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word : words) {
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+RecordTable::RecordTable(const TableLimits& limits, const Marking& marking)
+    : limits_(limits), marking_(marking) {
+  by_key_.reserve(limits.flows);
+}
+
+const LinkRecord* RecordTable::link(LinkKey key) const {
+  const auto found = links_.find(key);
+  return found == links_.end() ? nullptr : &found->second;
+}
+
+const FlowPath* RecordTable::flow(const FlowKey& key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : &*found->second;
+}
+
+void RecordTable::take(std::span<const std::byte> datagram, Instant now) {
+  ReportReader reader(datagram);
+  if (!reader.group()) {
+    ++counters_.malformed;
+    return;
+  }
+  const std::uint32_t node = reader.group()->node;
+  if (!nodes_.contains(node) && nodes_.size() >= limits_.nodes) {
+    ++counters_.refused_nodes;
+    return;
+  }
+  nodes_[node].note(reader.group()->sequence);
+  for (Report report; reader.next(report);) take(report, node, now);
+  if (reader.malformed()) ++counters_.malformed;
+}
+
+void RecordTable::take(const Report& report, std::uint32_t node, Instant now) {
+  ++counters_.reports;
+  ReportedPath path;
+  const Outcome outcome = path_of(report, node, marking_, path);
+  if (outcome != Outcome::done && outcome != Outcome::absent) ++counters_.bad_packets;
+  const bool has_own = report.type == ReportType::in_band && report.bitmap != 0;
+  for (std::size_t i = 0; i < path.count; ++i)
+    take_hop(path.hops[i], has_own && i == 0, report, now);
+  if (path.has_flow && path.count != 0) take_flow(path, now);
+}
+
+void RecordTable::take_hop(const Hop& hop, bool own, const Report& report, Instant now) {
+  if (hop.node == kUnknown32 || hop.egress_port == kUnknown16) return;
+  const LinkKey key{hop.node, hop.egress_port};
+  if (!links_.contains(key) && links_.size() >= limits_.links) {
+    ++counters_.refused_links;
+    return;
+  }
+  LinkRecord& link = links_[key];
+  ++link.reports;
+  link.seen = now;
+  if (hop.latency_ns != kUnknown32) {
+    link.latency_ewma_ns =
+        link.has_latency() ? averaged(link.latency_ewma_ns, hop.latency_ns) : hop.latency_ns;
+    ++link.latency_samples;
+    link.latency_most_ns = std::max(link.latency_most_ns, hop.latency_ns);
+    link.latencies.add(hop.latency_ns);
+  }
+  if (hop.utilisation_ppm != kUnknown32) link.utilisation_ppm = hop.utilisation_ppm;
+  if (hop.queue_occupancy != kUnknown24) link.queue_occupancy = hop.queue_occupancy;
+  // The flags are the reporter's.
+  if (own && report.dropped) ++link.dropped;
+  if (own && report.congested) ++link.congested;
+}
+
+FlowPath& RecordTable::flow_of(const FlowKey& key) {
+  if (const auto found = by_key_.find(key); found != by_key_.end()) {
+    flows_.splice(flows_.begin(), flows_, found->second);
+    return flows_.front();
+  }
+  if (flows_.size() >= limits_.flows) {
+    ++counters_.evicted_flows;
+    by_key_.erase(flows_.back().key);
+    flows_.pop_back();
+  }
+  flows_.emplace_front().key = key;
+  by_key_[key] = flows_.begin();
+  return flows_.front();
+}
+
+void RecordTable::take_flow(const ReportedPath& path, Instant now) {
+  if (limits_.flows == 0) return;
+  FlowPath& flow = flow_of(path.flow);
+  if (flow.reports != 0 && !same_way(flow, path)) ++flow.changes;
+  ++flow.reports;
+  flow.seen = now;
+  flow.whole = path.has_source;
+  flow.count = path.count;
+  for (std::size_t i = 0; i < path.count; ++i)
+    flow.hops[i] = flow_hop(path.hops[path.count - 1 - i]);
+}
+
+}  // namespace tributary::telemetry

@@ -1,0 +1,121 @@
+#include "telemetry/table/record_table.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/telemetry/wire/frames.h"
+
+namespace tributary::telemetry {
+namespace {
+
+using namespace test;
+
+Hop at(std::uint32_t node, std::uint16_t port, std::uint32_t latency_ns) {
+  Hop hop;
+  hop.node = node;
+  hop.egress_port = port;
+  hop.latency_ns = latency_ns;
+  hop.utilisation_ppm = 1000 * port;
+  return hop;
+}
+
+// The sink (node 9, port 3) reports a packet of flow `source_port` that node 1 has stamped.
+Bytes datagram_of(std::uint32_t sequence, std::uint16_t source_port, std::uint32_t latency_ns,
+                  std::uint16_t port_of_1 = 2, bool dropped = false) {
+  Bytes frame = make_frame({.checksum = false});
+  store(frame, 34, source_port);
+  Buffer buffer(frame);
+  const std::uint16_t bitmap = kNodeId | kPorts | kHopLatency | kUtilisation;
+  EXPECT_EQ(insert_int(buffer.view, {}, bitmap, 8, at(1, port_of_1, latency_ns)), Outcome::done);
+  const Bytes stamped = buffer.now();
+  Report report;
+  report.bitmap = kPorts | kHopLatency;
+  report.dropped = dropped;
+  report.inner_type = InnerType::ipv4;
+  report.inner = std::span(stamped).subspan(14);
+  Bytes out(1500);
+  ReportWriter writer({0, sequence, 9}, out);
+  EXPECT_TRUE(writer.add(report, at(9, 3, 500)));
+  out.resize(writer.length());
+  return out;
+}
+
+TEST(RecordTable, C7_KeepsLatencyUtilisationDropsAndAge) {
+  RecordTable table({}, {});
+  for (std::uint32_t i = 0; i < 100; ++i)
+    table.take(datagram_of(i, 1, i < 90 ? 1000 : 100'000, 2, i == 5), Instant::from_ns(i));
+  const LinkRecord* link = table.link({1, 2});
+  ASSERT_NE(link, nullptr);
+  EXPECT_EQ(link->reports, 100u);
+  EXPECT_EQ(link->utilisation_ppm, 2000u);
+  EXPECT_EQ(link->seen, Instant::from_ns(99));
+  EXPECT_GE(link->percentile_ns(50), 1000u);
+  EXPECT_LE(link->percentile_ns(50), 1250u);
+  EXPECT_EQ(link->percentile_ns(99), 100'000u);
+  EXPECT_GT(link->latency_ewma_ns, 70'000u);  // ten samples of an eighth each
+  EXPECT_EQ(link->dropped, 0u);               // the reporter's flag is not node 1's
+  ASSERT_NE(table.link({9, 3}), nullptr);
+  EXPECT_EQ(table.link({9, 3})->dropped, 1u);
+  EXPECT_EQ(table.link({9, 3})->utilisation_ppm, kUnknown32);
+}
+
+TEST(RecordTable, AGapInTheSequenceIsLossAndALateReportFillsIt) {
+  RecordTable table({}, {});
+  for (const std::uint32_t sequence : {kSequenceMask - 1, kSequenceMask, 0u, 3u, 2u, 2'000'000u})
+    table.take(datagram_of(sequence, 1, 10), {});
+  const SequenceTracker& node = table.nodes().at(9);
+  EXPECT_EQ(node.received(), 6u);
+  EXPECT_EQ(node.lost(), 1u);
+  EXPECT_EQ(node.late(), 1u);
+  EXPECT_EQ(node.restarts(), 1u);
+}
+
+TEST(RecordTable, C7_KeepsTheLatestPathOfEachFlow) {
+  RecordTable table({}, {});
+  table.take(datagram_of(0, 7, 10), Instant::from_ns(1));
+  ASSERT_EQ(table.flows().size(), 1u);
+  const FlowKey key = table.flows().front().key;
+  EXPECT_EQ(key.source_port, 7);
+  table.take(datagram_of(1, 7, 20, 4), Instant::from_ns(2));
+  const FlowPath* flow = table.flow(key);
+  ASSERT_NE(flow, nullptr);
+  ASSERT_EQ(flow->count, 2u);
+  EXPECT_EQ(flow->hops[0], (FlowHop{1, 4, 20}));
+  EXPECT_EQ(flow->hops[1], (FlowHop{9, 3, 500}));
+  EXPECT_EQ(flow->changes, 1u);
+  EXPECT_TRUE(flow->whole);
+}
+
+TEST(RecordTable, IsBoundedAndCountsWhatHasNoRoom) {
+  RecordTable table({.nodes = 1, .links = 1, .flows = 2}, {});
+  for (std::uint16_t port = 0; port < 5; ++port) table.take(datagram_of(port, port, 10), {});
+  EXPECT_EQ(table.links().size(), 1u);
+  EXPECT_EQ(table.counters().refused_links, 5u);
+  EXPECT_EQ(table.flows().size(), 2u);
+  EXPECT_EQ(table.counters().evicted_flows, 3u);
+  EXPECT_EQ(table.flows().front().key.source_port, 4);
+  EXPECT_EQ(table.flows().back().key.source_port, 3);
+  Bytes other = datagram_of(0, 0, 10);
+  store(other, 4, std::uint32_t{10});
+  table.take(other, {});
+  EXPECT_EQ(table.counters().refused_nodes, 1u);
+}
+
+TEST(RecordTable, AFlowTakesLessThanItsShareOf200Megabytes) {
+  constexpr std::size_t kLinksOfAList = 2 * sizeof(void*);
+  constexpr std::size_t kBucketAndNode = sizeof(FlowKey) + 5 * sizeof(void*);
+  EXPECT_LE((sizeof(FlowPath) + kLinksOfAList + kBucketAndNode) * TableLimits{}.flows,
+            100'000'000u);
+}
+
+TEST(RecordTable, CountsWhatIsMalformed) {
+  RecordTable table({}, {});
+  Bytes cut = datagram_of(0, 1, 10);
+  cut.pop_back();
+  table.take(cut, {});
+  table.take(from_hex("10000000"), {});
+  EXPECT_EQ(table.counters().malformed, 2u);
+  EXPECT_EQ(table.counters().reports, 0u);
+}
+
+}  // namespace
+}  // namespace tributary::telemetry
