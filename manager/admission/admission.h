@@ -77,6 +77,9 @@ class Admission {
   // Ends leases, then admits what has room now. In the order in which it happened.
   std::vector<Decision> advance(Instant now);
 
+  // What each switch of a placed job has to give. Throws std::invalid_argument when the topology
+  // does not carry the job.
+  [[nodiscard]] std::map<std::string, Amount> needs_of(const config::TopologyJob& placed) const;
   // As it was before a restart; its lease starts anew. Throws std::invalid_argument when its id or
   // name is taken.
   void restore(Job job, Instant now);

@@ -1,5 +1,6 @@
 // Where a job would go: the workers it names, or the fewest switches that have enough.
 #include <algorithm>
+#include <stdexcept>
 
 #include "config/topology/topology_tree.h"
 #include "manager/admission/admission.h"
@@ -88,6 +89,12 @@ Admission::Fit Admission::fit_members(config::TopologyJob job, const Used& used,
   }
   fit.placed = std::move(job);
   return fit;
+}
+
+std::map<std::string, Amount> Admission::needs_of(const config::TopologyJob& placed) const {
+  if (const std::string problems = problems_of(topology_, placed); !problems.empty())
+    throw std::invalid_argument(problems);
+  return fit_members(placed, {}, {}).needs;
 }
 
 std::map<std::string, std::uint32_t> Admission::jobs_of_workers() const {

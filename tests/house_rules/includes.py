@@ -17,7 +17,7 @@ INSIDE = {
     "worker": ["layout", "transport", "session", "api", "python", "torch", "mpi", "mpi/shim"],
     "pool": ["record", "segment", "store", "transport", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],
-    "manager": ["store", "topology", "admission"],
+    "manager": ["store", "topology", "admission", "service"],
     "sim": ["network", "scenario", "node", "check", "run"],
 }
 # Folders that stand alone: of the product, they include these and nothing else.

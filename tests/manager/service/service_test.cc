@@ -1,0 +1,143 @@
+// Admission over a store: managers that follow each other at any instant, and stores that fail.
+#include "manager/service/service.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+
+#include "manager/store/sqlite_store.h"
+#include "tests/manager/store/scratch.h"
+#include "tests/manager/tree.h"
+
+namespace tributary::manager {
+namespace {
+
+using testing::HasSubstr;
+
+std::string request(const std::string& name, int workers) {
+  return "tenant: a\njob:\n  name: " + name + "\n  workers: " + std::to_string(workers) + "\n";
+}
+
+// One manager on one store; each new one follows the last.
+struct Manager {
+  explicit Manager(const std::string& file, std::uint32_t pages = 0, std::uint32_t slots = 128)
+      : store(file, pages), service(store, setup(slots), {}) {}
+  static Service::Setup setup(std::uint32_t slots) {
+    Inventory inventory = two_level_tree();
+    for (auto& sw : inventory.switches) sw.slots = slots;
+    return {{{.name = "a"}}, {}, assemble(inventory)};
+  }
+  void submit(const std::string& name, int workers) {
+    EXPECT_EQ(service.submit(request(name, workers), "job.yaml", {}).outcome, Outcome::queued);
+    service.advance({});
+  }
+  [[nodiscard]] std::uint32_t id(const std::string& name) const {
+    return service.admission().jobs().at(name).id;
+  }
+
+  SqliteStore store;
+  Service service;
+};
+
+// What the switch of that name is told, by its own code.
+config::SwitchConfig told(const Service& service, const std::string& node) {
+  const auto assigned = config::parse_assigned(service.document(node), "assigned");
+  for (const auto& sw : service.admission().topology().switches)
+    if (sw.config.name == node) return config::merged(sw.config, assigned);
+  return {};
+}
+
+TEST(Service, SwitchesAreToldOfTheJobsThatRun) {
+  const Scratch scratch;
+  Manager manager(scratch.file());
+  const auto before = manager.service.version();
+  manager.submit("all", 5);
+  EXPECT_GT(manager.service.version(), before);
+  for (const char* node : {"root", "A", "B"}) {
+    const auto config = told(manager.service, node);
+    ASSERT_EQ(config.jobs.size(), 1u) << node;
+    EXPECT_EQ(config.jobs[0].id, manager.id("all"));
+  }
+  manager.service.cancel("all", {}, "asked");
+  EXPECT_TRUE(told(manager.service, "A").jobs.empty());
+  EXPECT_THROW((void)manager.service.document("C"), std::invalid_argument);
+}
+
+TEST(Service, AFollowingManagerKnowsAsMuch) {
+  const Scratch scratch;
+  auto first = std::make_unique<Manager>(scratch.file());
+  first->submit("one", 5);
+  first->submit("two", 5);
+  first->submit("waits", 5);
+  const std::uint32_t one = first->id("one");
+  const Amount used = first->service.admission().used_at("root");
+  const auto version = first->service.version();
+  first->service.cancel("two", {}, "asked");
+  first.reset();  // as if killed before it could advance
+  Manager next(scratch.file());
+  EXPECT_GT(next.service.version(), version);
+  EXPECT_EQ(next.id("one"), one);
+  EXPECT_EQ(next.id("waits"), 0u);
+  next.service.advance({});
+  EXPECT_GT(next.id("waits"), 2u);  // the id of a job that ended rests
+  EXPECT_EQ(next.service.admission().used_at("root"), used);
+}
+
+TEST(Service, AnOlderManagerDecidesNothingMore) {
+  const Scratch scratch;
+  Manager old(scratch.file());
+  old.submit("one", 2);
+  Manager next(scratch.file());
+  EXPECT_THROW(old.service.submit(request("two", 2), "job.yaml", {}), StoreError);
+  EXPECT_EQ(old.service.admission().jobs().size(), 1u);
+  EXPECT_EQ(next.service.admission().jobs().size(), 1u);
+  EXPECT_GT(next.service.version().term, old.service.version().term);
+}
+
+TEST(Service, AFullStoreTakesNoJobAndLosesNone) {
+  const Scratch scratch;
+  Manager manager(scratch.file(), 12, 4096);
+  std::size_t taken = 0;
+  try {
+    for (;; ++taken) {
+      ASSERT_LT(taken, 1000u);
+      manager.service.submit(request("job-" + std::to_string(taken), 2), "job.yaml", {});
+    }
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.kind(), StoreError::Kind::full);
+  }
+  EXPECT_GT(taken, 0u);
+  EXPECT_EQ(manager.service.admission().jobs().size(), taken);
+  manager.service.cancel("job-0", {}, "asked");
+  EXPECT_EQ(manager.service.admission().jobs().size(), taken - 1);
+}
+
+TEST(Service, ASwitchThatRefusesGetsNoMoreThanItHas) {
+  const Scratch scratch;
+  Manager manager(scratch.file());
+  manager.submit("one", 5);
+  manager.submit("two", 5);
+  manager.service.switch_refused("A", "two", {}, "memory is in pieces");
+  manager.service.advance({});
+  EXPECT_EQ(manager.id("two"), 0u);
+  EXPECT_NE(manager.id("one"), 0u);
+  EXPECT_EQ(told(manager.service, "A").jobs.size(), 1u);
+}
+
+TEST(Service, ADamagedEntryIsNamed) {
+  const Scratch scratch;
+  {
+    SqliteStore store(scratch.file());
+    Writer writer(store, {""});
+    writer.commit(std::vector<Write>{{"jobs/x", "{\"sequence\": 1}", 0}});
+  }
+  try {
+    const Manager manager(scratch.file());
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("store entry jobs/x"));
+  }
+}
+
+}  // namespace
+}  // namespace tributary::manager
