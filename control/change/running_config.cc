@@ -118,11 +118,11 @@ ordered_json RunningConfig::set(const SetRequest& request) {
   Overrides next = overrides_;
   std::vector<config::Place> places;
   for (const auto& [path, value] : request.values) {
-    places.push_back(config::find_place(file_, path));
-    if (assigned_ && config::is_assigned_key(places.back().path))
+    if (assigned_ && config::is_assigned_key(path))
       throw std::invalid_argument(path + ": is assigned by the manager, revision " +
                                   std::to_string(assigned_->version.revision) +
                                   "; allowed: keys of the switch's own file");
+    places.push_back(config::find_place(file_, path));
     for (std::size_t i = 0; i + 1 < places.size(); ++i) check_both(places[i], places.back());
     override_key(places.back(), value, next);
   }

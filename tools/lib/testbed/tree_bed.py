@@ -33,9 +33,13 @@ _READY_S = 60
 class TreeBed:
     """A context manager. Entering starts switches and servers; start() runs commands at workers."""
 
-    def __init__(self, loop, path, ports="veth", impairment=None, job_options=None):
-        """`job_options`: keys of every job that replace what the file says."""
+    def __init__(
+        self, loop, path, ports="veth", impairment=None, job_options=None, assigned=False
+    ):
+        """`job_options`: keys of every job that replace what the file says. `assigned`:
+        switches take jobs from a manager."""
         self.loop = loop
+        self._assigned = assigned
         self._job_options = job_options or {}
         self.ports = ports
         self.path = path
@@ -86,6 +90,8 @@ class TreeBed:
         """Starts a switch, or starts it again; ready when this returns."""
         command = [binary(self.build, "tributary-switchd")]
         command += ["--config", self.run / "topology.yaml", "--node", name]
+        if self._assigned:
+            command += ["--assigned", self.run / f"{name}.assigned"]
         process = Process(
             self.loop,
             name,
@@ -284,7 +290,7 @@ class TreeBed:
             (self.run / name).mkdir()
         for name, server in self.topology.servers.items():
             server["control"] = {"socket": str(self.socket(name))}
-        for job in self.topology.tree["jobs"]:
+        for job in self.topology.tree.get("jobs") or []:
             job.update(copy.deepcopy(self._job_options))  # YAML would say "the same" of one object
         self.write_file()
 
