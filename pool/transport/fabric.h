@@ -34,7 +34,7 @@ struct FabricEndpoint {
   FabricEndpoint(TransportKind kind, const std::string& host, bool blocking);
 
   struct InfoFree {
-    void operator()(fi_info* info) const { fi_freeinfo(info); }
+    void operator()(fi_info* found) const { fi_freeinfo(found); }
   };
   TransportKind kind;
   std::unique_ptr<fi_info, InfoFree> info;
