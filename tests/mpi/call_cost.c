@@ -3,7 +3,9 @@
  *
  * Prints for each round the nanoseconds of a small MPI_Allreduce of one rank through the library,
  * and of the same by the function of MPI's library itself, which take turns. */
-#define _POSIX_C_SOURCE 200809L  // clock_gettime(), also where the compiler keeps to C11
+// clock_gettime(), also where the compiler keeps to C11.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+#define _POSIX_C_SOURCE 200809L
 
 #include <dlfcn.h>
 #include <time.h>
