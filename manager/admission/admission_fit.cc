@@ -1,5 +1,7 @@
 // Where a job would go: the workers it names, or the fewest switches that have enough.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "config/topology/topology_tree.h"
@@ -11,9 +13,34 @@ namespace {
 
 using config::Topology;
 
+// What of a fabric a job with these members can touch: their switches and all above, and the
+// servers with theirs. The same for the job, and small for a small job. All of it where a member is
+// unknown: errors list what is allowed.
+Topology part_for(const Topology& fabric, const config::TopologyJob& job) {
+  std::set<std::size_t> kept;
+  const auto keep = [&](const std::string& attached_to) {
+    auto node = config::find_switch(fabric, attached_to);
+    while (node && kept.insert(*node).second)
+      node = config::find_switch(fabric, fabric.switches[*node].parent);
+  };
+  std::map<std::string, const config::TopologyWorker*> workers;
+  for (const config::TopologyWorker& worker : fabric.workers) workers[worker.name] = &worker;
+  Topology part;
+  for (const config::TopologyMember& member : job.members) {
+    const auto worker = workers.find(member.worker);
+    if (worker == workers.end() || worker->second == nullptr) return fabric;
+    keep(worker->second->attached_to);
+    part.workers.push_back(*worker->second);
+    worker->second = nullptr;  // a worker twice is the check's to tell
+  }
+  for (const config::TopologyServer& server : fabric.servers) keep(server.attached_to);
+  part.servers = fabric.servers;
+  for (const std::size_t node : kept) part.switches.push_back(fabric.switches[node]);
+  return part;
+}
+
 // The part of a topology's check that is about this job.
-std::string problems_of(const Topology& fabric, const config::TopologyJob& job) {
-  Topology topology = fabric;
+std::string problems_of(Topology topology, const config::TopologyJob& job) {
   topology.jobs = {job};
   topology.jobs[0].config.id = 1;  // any
   config::ReadContext context("job " + job.config.name);
@@ -66,7 +93,8 @@ Admission::Fit Admission::fit(const JobRequest& request, const Used& used,
 Admission::Fit Admission::fit_members(config::TopologyJob job, const Used& used,
                                       const std::set<std::string>& held) const {
   Fit fit;
-  fit.shortage = problems_of(topology_, job);
+  const Topology part = part_for(topology_, job);
+  fit.shortage = problems_of(part, job);
   if (!fit.shortage.empty()) return fit;
   for (const config::TopologyMember& member : job.members)
     if (drained_.contains(member.worker))
@@ -74,10 +102,10 @@ Admission::Fit Admission::fit_members(config::TopologyJob job, const Used& used,
           .append("worker ")
           .append(member.worker)
           .append(" is drained");
-  const config::JobTree tree(topology_, job);
-  for (std::size_t node = 0; node < topology_.switches.size(); ++node) {
-    if (!topology_.switches[node].aggregate || !tree.takes_part(node)) continue;
-    const std::string& name = topology_.switches[node].config.name;
+  const config::JobTree tree(part, job);
+  for (std::size_t node = 0; node < part.switches.size(); ++node) {
+    if (!part.switches[node].aggregate || !tree.takes_part(node)) continue;
+    const std::string& name = part.switches[node].config.name;
     const Amount need = need_of(tree.config_at(node));
     const auto in_use = used.find(name);
     std::string lacks =
@@ -92,7 +120,8 @@ Admission::Fit Admission::fit_members(config::TopologyJob job, const Used& used,
 }
 
 std::map<std::string, Amount> Admission::needs_of(const config::TopologyJob& placed) const {
-  if (const std::string problems = problems_of(topology_, placed); !problems.empty())
+  if (const std::string problems = problems_of(part_for(topology_, placed), placed);
+      !problems.empty())
     throw std::invalid_argument(problems);
   return fit_members(placed, {}, {}).needs;
 }
