@@ -1,0 +1,143 @@
+#include "tools/telemetryd/pages.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "control/metrics/metric_family.h"
+
+namespace tributary::telemetryd {
+namespace {
+
+using nlohmann::ordered_json;
+using telemetry::FlowPath;
+using telemetry::LinkRecord;
+
+constexpr std::size_t kMostFlowRows = 1000;
+
+std::string address_text(const std::array<std::uint8_t, 16>& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(AF_INET6, address.data(), text.data(), text.size());
+  return text.data();
+}
+
+ordered_json row_of(const telemetry::LinkKey& key, const LinkRecord& link, Instant now) {
+  ordered_json row{{"node", key.node}, {"port", key.port}, {"reports", link.reports}};
+  if (link.has_latency()) {
+    row["latency_ns"] = link.latency_ewma_ns;
+    row["p50_ns"] = link.percentile_ns(50);
+    row["p99_ns"] = link.percentile_ns(99);
+    row["most_ns"] = link.latency_most_ns;
+  }
+  if (link.utilisation_ppm != telemetry::kUnknown32) row["utilisation_ppm"] = link.utilisation_ppm;
+  if (link.queue_occupancy != telemetry::kUnknown24) row["queue"] = link.queue_occupancy;
+  row["dropped"] = link.dropped;
+  row["congested"] = link.congested;
+  row["age_ns"] = (now - link.seen).to_ns();
+  return row;
+}
+
+ordered_json row_of(const FlowPath& flow, Instant now) {
+  ordered_json hops = ordered_json::array();
+  for (std::size_t i = 0; i < flow.count; ++i) {
+    const telemetry::FlowHop& hop = flow.hops[i];
+    ordered_json row{{"node", hop.node}, {"port", hop.egress_port}};
+    if (hop.latency_ns != telemetry::kUnknown32) row["latency_ns"] = hop.latency_ns;
+    hops.push_back(row);
+  }
+  return {{"source", address_text(flow.key.source)},
+          {"source_port", flow.key.source_port},
+          {"destination", address_text(flow.key.destination)},
+          {"destination_port", flow.key.destination_port},
+          {"whole", flow.whole},
+          {"reports", flow.reports},
+          {"changes", flow.changes},
+          {"age_ns", (now - flow.seen).to_ns()},
+          {"hops", hops}};
+}
+
+void add_counters(control::Families& out, const telemetry::RecordTable& table,
+                  const ReceiverCounters& counters) {
+  const auto add = [&out](const char* name, const char* help, bool gauge, double value) {
+    control::sample(control::family(out, name, help, gauge), {}, value);
+  };
+  const telemetry::TableCounters& of = table.counters();
+  const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
+  add("tributary_telemetry_datagrams_total", "Datagrams received", false,
+      number(counters.datagrams));
+  add("tributary_telemetry_unregistered_total", "Datagrams of no registered switch", false,
+      number(counters.unregistered));
+  add("tributary_telemetry_overrun_total", "Datagrams that found the socket's buffer full", false,
+      number(counters.overrun));
+  add("tributary_telemetry_reports_total", "Reports taken", false, number(of.reports));
+  add("tributary_telemetry_malformed_total", "Datagrams with lengths that cannot be", false,
+      number(of.malformed));
+  add("tributary_telemetry_bad_packets_total", "Reported packets whose stack cannot be", false,
+      number(of.bad_packets));
+  add("tributary_telemetry_refused_links_total", "Hops of links beyond the limit", false,
+      number(of.refused_links));
+  add("tributary_telemetry_evicted_flows_total", "Flows that made room for others", false,
+      number(of.evicted_flows));
+  add("tributary_telemetry_flows", "Flows whose path is kept", true, number(table.flows().size()));
+}
+
+void add_nodes(control::Families& out, const telemetry::RecordTable& table) {
+  auto& lost = control::family(out, "tributary_telemetry_lost_total",
+                               "Report datagrams missing by sequence number", false);
+  for (const auto& [node, tracker] : table.nodes())
+    control::sample(lost, {{"node", std::to_string(node)}}, static_cast<double>(tracker.lost()));
+  auto& latency = control::family(out, "tributary_telemetry_hop_latency_seconds",
+                                  "Latency in a node by egress port, averaged", true);
+  for (const auto& [key, link] : table.links())
+    if (link.has_latency())
+      control::sample(latency,
+                      {{"node", std::to_string(key.node)}, {"port", std::to_string(key.port)}},
+                      static_cast<double>(link.latency_ewma_ns) * 1e-9);
+}
+
+control::HttpPage json_page(std::string body) {
+  return {200, "application/json", std::move(body)};
+}
+
+}  // namespace
+
+std::vector<prometheus::MetricFamily> ReceiverMetrics::Collect() const {
+  control::Families out;
+  out.reserve(16);
+  receiver_.with_table([&out](const auto& table, const auto& counters, Instant) {
+    add_counters(out, table, counters);
+    add_nodes(out, table);
+  });
+  return out;
+}
+
+std::string links_json(const Receiver& receiver) {
+  ordered_json rows = ordered_json::array();
+  receiver.with_table([&rows](const auto& table, const auto&, Instant now) {
+    for (const auto& [key, link] : table.links()) rows.push_back(row_of(key, link, now));
+  });
+  return rows.dump();
+}
+
+std::string flows_json(const Receiver& receiver) {
+  ordered_json rows = ordered_json::array();
+  receiver.with_table([&rows](const auto& table, const auto&, Instant now) {
+    for (const FlowPath& flow : table.flows()) {
+      if (rows.size() == kMostFlowRows) break;
+      rows.push_back(row_of(flow, now));
+    }
+  });
+  return rows.dump();
+}
+
+control::HttpServer::Pages pages(const Receiver& receiver) {
+  return {{"/healthz",
+           [] {
+             return control::HttpPage{200, "text/plain", "ok\n"};
+           }},
+          {"/links", [&receiver] { return json_page(links_json(receiver)); }},
+          {"/flows", [&receiver] { return json_page(flows_json(receiver)); }}};
+}
+
+}  // namespace tributary::telemetryd
