@@ -1,4 +1,4 @@
-"""The pool as its users meet it: daemons, operators' commands, stores, Python (L1 to L5)."""
+"""The pool as its users meet it: daemons, operators' commands, stores, Python (L1, L2, L3, L4, L5)."""
 
 import random
 import struct
@@ -285,6 +285,25 @@ def test_l1_stores_over_http_fill_the_pool(tmp_path, monkeypatch, kind):
         pool = Pool(bed.config)
         assert bytes(pool.get_batch([7])[0]) == record(7)
         assert pool.stats()["misses"] == 1 and store.requests > before
+    store.close()
+
+
+def test_l5_an_epoch_out_of_the_pool_waits_for_no_store(tmp_path):
+    """Why the pool is faster; suite `pool` of tools/bench measures by how much."""
+    store = WebHdfs(write_files(tmp_path / "data", 60))
+    with PoolBed(tmp_path, store.url) as bed:
+        bed.command("fill", "--manifest")
+        without = Pool(bed.config)
+        before = store.requests
+        epoch_of(PoolLoader(PoolDataset(without), batch=20))
+        assert without.stats()["misses"] == 60 and store.requests >= before + 60
+        bed.start()
+        bed.command("fill")
+        before = store.requests
+        store.fault = lambda path: "hang"
+        pool = Pool(bed.config)
+        assert sorted(epoch_of(PoolLoader(PoolDataset(pool), batch=20))) == list(range(60))
+        assert pool.stats()["hits"] == 60 and store.requests == before
     store.close()
 
 
