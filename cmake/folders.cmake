@@ -41,12 +41,6 @@ function(tributary_source_dir)
   endforeach()
 endfunction()
 
-# Target and test that the usual check leaves to its sanitized build: see tributary_usual_target.
-function(tributary_left_to_sanitizers target test)
-  set_property(GLOBAL APPEND PROPERTY TRIBUTARY_LEFT_TO_SANITIZERS ${target})
-  set_property(TEST ${test} APPEND PROPERTY LABELS sanitized)
-endfunction()
-
 # Executables and libraries of a folder and of those in it.
 function(tributary_binaries out folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
@@ -72,39 +66,26 @@ function(tributary_programs_target)
   add_custom_target(programs DEPENDS ${found} ${modules})
 endfunction()
 
-# Target `usual`: everything but what is left to the sanitizers; its tests are those without the
-# label `sanitized`.
-function(tributary_usual_target)
+# Target `gate`: everything but the fuzz targets, which the sanitized build makes.
+function(tributary_gate_target)
   tributary_binaries(found ${PROJECT_SOURCE_DIR})
-  get_property(left GLOBAL PROPERTY TRIBUTARY_LEFT_TO_SANITIZERS)
-  list(REMOVE_ITEM found fuzz_replay ${left})
-  add_custom_target(usual DEPENDS ${found})
+  get_property(fuzz GLOBAL PROPERTY TRIBUTARY_FUZZ_TARGETS)
+  list(REMOVE_ITEM found fuzz_replay ${fuzz})
+  add_custom_target(gate DEPENDS ${found})
 endfunction()
 
 # GoogleTest binary <folder>_test from tests/<folder>/sources.txt:
-#   tributary_test(folder [OPTIMIZED] [THREADS] libraries...)
-# OPTIMIZED marks what has to be tested as it is compiled for use, also where time is short: kernels.
-# THREADS marks what starts threads: ThreadSanitizer's run builds and tests just those.
+#   tributary_test(folder libraries...)
 add_custom_target(unit_tests)
-add_custom_target(threaded_tests)
 function(tributary_test folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED;THREADS" "" "")
   tributary_sources(paths tests/${folder})
   add_executable(${folder}_test ${paths})
-  target_link_libraries(${folder}_test PRIVATE ${arg_UNPARSED_ARGUMENTS} GTest::gmock
+  target_link_libraries(${folder}_test PRIVATE ${ARGN} GTest::gmock
                                                GTest::gtest_main)
   # Hundreds of files compile in two thirds of the time; what they test is optimized.
   target_compile_options(${folder}_test PRIVATE $<$<CONFIG:Release>:-Og>)
   tributary_source_dir(${paths})
   add_test(NAME unit.${folder} COMMAND ${folder}_test)
-  set(labels unit)
   add_dependencies(unit_tests ${folder}_test)
-  if(arg_THREADS)
-    list(APPEND labels threads)
-    add_dependencies(threaded_tests ${folder}_test)
-  endif()
-  set_tests_properties(unit.${folder} PROPERTIES LABELS "${labels}" TIMEOUT 300)
-  if(NOT arg_OPTIMIZED)
-    tributary_left_to_sanitizers(${folder}_test unit.${folder})
-  endif()
+  set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()

@@ -17,6 +17,6 @@ add_subdirectory(/usr/src/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FR
 foreach(name gtest gtest_main gmock)
   target_compile_options(${name} PRIVATE -w)
 endforeach()
-tributary_test(core OPTIMIZED THREADS tributary_core)
-tributary_test(aggregator OPTIMIZED tributary_aggregator)
+tributary_test(core tributary_core)
+tributary_test(aggregator tributary_aggregator)
 tributary_test(completion tributary_completion)

@@ -189,13 +189,13 @@ class Samples(unittest.TestCase):
 
     def test_steps_of_the_check(self):
         rule = structure.check_steps
-        rows = "a-b  usual  80  it builds\nc  full  60  it runs\n"
+        rows = "a-b  gate  50  it builds\nc  full  60  it runs\n"
         good = f"table='\n{rows}'\na_b() {{\n}}\nc() {{\n}}\n"
         self.accepts(rule, "tools/check", good)
         self.finds(rule, "tools/check", "a() {\n}\n")
         self.finds(rule, "tools/check", good.replace("a_b()", "b()"))
         self.finds(rule, "tools/check", good.replace("c  full", "c  often"))
-        self.finds(rule, "tools/check", good.replace("full", "usual"))
+        self.finds(rule, "tools/check", good.replace("full", "gate"))
 
     def test_top_level(self):
         self.accepts(structure.check_top_level, "README.md", "")

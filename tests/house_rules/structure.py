@@ -139,23 +139,23 @@ def check_packages(texts):
 
 
 def check_steps(texts):
-    """tools/check: a row of its table for each step, a function of that name, and a run that is not cut
-    off after 90 minutes."""
-    path, usual = "tools/check", 0
+    """tools/check: a row of its table for each step, a function of that name, and a gate that ends within
+    an hour."""
+    path, gate = "tools/check", 0
     text = texts.get(path, "")
     table = re.search(r"^table='\n(.*?)^'", text, re.M | re.S)
     found = [] if table else [f"{path}: has no table of steps"]
     for row in table.group(1).splitlines() if table else []:
-        match = re.fullmatch(r"([a-z0-9-]+) +(usual|full) +(\d+)  (\S.*)", row)
+        match = re.fullmatch(r"([a-z0-9-]+) +(gate|full) +(\d+)  (\S.*)", row)
         if not match:
-            found.append(f"{path}: '{row}' is no NAME, usual or full, MINUTES and purpose")
+            found.append(f"{path}: '{row}' is no NAME, gate or full, MINUTES and purpose")
             continue
-        usual += int(match.group(3)) if match.group(2) == "usual" else 0
+        gate += int(match.group(3)) if match.group(2) == "gate" else 0
         name = match.group(1).replace("-", "_")
         if not re.search(rf"^{name}\(\) {{", text, re.M):
             found.append(f"{path}: step {match.group(1)} has no function {name}()")
-    if usual > 85:
-        found.append(f"{path}: the usual run takes {usual} minutes, at most 85")
+    if gate > 60:
+        found.append(f"{path}: the gate takes {gate} minutes, at most 60")
     return found
 
 

@@ -14,6 +14,10 @@ import time
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class WaitExpired(TimeoutError):
+    """What was waited for did not come in time: on a busy machine that says nothing about the program."""
+
+
 class Interrupted(KeyboardInterrupt):
     """A signal asked this run to end."""
 
@@ -76,12 +80,12 @@ class Loop:
         self.check()
 
     def wait(self, condition, timeout, what):
-        """Turns until condition() is true and returns its value; TimeoutError names `what`."""
+        """Turns until condition() is true and returns its value; WaitExpired names `what`."""
         deadline = time.monotonic() + timeout
         while not (value := condition()):
             left = deadline - time.monotonic()
             if left <= 0:
-                raise TimeoutError(f"{what}: not within {timeout:g} s")
+                raise WaitExpired(f"{what}: not within {timeout:g} s")
             # Conditions may depend on more than what is watched, hence the upper limit.
             self.turn(min(left, 0.1))
         return value

@@ -1,0 +1,64 @@
+# The tests of the gate (tools/check without --full); docs/testing.md says how a test gets here.
+#   exact   no clock, or virtual time: green once, never repeated; several at a time
+#   timing  real processes, threads or sockets: one at a time after the others
+# A test without either label runs with --full alone. CMake gives labels to tests of this folder alone:
+# unit.sim and gate.swarm have theirs where they are added.
+
+# tributary_gate(label name...): tests of components that are switched off are left out.
+function(tributary_gate label)
+  foreach(name ${ARGN})
+    if(TEST ${name})
+      set_property(TEST ${name} APPEND PROPERTY LABELS ${label})
+    elseif(TRIBUTARY_PYTHON AND TRIBUTARY_POOL AND TRIBUTARY_MANAGER AND TRIBUTARY_MPI AND TARGET tributary_torch)
+      message(FATAL_ERROR "tests/gate.cmake: no test is called '${name}'")
+    endif()
+  endforeach()
+endfunction()
+
+# tributary_gate_cases(name of_test path::case...): single cases of a file that takes too long as a whole.
+function(tributary_gate_cases name of_test)
+  if(NOT TEST ${of_test})
+    return()
+  endif()
+  add_test(NAME ${name} COMMAND ${DEBIAN_PYTHON} -B -m pytest -q -p no:cacheprovider
+           -o faulthandler_timeout=150 ${ARGN} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  get_test_property(${of_test} ENVIRONMENT environment)
+  set_tests_properties(${name} PROPERTIES LABELS timing TIMEOUT 240 RUN_SERIAL ON
+                                          ENVIRONMENT "${environment}")
+endfunction()
+
+tributary_gate(exact
+  bench.report docs.simulation golden golden.wireshark house_rules house_rules.samples json_schema
+  protocol_tables unit.aggregator unit.aggregator_avx2 unit.aggregator_avx512
+  unit.aggregator_neon unit.aggregator_portable unit.c_link unit.cli unit.client_command
+  unit.completion unit.config unit.fashion_mnist unit.impair unit.loadgen unit.manager
+  unit.pktgen_scripts unit.pool_c_link unit.programs unit.prometheus_rules unit.reduce_numpy
+  unit.run_tests unit.simtool unit.simtool_cli unit.storm_beds unit.straggler_model unit.telemetry
+  unit.telemetry_decoder)
+
+tributary_gate(timing
+  unit.client unit.control unit.core unit.daemon unit.dataplane unit.dataplane_nic unit.pool
+  unit.poold unit.program unit.psd unit.python unit.testbed unit.worker unit.worker_memif
+  docs.mpi docs.operations docs.pool docs.readme mpi.solver system.allreduce system.doctor
+  system.events system.failures system.fragments system.impostors system.pool_interfaces
+  system.simulation system.stragglers system.switch system.telemetryd torch.environment)
+tributary_gate_cases(gate.tree system.tree
+  "system/test_tree.py::test_t1_twelve_workers_on_three_levels[veth]"
+  system/test_tree.py::test_a1_a_job_below_one_switch_ends_there)
+tributary_gate_cases(gate.servers system.servers
+  system/test_servers.py::test_o2_ranks_ask_for_the_server)
+tributary_gate_cases(gate.ports system.ports
+  system/test_ports.py::test_a_memif_client_joins_through_a_port_that_comes_and_goes
+  system/test_ports.py::test_a_device_that_cannot_be_opened_changes_nothing)
+tributary_gate_cases(gate.pool system.pool
+  data/pool_test.py::test_l2_epoch_comes_from_the_pool_by_shared_memory
+  data/pool_test.py::test_l4_flipped_bits_are_noticed_counted_and_read_elsewhere)
+tributary_gate_cases(gate.python system.python
+  python/switch_test.py::test_sums_are_exact_at_every_size
+  python/switch_test.py::test_an_int32_sum_that_overflows_is_an_error)
+tributary_gate_cases(gate.torch torch.backend
+  torch/backend_test.py::test_an_error_names_both_types
+  torch/backend_test.py::test_an_overflow_is_an_error_and_the_group_goes_on
+  torch/backend_test.py::test_shapes_that_differ_are_named_and_end_the_group)
+tributary_gate_cases(gate.mpi mpi.preload
+  mpi/preload_test.py::test_every_collective_is_right_and_goes_through_the_switch)
